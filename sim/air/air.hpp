@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// The air: the medium, one Verilated MAC core a node, and the time-warp scheduler that drives them.
+///
+/// Sans I/O. The owner asks when something happens next and lets time pass; the air calls its listener back.
+///
+///     air::air medium(config, listener);
+///     while (medium.now() < end) {
+///       ... submit() packets of this moment ...
+///       medium.advance(std::min(end, time of my next event));
+///     }
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "sim/air/air_config.hpp"
+#include "sim/air/types.hpp"
+
+namespace perhop::air {
+
+/// Told what happens, at the moment it happens (air::now() is the time of the event).
+/// A callback may submit() to any node; it must not call advance().
+class listener {
+public:
+  virtual ~listener() = default;
+  /// A frame starts.
+  virtual void on_transmission(const transmission&) {}
+  /// The MAC of `to` received a DATA frame for it: good FCS, own or group address, no duplicate.
+  virtual void on_delivery(tick now, node_id to, const transmission& frame) = 0;
+  /// The MAC of record.node is done with a packet.
+  virtual void on_completion(tick now, const completion& record) = 0;
+};
+
+/// Work done so far.
+struct air_counters {
+  std::uint64_t transmissions = 0;
+  std::uint64_t wakes = 0;   ///< evaluations of a node at an event
+  std::uint64_t clocks = 0;  ///< clocks given to MAC cores
+  double rtl_s = 0;          ///< time in MAC cores, from a sample of the wakes
+  double medium_s = 0;       ///< time in advance() outside MAC cores and listener calls, likewise
+};
+
+class air {
+public:
+  /// @throws std::invalid_argument a setting that cannot work, with its name
+  air(const air_config& config, listener& listener);
+  ~air();
+  air(const air&) = delete;
+  air& operator=(const air&) = delete;
+
+  tick now() const;
+
+  /// When something happens next; `never` if nothing will without a submit(). Never before now(); now() itself when a
+  /// submit() made something due at once.
+  tick next_event() const;
+
+  /// Processes every event up to and including `until`; then now() == until.
+  void advance(tick until);
+
+  /// Processes all events of the earliest time at which there is one, and stops there. Does nothing if there is none.
+  void advance_one();
+
+  /// The MAC queue of the node has room for one more packet.
+  bool can_submit(node_id node) const;
+
+  /// Queues a packet at now(). Outside callbacks its consequences happen at once, inside them at the end of the node's
+  /// evaluation, in both cases at now(). Requires can_submit().
+  void submit(node_id node, const tx_request& request);
+
+  const air_counters& counters() const;
+
+private:
+  class impl;
+  std::unique_ptr<impl> impl_;
+};
+
+}  // namespace perhop::air

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// What an `air` is made of: nodes, MAC settings, medium, seed and warp mode.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "host/core/wire/generated/protocol.hpp"
+
+namespace perhop::air {
+
+struct node_position {
+  double x_m;
+  double y_m;
+};
+
+/// How the MAC behaves: as the standard says, or with the quirks of ns-2's 802.11 that change chain results.
+enum class mac_compatibility { standard, ns2 };
+
+struct mac_config {
+  const timing_profile* profile = nullptr;  ///< never null in a valid configuration
+  mac_compatibility compatibility = mac_compatibility::standard;
+  std::uint8_t data_rate_index = 0;
+  std::uint32_t rts_threshold_bytes = 0;  ///< an MPDU longer than this is sent after an RTS
+  std::uint8_t short_retry_limit = 7;
+  std::uint8_t long_retry_limit = 4;
+  std::uint32_t queue_packets = 50;  ///< interface queue above the MAC (drop-tail); not the gateware's own queue
+  std::uint8_t average_shift = 4;    ///< weight of a new sample in the neighbour averages: 2^-shift
+};
+
+enum class reception_kind {
+  ns2,   ///< reception_ns2.hpp
+  sinr,  ///< reception_sinr.hpp
+};
+
+enum class loss_kind {
+  range,         ///< path loss of exponent 4, cut off at cs_range_m
+  two_ray,       ///< ns-2's two-ray ground
+  log_distance,  ///< exponent loss_exponent from 1 m on
+};
+
+struct medium_config {
+  reception_kind reception = reception_kind::ns2;
+  loss_kind loss = loss_kind::range;
+  double tx_range_m = 250;  ///< the received power at this distance is the receiver's sensitivity
+  double cs_range_m = 550;  ///< ... and at this one the carrier-sense threshold
+  double capture_ratio_db = 10;
+  std::optional<std::uint32_t> propagation_us;  ///< same for all pairs (>= 1); without it distance / c, at least 1
+  double frame_error_rate = 0;                  ///< of every reception that would be good, control frames included
+  double loss_exponent = 3;                     ///< log_distance only
+  double tx_power_dbm = 24.5;
+  std::vector<double> sinr_threshold_db;        ///< sinr only: one for each rate of the profile
+  std::optional<double> noise_dbm;              ///< sinr only; without it every rate is good up to tx_range_m
+  std::optional<double> relock_ratio_db;        ///< sinr only; without it a receiver stays with the first frame
+};
+
+enum class warp_mode {
+  on,          ///< jump to the next event and evaluate only the nodes it concerns
+  all_nodes,   ///< jump, but evaluate every node at every event
+  every_tick,  ///< clock every node at every microsecond
+};
+
+struct air_config {
+  std::vector<node_position> nodes;
+  mac_config mac;
+  medium_config medium;
+  std::uint64_t seed = 1;
+  warp_mode warp = warp_mode::on;
+};
+
+}  // namespace perhop::air

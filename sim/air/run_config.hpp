@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// One run as `perhop run` resolves it: run.json, read by perhop-air and perhop-sim.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "sim/air/air_config.hpp"
+#include "sim/air/types.hpp"
+
+namespace perhop::air {
+
+enum class flow_kind {
+  tcp,            ///< perhop-sim only
+  mac_saturated,  ///< the MAC queue of src is never empty; one hop
+  mac_poisson,    ///< exponential gaps, drop-tail interface queue; one hop
+};
+
+enum class cwl_policy { none, fixed, hop, delay };
+enum class cwl_rounding { half_up, floor };
+
+struct flow_config {
+  flow_kind kind = flow_kind::tcp;
+  node_id src = 0;
+  node_id dst = 0;
+
+  // tcp
+  std::string variant = "newreno";
+  bool sack = false;
+  std::uint32_t segment_bytes = 1460;
+  double start_s = 0;
+  std::optional<double> stop_s;
+  std::uint32_t tcp_ack_every = 1;
+  std::uint32_t max_window_packets = 0;  ///< 0: not limited
+  cwl_policy cwl = cwl_policy::none;
+  std::uint32_t cwl_packets = 0;  ///< cwl_policy::fixed only
+  cwl_rounding round = cwl_rounding::half_up;
+
+  // mac_saturated, mac_poisson
+  std::uint32_t ip_bytes = 1500;
+  bool path_header = true;
+  double rate_packets_per_s = 0;  ///< mac_poisson only
+};
+
+struct route_config {
+  node_id node;
+  node_id destination;
+  node_id next_hop;
+};
+
+struct output_config {
+  std::filesystem::path directory;
+  bool pcapng = false;
+  bool trace = false;
+  bool completions = false;
+  double interval_s = 1.0;
+};
+
+struct run_config {
+  std::string label;
+  std::uint64_t seed = 1;
+  double duration_s = 0;
+  double warmup_s = 0;
+  air_config air;
+  std::vector<route_config> routes;
+  std::vector<flow_config> flows;
+  output_config outputs;
+
+  /// First node after `node` on the way to `destination`, if a route says so.
+  std::optional<node_id> next_hop(node_id node, node_id destination) const;
+  /// The nodes from src to dst, both included; empty if the routes do not lead there.
+  std::vector<node_id> path(node_id src, node_id dst) const;
+};
+
+/// run.json is wrong. what() names the file, the field and the remedy: `run.json: field mac.profile: unknown profile 'x'; one of ...`.
+class config_error : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Exit status of both binaries after a config_error.
+inline constexpr int exit_bad_config = 2;
+/// ... and after SIGINT.
+inline constexpr int exit_interrupted = 130;
+
+/// Every key must be known, present (unless documented as optional in sim/air/README.md) and in range.
+/// @param name what the messages call the text, normally the file's name
+/// @throws config_error
+run_config parse_run_config(const std::string& text, const std::string& name);
+
+/// @throws config_error also when the file cannot be read
+run_config load_run_config(const std::filesystem::path& file);
+
+}  // namespace perhop::air

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// What a run measured on its hops, collected from completions, and result.json. Shared by perhop-air and perhop-sim.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "sim/air/air.hpp"
+#include "sim/air/run_config.hpp"
+#include "sim/air/trace.hpp"
+#include "sim/air/types.hpp"
+
+namespace perhop::air {
+
+/// One flow's line in result.json. What does not apply to a flow stays 0.
+struct flow_result {
+  double goodput_bps = 0;        ///< of the application (TCP payload; IP bytes for MAC-level flows)
+  double packets_per_s = 0;
+  std::uint64_t delivered_packets = 0;
+  double rtt_ms = 0;
+  double cwl_packets = 0;        ///< mean over the measured time
+  double cwnd_packets = 0;       ///< likewise
+  std::uint64_t retransmissions = 0;
+  std::uint64_t timeouts = 0;
+};
+
+/// CPU seconds of the run by where they went.
+struct cpu_times {
+  double total_s = 0;
+  double rtl_s = 0;
+  double medium_s = 0;
+  double transport_s = 0;
+  double other_s = 0;
+};
+
+class run_report {
+public:
+  /// @param lines where trace lines go, or null; @param completions_csv likewise for completions.csv.
+  ///        Both must outlive the report.
+  explicit run_report(const run_config& config, std::ostream* lines = nullptr, std::ostream* completions_csv = nullptr);
+
+  // To be called from the listener's callbacks, for every one of them.
+  void on_transmission(const transmission& frame) {
+    ++transmissions_;
+    trace_.add(frame);
+  }
+  void on_completion(const completion& record);
+
+  /// A packet that has crossed one hop only showed this total delay in its path header at the far end.
+  void on_path_header_delay(tick now, node_id from, node_id to, double delay_us);
+
+  /// The interface queue of a node was full.
+  void on_queue_drop(node_id node) { ++queue_drops_[node]; }
+
+  std::uint64_t completions_checked() const { return completions_checked_; }
+  std::uint64_t sum_mismatches() const { return sum_mismatches_; }
+  std::string trace_hash() const { return trace_.hash_text(); }
+
+  /// The whole of result.json.
+  /// @param end simulated time reached; @param flows one for each flow of the configuration
+  nlohmann::ordered_json result(tick end, const air_counters& counters, const cpu_times& cpu, const std::vector<flow_result>& flows,
+                                bool interrupted) const;
+
+private:
+  struct hop_sums {
+    std::uint64_t packets = 0;       // completions in the measured time
+    std::uint64_t delivered = 0;
+    std::uint64_t drops = 0;
+    std::uint64_t rts_attempts = 0;
+    std::uint64_t data_attempts = 0;
+    std::uint64_t retries = 0;
+    std::uint64_t service_us = 0;
+    std::array<std::uint64_t, service_parts::count> parts_us{};
+    double table_service_us = 0;     // neighbour table's delay of this very packet, summed
+    double table_contention_us = 0;
+    double table_overhead_us = 0;
+    double table_data_attempts = 0;
+    std::uint64_t stamps = 0;
+    double stamps_us = 0;
+  };
+
+  hop_sums& hop(node_id from, node_id to);
+  std::string direction(node_id from, node_id to) const;
+  nlohmann::ordered_json hops_json() const;
+
+  run_config config_;
+  tick measure_from_;
+  trace trace_;
+  std::ostream* completions_csv_;
+  std::uint64_t transmissions_ = 0;
+  std::uint64_t completions_checked_ = 0;
+  std::uint64_t sum_mismatches_ = 0;
+  std::vector<std::uint64_t> queue_drops_;
+  std::unordered_map<std::uint64_t, std::size_t> hop_index_;   // from << 32 | to
+  std::vector<hop_sums> hops_;
+  std::vector<std::pair<node_id, node_id>> hop_ends_;          // parallel to hops_
+  std::size_t last_hop_ = 0;
+};
+
+/// Microseconds that the neighbour averages of a completion predict for its own packet.
+double predicted_service_us(const timing_profile& profile, const completion& record);
+
+}  // namespace perhop::air

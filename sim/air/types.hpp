@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// Words that everything in sim/air uses: time, nodes, and what is on the air.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "host/core/wire/generated/protocol.hpp"
+
+namespace perhop::air {
+
+/// Simulated time: microseconds since the start of the run. One tick of the MAC gateware is one microsecond.
+using tick = std::uint64_t;
+
+/// Index of a node in air_config::nodes.
+using node_id = std::uint32_t;
+
+inline constexpr tick never = std::numeric_limits<tick>::max();
+inline constexpr tick ticks_per_second = 1'000'000;
+inline constexpr std::uint64_t broadcast_address = 0xffff'ffff'ffff;
+
+/// MAC address of a node: locally administered, 02:00:00:00:00:00 + node + 1.
+constexpr std::uint64_t mac_address(node_id node) { return 0x0200'0000'0000 + node + 1; }
+
+/// One frame on the air. It occupies the transmitter during [start, end); others hear it later by the propagation time.
+struct transmission {
+  std::uint64_t id;         ///< 0, 1, 2, ... in order of start (ties: in order of node)
+  node_id node;             ///< the transmitter
+  tick start, end;          ///< first and last bit at the transmitter's antenna
+  frame_kind kind;
+  std::uint8_t rate_index;  ///< into timing_profile::rates
+  std::uint16_t psdu_bytes; ///< MPDU with FCS
+  std::uint16_t duration_us; ///< Duration field of the 802.11 header
+  std::uint64_t ra, ta;     ///< 48-bit addresses; ta is 0 in a CTS and a MAC ACK, which have none
+  std::uint16_t sequence;
+  bool retry;
+  std::uint32_t tag;        ///< the descriptor's tag (DATA only)
+  std::uint64_t payload;    ///< cookie of the submitter (DATA only, else 0)
+};
+
+/// A packet for the MAC queue of a node.
+struct tx_request {
+  std::uint64_t ra;         ///< 48-bit address of the next hop, or broadcast_address
+  std::uint8_t peer;        ///< the next hop's slot in the MAC's neighbour table, 0..15
+  std::uint16_t mpdu_bytes; ///< whole MPDU with MAC header and FCS
+  std::uint8_t rate_index;
+  bool use_rts;
+  std::uint64_t payload;    ///< cookie, handed back with the transmission and the completion
+};
+
+/// Where the microseconds between t_enqueue and t_done went, as the gateware accounted for them.
+struct service_parts {
+  std::uint32_t queue_us;       ///< behind other packets of this node
+  std::uint32_t ifs_us;         ///< DIFS and EIFS
+  std::uint32_t backoff_us;     ///< idle slots counted down
+  std::uint32_t frozen_cca_us;  ///< carrier busy
+  std::uint32_t frozen_nav_us;  ///< NAV busy
+  std::uint32_t control_us;     ///< own RTS on the air
+  std::uint32_t data_us;        ///< own DATA on the air
+  std::uint32_t response_us;    ///< SIFS, CTS and MAC ACK of exchanges that went on
+  std::uint32_t timeout_us;     ///< waiting for a CTS or MAC ACK that did not come
+  std::uint32_t responder_us;   ///< answering others
+
+  static constexpr std::size_t count = 10;
+  static constexpr std::array<std::string_view, count> names = {"queue",   "ifs",  "backoff",  "frozen_cca", "frozen_nav",
+                                                                "control", "data", "response", "timeout",    "responder"};
+  /// The parts in the order of `names`.
+  constexpr std::array<std::uint32_t, count> values() const {
+    return {queue_us, ifs_us, backoff_us, frozen_cca_us, frozen_nav_us, control_us, data_us, response_us, timeout_us, responder_us};
+  }
+  constexpr std::uint64_t sum_us() const {
+    std::uint64_t sum = 0;
+    for (const std::uint32_t part : values()) sum += part;
+    return sum;
+  }
+};
+
+/// The MAC is done with a packet: the completion record of the gateware, with its times made absolute.
+struct completion {
+  node_id node;
+  std::uint64_t payload;    ///< cookie of the tx_request
+  std::uint64_t ra;         ///< of the tx_request
+  std::uint16_t tag;
+  std::uint8_t peer;
+  std::uint16_t sequence;
+  std::uint16_t mpdu_bytes;
+  std::uint8_t rate_index;
+  tx_result result;
+  std::uint8_t rts_attempts, data_attempts, ssrc, slrc;
+  std::uint16_t cw;
+  std::uint16_t slots_drawn;
+  tick t_enqueue_us, t_head_us, t_first_tx_us, t_done_us;
+  service_parts parts;
+
+  // The neighbour's running averages, this packet included. A packet of S bytes at rate r to this neighbour takes about
+  // avg_contention + avg_overhead + avg_data_attempts * airtime(S, r).
+  std::uint32_t avg_contention_us16;    ///< 1/16 us
+  std::uint32_t avg_overhead_us16;      ///< 1/16 us
+  std::uint32_t avg_data_attempts_256;  ///< 1/256
+
+  /// Head of line to MAC ACK (or to giving up), queueing excluded.
+  tick service_time_us() const { return t_done_us - t_head_us; }
+};
+
+}  // namespace perhop::air
