@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Back-off: a number of slots drawn from 0..CW, counted down one by one while the
+// medium is idle past the inter-frame space; a busy medium freezes the count, and the
+// slot that it breaks into does not count (IEEE 802.11-2012, 9.3.4.3).
+//
+// A back-off runs on without a packet (post-back-off), so a station that has just
+// sent waits its turn even if its next packet comes later.
+//
+// A jump of many ticks is divided into slots by a chain of RADIX_STAGES
+// compare-and-subtract stages, largest first. Hardware, where a tick is one
+// microsecond, needs one stage.
+
+`default_nettype none
+
+module backoff_counter #(
+  parameter int unsigned RADIX_STAGES = 11   // a jump holds fewer than 2**RADIX_STAGES slots
+) (
+  input  wire logic        clk,
+  input  wire logic        rst,
+  input  wire logic [23:0] tick_n,
+  input  wire logic [12:0] cfg_slot_us,
+
+  // From frame_sequence.
+  input  wire logic        draw,             // one clock: begin a back-off of draw_slots
+  input  wire logic [9:0]  draw_slots,
+  input  wire logic        packet_waiting,
+  input  wire logic        access_taken,     // one clock: the packet starts
+
+  // From elapsed_split and interframe_space.
+  input  wire logic        cca_busy,
+  input  wire logic [15:0] reserved_us,
+  input  wire logic [15:0] ifs_left_us,
+  input  wire logic [23:0] n_ifs,
+  input  wire logic [23:0] n_slots,
+
+  output wire logic        running,          // a back-off is in progress
+  output wire logic [9:0]  slots_left,
+  output wire logic [23:0] slots_left_us     // ... as time, the part of a slot already past taken off
+);
+
+  logic        running_q;
+  logic [9:0]  slots_left_q;
+  logic [12:0] phase_us_q;    // of the current slot, how much has passed
+
+  wire logic        in_slots = reserved_us == '0 && ifs_left_us == '0;
+  wire logic [12:0] phase_us = in_slots ? phase_us_q : '0;
+
+  // The inter-frame space is over with this jump, or was before it.
+  wire logic ifs_done = !cca_busy && tick_n >= 24'(reserved_us) && n_ifs == 24'(ifs_left_us);
+
+  // {slots left, microseconds into the next one} after `over_us` of idle time.
+  function automatic logic [22:0] count_down(logic [9:0] slots, logic [23:0] over_us, logic [12:0] slot_us);
+    logic [9:0]  left = slots;
+    logic [23:0] rest_us = over_us;
+    for (int stage = int'(RADIX_STAGES) - 1; stage >= 0; stage--) begin
+      if (rest_us >= (24'(slot_us) << stage)) begin
+        rest_us = rest_us - (24'(slot_us) << stage);
+        left    = 11'(left) > (11'd1 << stage) ? left - 10'(11'd1 << stage) : '0;
+      end
+    end
+    return {left, left == '0 ? 13'd0 : rest_us[12:0]};
+  endfunction
+
+  always_ff @(posedge clk) begin
+    automatic logic [22:0] counted = '0;
+    if (running_q && n_slots != '0) counted = count_down(slots_left_q, 24'(phase_us) + n_slots, cfg_slot_us);
+    if (rst) begin
+      running_q    <= 1'b0;
+      slots_left_q <= '0;
+      phase_us_q   <= '0;
+    end else if (tick_n != '0) begin
+      if (running_q) begin
+        if (slots_left_q == '0) begin
+          // Over without a packet to send: the next packet may go at once.
+          if (ifs_done && !packet_waiting) running_q <= 1'b0;
+        end else if (n_slots == '0) begin
+          phase_us_q <= '0;
+        end else begin
+          {slots_left_q, phase_us_q} <= counted;
+          if (counted[22:13] == '0 && !packet_waiting) running_q <= 1'b0;
+        end
+      end
+    end else if (draw) begin
+      running_q    <= 1'b1;
+      slots_left_q <= draw_slots;
+      phase_us_q   <= '0;
+    end else if (access_taken) begin
+      running_q <= 1'b0;
+    end
+  end
+
+  assign running       = running_q;
+  assign slots_left    = slots_left_q;
+  assign slots_left_us = slots_left_q == '0 ? '0 : 24'(slots_left_q) * 24'(cfg_slot_us) - 24'(phase_us);
+
+endmodule
+
+`default_nettype wire

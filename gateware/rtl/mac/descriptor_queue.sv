@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Packets waiting for the MAC, as descriptors in order of arrival, each with the time
+// it came.
+//
+// Timing: a descriptor taken in at one clock is at the head at the next.
+
+`default_nettype none
+
+module descriptor_queue #(
+  parameter int unsigned DEPTH = 4    // a power of two
+) (
+  input  wire logic        clk,
+  input  wire logic        rst,
+  input  wire logic [23:0] tick_n,
+  input  wire logic [63:0] tsf_us,
+
+  // From the host.
+  input  wire logic        desc_valid,
+  output wire logic        desc_ready,
+  input  wire logic [47:0] desc_ra,
+  input  wire logic [3:0]  desc_peer,
+  input  wire logic [11:0] desc_bytes,
+  input  wire logic [2:0]  desc_rate,
+  input  wire logic [15:0] desc_airtime_us,
+  input  wire logic        desc_use_rts,
+  input  wire logic [15:0] desc_tag,
+
+  // To frame_sequence.
+  output wire logic        head_valid,
+  output wire logic [47:0] head_ra,
+  output wire logic [3:0]  head_peer,
+  output wire logic [11:0] head_bytes,
+  output wire logic [2:0]  head_rate,
+  output wire logic [15:0] head_airtime_us,
+  output wire logic        head_use_rts,
+  output wire logic [15:0] head_tag,
+  output wire logic [31:0] head_t_enqueue_us,
+  input  wire logic        head_taken
+);
+
+  localparam int unsigned INDEX_W = $clog2(DEPTH);
+  if (DEPTH < 2 || DEPTH != 1 << INDEX_W) begin : g_bad_depth
+    $fatal(1, "%m: DEPTH must be a power of two of at least 2");
+  end
+
+  logic [47:0] ra_q          [DEPTH];
+  logic [3:0]  peer_q        [DEPTH];
+  logic [11:0] bytes_q       [DEPTH];
+  logic [2:0]  rate_q        [DEPTH];
+  logic [15:0] airtime_us_q  [DEPTH];
+  logic        use_rts_q     [DEPTH];
+  logic [15:0] tag_q         [DEPTH];
+  logic [31:0] t_enqueue_us_q[DEPTH];
+
+  logic [INDEX_W:0] write_q, read_q;   // one bit more than an index: full and empty differ
+
+  wire logic [INDEX_W-1:0] write_index = write_q[INDEX_W-1:0];
+  wire logic [INDEX_W-1:0] read_index  = read_q[INDEX_W-1:0];
+
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      write_q <= '0;
+      read_q  <= '0;
+    end else begin
+      if (desc_valid && desc_ready) write_q <= write_q + 1'b1;
+      if (head_taken) read_q <= read_q + 1'b1;
+    end
+    if (desc_valid && desc_ready) begin
+      ra_q[write_index]           <= desc_ra;
+      peer_q[write_index]         <= desc_peer;
+      bytes_q[write_index]        <= desc_bytes;
+      rate_q[write_index]         <= desc_rate;
+      airtime_us_q[write_index]   <= desc_airtime_us;
+      use_rts_q[write_index]      <= desc_use_rts;
+      tag_q[write_index]          <= desc_tag;
+      // The descriptor arrives at the end of the ticks that this clock carries.
+      t_enqueue_us_q[write_index] <= tsf_us[31:0] + 32'(tick_n);
+    end
+  end
+
+  assign desc_ready        = write_q - read_q != (INDEX_W + 1)'(DEPTH);
+  assign head_valid        = write_q != read_q;
+  assign head_ra           = ra_q[read_index];
+  assign head_peer         = peer_q[read_index];
+  assign head_bytes        = bytes_q[read_index];
+  assign head_rate         = rate_q[read_index];
+  assign head_airtime_us   = airtime_us_q[read_index];
+  assign head_use_rts      = use_rts_q[read_index];
+  assign head_tag          = tag_q[read_index];
+  assign head_t_enqueue_us = t_enqueue_us_q[read_index];
+
+  wire logic unused = &{1'b0, tsf_us[63:32]};
+
+endmodule
+
+`default_nettype wire

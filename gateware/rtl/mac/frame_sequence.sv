@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The frame exchange of one packet, as its sender: contend, [RTS, CTS,] DATA, MAC ACK,
+// with retries, until it is delivered or given up (IEEE 802.11-2012, 9.3.2 to 9.3.4).
+//
+// Access: a packet that finds the medium idle past the inter-frame space, and no
+// back-off running, goes at once. One that finds it busy draws a back-off first. A new
+// back-off is drawn after every outcome, good or bad.
+//
+// Time-outs: the response must begin (PHY-RXSTART) within cfg_response_timeout_us of
+// the end of our frame; if something begins, its end decides. With
+// cfg_quirk_fixed_timeout (ns-2) the whole response must be over by then, plus its
+// own airtime.
+//
+// Timing: everything that happens at a tick happens in the clocks that follow it
+// and carry none; one decision a clock.
+
+`default_nettype none
+
+module frame_sequence
+  import perhop_pkg::*;
+(
+  input  wire logic        clk,
+  input  wire logic        rst,
+  input  wire logic [23:0] tick_n,
+  input  wire logic [31:0] tsf_us,
+  input  wire logic [12:0] cfg_sifs_us,
+  input  wire logic [15:0] cfg_response_timeout_us,
+  input  wire logic [2:0]  cfg_rts_rate,
+  input  wire logic [15:0] cfg_rts_airtime_us,
+  input  wire logic [15:0] cfg_response_airtime_us [8],
+  input  wire logic        cfg_quirk_fixed_timeout,
+
+  // From descriptor_queue.
+  input  wire logic        head_valid,
+  input  wire logic [47:0] head_ra,
+  input  wire logic [3:0]  head_peer,
+  input  wire logic [11:0] head_bytes,
+  input  wire logic [2:0]  head_rate,
+  input  wire logic [15:0] head_airtime_us,
+  input  wire logic        head_use_rts,
+  input  wire logic [15:0] head_tag,
+  output wire logic        head_taken,      // one clock
+
+  // From phy_events.
+  input  wire logic        cca_busy,
+  input  wire logic        rx_start,
+  input  wire logic        rx_end,
+  input  wire logic        rx_cts_for_us,
+  input  wire logic        rx_mac_ack_for_us,
+
+  // From interframe_space, elapsed_split, backoff_counter.
+  input  wire logic [15:0] idle_us,
+  input  wire logic [15:0] ifs_us,
+  input  wire logic [15:0] ifs_left_us,
+  input  wire logic [15:0] reserved_us,
+  input  wire logic [15:0] own_left_us,
+  input  wire logic        backoff_running,
+  input  wire logic [9:0]  slots_left,
+  input  wire logic [23:0] slots_left_us,
+
+  // To backoff_counter, random_draw and contention_window.
+  output wire logic        draw_wanted,     // draw a back-off now
+  input  wire logic        draw_again,      // the number drawn will not do: once more
+  output wire logic        access_taken,    // one clock
+  output wire logic        packet_waiting,
+
+  // To retry_counters and contention_window, one clock each.
+  output wire logic        short_failure,
+  output wire logic        long_failure,
+  output wire logic        short_success,
+  output wire logic        clear_retries,
+  output wire logic        reset_window,
+  output wire logic        double_window,
+  input  wire logic        limit_reached,
+
+  // To responder.
+  output wire logic        may_answer,
+
+  // To transmit_port.
+  output wire logic        send,            // one clock
+  output wire logic [2:0]  send_kind,
+  output wire logic [2:0]  send_rate,
+  output wire logic [11:0] send_bytes,
+  output wire logic [15:0] send_airtime_us,
+  output wire logic [14:0] send_duration_us,
+  output wire logic [47:0] send_ra,
+  output wire logic [11:0] send_sequence,
+  output wire logic        send_retry,
+  output wire logic [15:0] send_tag,
+
+  // To service_time, and the packet's record.
+  output wire logic        in_contention,
+  output wire logic        in_rts,          // RTS on the air or its CTS awaited
+  output wire logic        in_data,         // DATA on the air or its MAC ACK awaited
+  output wire logic        in_gap,          // SIFS between CTS and DATA
+  output wire logic        responded,       // one clock: what was waited for came
+  output wire logic        timed_out,       // one clock: it did not
+  output wire logic        report,          // one clock: the packet is done
+  output wire logic        done_valid,      // one clock later: its record is complete, and stands until the next packet
+  output wire logic [1:0]  result,
+  output wire logic [3:0]  packet_peer,
+  output wire logic [11:0] packet_bytes,
+  output wire logic [2:0]  packet_rate,
+  output wire logic [11:0] packet_sequence,
+  output wire logic [15:0] packet_tag,
+  output wire logic [4:0]  rts_attempts,
+  output wire logic [4:0]  data_attempts,
+  output wire logic [31:0] t_head_us,
+  output wire logic [31:0] t_first_tx_us,
+
+  // To warp_monitor.
+  output wire logic        want_rx_start,
+  output wire logic        work_pending,    // something is to be done at this tick
+  output wire logic        wait_valid,
+  output wire logic [31:0] wait_us
+);
+
+  localparam int unsigned GROUP_BIT = 40;   // see phy_events
+
+  typedef enum logic [2:0] {
+    ST_IDLE,           // no packet
+    ST_CONTEND,        // waiting for the medium
+    ST_WAIT_CTS,       // RTS on the air, then its CTS awaited
+    ST_GAP,            // CTS came; SIFS before DATA
+    ST_WAIT_MAC_ACK,   // DATA on the air, then its MAC ACK awaited
+    ST_GROUP,          // DATA to a group on the air; nobody answers
+    ST_REPORT          // one clock: the record is complete
+  } state_e;
+
+  state_e      state_q;
+  logic [16:0] timer_us_q;
+  logic        response_began_q;   // a frame began in time: the timer no longer decides
+  logic        draw_pending_q;     // an outcome calls for a back-off
+  logic        tried_q;            // the packet has been on the air
+  logic        retry_q;            // ... as DATA: the retry bit
+  logic [47:0] ra_q;
+  logic [3:0]  peer_q;
+  logic [11:0] bytes_q, sequence_q;
+  logic [2:0]  rate_q;
+  logic [15:0] airtime_us_q, tag_q;
+  logic        use_rts_q, done_valid_q;
+  logic [1:0]  result_q;
+  logic [4:0]  rts_attempts_q, data_attempts_q;
+  logic [31:0] t_head_us_q, t_first_tx_us_q;
+
+  wire logic group     = ra_q[GROUP_BIT];
+  wire logic in_wait   = state_q == ST_WAIT_CTS || state_q == ST_WAIT_MAC_ACK;
+  wire logic timer_on  = state_q == ST_GAP || state_q == ST_GROUP || (in_wait && !response_began_q);
+  wire logic timer_end = timer_on && timer_us_q == '0;
+
+  // Contention.
+  wire logic go          = state_q == ST_CONTEND && !draw_pending_q && slots_left == '0 && reserved_us == '0 &&
+                          idle_us >= ifs_us;
+  wire logic medium_busy = cca_busy || reserved_us != '0;
+  wire logic found_busy  = state_q == ST_CONTEND && !backoff_running && medium_busy && !go;
+
+  // Outcomes.
+  wire logic response = (state_q == ST_WAIT_CTS && rx_cts_for_us) || (state_q == ST_WAIT_MAC_ACK && rx_mac_ack_for_us);
+  wire logic wrong_frame = in_wait && response_began_q && rx_end && !response;
+  wire logic no_frame    = in_wait && timer_end && !rx_end && (!rx_start || cfg_quirk_fixed_timeout);
+  wire logic failure     = wrong_frame || no_frame;
+  wire logic delivered   = state_q == ST_WAIT_MAC_ACK && response;
+  wire logic group_sent  = state_q == ST_GROUP && timer_end;
+
+  // Frames.
+  wire logic send_rts  = go && use_rts_q && !group;
+  wire logic send_data = (go && (!use_rts_q || group)) || (state_q == ST_GAP && timer_end);
+
+  wire logic [15:0] cts_airtime_us     = cfg_response_airtime_us[cfg_rts_rate];
+  wire logic [15:0] mac_ack_airtime_us = cfg_response_airtime_us[rate_q];
+  wire logic [17:0] after_data_us      = group ? 18'd0 : 18'(cfg_sifs_us) + 18'(mac_ack_airtime_us);
+  wire logic [17:0] after_rts_us =
+      18'(cfg_sifs_us) * 18'd2 + 18'(cts_airtime_us) + 18'(airtime_us_q) + after_data_us;
+  wire logic [17:0] duration_us  = send_rts ? after_rts_us : after_data_us;
+  wire logic [15:0] on_air_us    = send_rts ? cfg_rts_airtime_us : airtime_us_q;
+  wire logic [15:0] response_us  = send_rts ? cts_airtime_us : mac_ack_airtime_us;
+  wire logic [16:0] patience_us  =
+      17'(cfg_response_timeout_us) + (cfg_quirk_fixed_timeout ? 17'(response_us) : 17'd0);
+
+  always_ff @(posedge clk) begin
+    done_valid_q <= !rst && state_q == ST_REPORT;
+    if (rst) begin
+      state_q          <= ST_IDLE;
+      timer_us_q       <= '0;
+      response_began_q <= 1'b0;
+      draw_pending_q   <= 1'b0;
+      sequence_q       <= '0;
+    end else if (tick_n != '0) begin
+      if (timer_us_q != '0) timer_us_q <= tick_n >= 24'(timer_us_q) ? '0 : timer_us_q - tick_n[16:0];
+    end else begin
+      if (draw_wanted) draw_pending_q <= draw_again;
+
+      case (state_q)
+        ST_IDLE: if (head_valid) begin
+          state_q         <= ST_CONTEND;
+          ra_q            <= head_ra;
+          peer_q          <= head_peer;
+          bytes_q         <= head_bytes;
+          rate_q          <= head_rate;
+          airtime_us_q    <= head_airtime_us;
+          use_rts_q       <= head_use_rts;
+          tag_q           <= head_tag;
+          sequence_q      <= sequence_q + 1'b1;
+          tried_q         <= 1'b0;
+          retry_q         <= 1'b0;
+          rts_attempts_q  <= '0;
+          data_attempts_q <= '0;
+          t_head_us_q     <= tsf_us;
+        end
+
+        ST_CONTEND: if (go) begin
+          tried_q <= 1'b1;
+          if (!tried_q) t_first_tx_us_q <= tsf_us;
+          state_q <= send_rts ? ST_WAIT_CTS : group ? ST_GROUP : ST_WAIT_MAC_ACK;
+        end
+
+        ST_WAIT_CTS, ST_WAIT_MAC_ACK: begin
+          if (rx_start && !cfg_quirk_fixed_timeout) response_began_q <= 1'b1;
+          if (state_q == ST_WAIT_CTS && response) begin
+            state_q    <= ST_GAP;
+            timer_us_q <= 17'(cfg_sifs_us);
+          end else if (delivered) begin
+            state_q  <= ST_REPORT;
+            result_q <= RESULT_DELIVERED;
+          end else if (failure) begin
+            draw_pending_q <= 1'b1;
+            state_q        <= limit_reached ? ST_REPORT : ST_CONTEND;
+            result_q       <= long_failure ? RESULT_LONG_RETRY_LIMIT : RESULT_SHORT_RETRY_LIMIT;
+          end
+        end
+
+        ST_GAP: if (timer_end) state_q <= ST_WAIT_MAC_ACK;
+
+        ST_GROUP: if (group_sent) begin
+          state_q  <= ST_REPORT;
+          result_q <= RESULT_GROUP_SENT;
+        end
+
+        ST_REPORT: state_q <= ST_IDLE;
+
+        default: state_q <= ST_IDLE;
+      endcase
+
+      if (delivered || group_sent) draw_pending_q <= 1'b1;
+
+      if (send_rts || send_data) begin
+        timer_us_q       <= 17'(on_air_us) + (group ? 17'd0 : patience_us);
+        response_began_q <= 1'b0;
+      end
+      if (send_rts) rts_attempts_q <= rts_attempts_q + 1'b1;
+      if (send_data) begin
+        data_attempts_q <= data_attempts_q + 1'b1;
+        retry_q         <= 1'b1;
+      end
+    end
+  end
+
+  assign head_taken = state_q == ST_IDLE && head_valid && tick_n == '0;
+
+  assign draw_wanted    = draw_pending_q || found_busy;
+  assign access_taken   = go;
+  assign packet_waiting = state_q == ST_CONTEND;
+
+  assign short_failure = failure && (state_q == ST_WAIT_CTS || !use_rts_q);
+  assign long_failure  = failure && state_q == ST_WAIT_MAC_ACK && use_rts_q;
+  assign short_success = state_q == ST_WAIT_CTS && response;
+  assign clear_retries = head_taken;
+  assign reset_window  = delivered || group_sent || (failure && limit_reached);
+  assign double_window = failure && !limit_reached;
+
+  // While this station waits for a response, a frame that began in time and is for it
+  // ends the wait, and may be answered.
+  assign may_answer = own_left_us == '0 && state_q != ST_GAP && (!in_wait || response_began_q);
+
+  assign send             = send_rts || send_data;
+  assign send_kind        = send_rts ? FRAME_RTS : FRAME_DATA;
+  assign send_rate        = send_rts ? cfg_rts_rate : rate_q;
+  assign send_bytes       = send_rts ? 12'(RTS_BYTES) : bytes_q;
+  assign send_airtime_us  = on_air_us;
+  assign send_duration_us = duration_us > 18'h7fff ? 15'h7fff : duration_us[14:0];
+  assign send_ra          = ra_q;
+  assign send_sequence    = sequence_q;
+  assign send_retry       = retry_q && !send_rts;
+  assign send_tag         = tag_q;
+
+  assign in_contention   = state_q == ST_CONTEND;
+  assign in_rts          = state_q == ST_WAIT_CTS;
+  assign in_data         = state_q == ST_WAIT_MAC_ACK || state_q == ST_GROUP;
+  assign in_gap          = state_q == ST_GAP;
+  assign responded       = response;
+  assign timed_out       = failure;
+  assign report          = state_q == ST_REPORT;
+  assign done_valid      = done_valid_q;
+  assign result          = result_q;
+  assign packet_peer     = peer_q;
+  assign packet_bytes    = bytes_q;
+  assign packet_rate     = rate_q;
+  assign packet_sequence = sequence_q;
+  assign packet_tag      = tag_q;
+  assign rts_attempts    = rts_attempts_q;
+  assign data_attempts   = data_attempts_q;
+  assign t_head_us       = t_head_us_q;
+  assign t_first_tx_us   = t_first_tx_us_q;
+
+  assign want_rx_start = in_wait && !response_began_q && !cfg_quirk_fixed_timeout;
+  assign work_pending  =
+      (state_q == ST_IDLE && head_valid) || go || draw_wanted || timer_end || state_q == ST_REPORT;
+
+  // The carrier must end first: its edge wakes us. A back-off due to be drawn is work, not a wait.
+  wire logic access_wait = state_q == ST_CONTEND && !cca_busy;
+  assign wait_valid = timer_on || access_wait;
+  assign wait_us    = timer_on ? 32'(timer_us_q) : 32'(reserved_us) + 32'(ifs_left_us) + 32'(slots_left_us);
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) begin
+    if (!rst && send) begin
+      a_no_send_over_own_frame : assert (own_left_us == '0);
+    end
+  end
+`endif
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// IFS (inter-frame space): how long the medium has been idle, and how long it must
+// have been before this station may count slots: DIFS, or EIFS after a frame that
+// was not understood. A good frame, or an own one, puts DIFS back
+// (IEEE 802.11-2012, 9.3.2.3.7).
+//
+// Idle means: no carrier, NAV over, no own transmission.
+//
+// Timing: the idle time is that at the last tick; a carrier that appears in this
+// tick resets it with the next one, so a slot that ends in the very tick in which
+// another station starts ends in a transmission (and a collision), as on the air,
+// where CCA cannot know yet.
+
+`default_nettype none
+
+module interframe_space (
+  input  wire logic        clk,
+  input  wire logic        rst,
+  input  wire logic [23:0] tick_n,
+  input  wire logic [14:0] cfg_difs_us,
+  input  wire logic [15:0] cfg_eifs_us,
+  input  wire logic        cfg_quirk_eifs_as_nav,   // ns-2: EIFS is in the NAV instead
+
+  input  wire logic        cca_busy,
+  input  wire logic        rx_end,
+  input  wire logic        rx_bad,
+  input  wire logic        tx_go,            // an own frame starts
+
+  // From elapsed_split.
+  input  wire logic [15:0] reserved_us,
+  input  wire logic [23:0] n_ifs,
+  input  wire logic [23:0] n_slots,
+
+  output wire logic [15:0] idle_us,
+  output wire logic [15:0] ifs_us
+);
+
+  logic [15:0] idle_us_q;
+  logic        extended_q;   // the last busy period was a frame not understood
+
+  wire logic [24:0] idle_sum = (reserved_us != '0 ? 25'd0 : 25'(idle_us_q)) + 25'(n_ifs) + 25'(n_slots);
+
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      idle_us_q  <= '0;
+      extended_q <= 1'b0;
+    end else begin
+      if (tick_n != '0) idle_us_q <= cca_busy ? '0 : idle_sum > 25'hffff ? 16'hffff : idle_sum[15:0];
+      if (tx_go) extended_q <= 1'b0;
+      else if (rx_end) extended_q <= rx_bad && !cfg_quirk_eifs_as_nav;
+    end
+  end
+
+  assign idle_us = idle_us_q;
+  assign ifs_us  = extended_q ? cfg_eifs_us : 16'(cfg_difs_us);
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// MAC core: decides when to send and accounts for what it cost. Works on descriptors
+// and on the PHY's events, never on bytes. Only instances and wires here.
+//
+// Time: see the time-warp rules in ARCHITECTURE.md. A clock either carries ticks
+// (tick_n microseconds; inputs are sampled at their end) or settles (tick_n = 0); ticks
+// are given only when `quiescent`, and at most `next_timer` of them.
+//
+//   descriptors -> descriptor_queue -> frame_sequence -> transmit_port -> PHY
+//   PHY -> phy_events -> { nav_counter, interframe_space, responder, frame_sequence }
+//   elapsed_split -> { interframe_space, backoff_counter, service_time }
+//   service_time -> neighbour_table -> completion record
+
+`default_nettype none
+
+module mac_core
+  import perhop_pkg::*;
+#(
+  parameter int unsigned RADIX_STAGES = 11,   // see backoff_counter; 1 where tick_n is never above 1
+  parameter int unsigned QUEUE_DEPTH  = 4,
+  parameter int unsigned PEERS        = 16
+) (
+  input  wire logic        clk,
+  input  wire logic        rst,                 // synchronous, active high
+
+  // Time.
+  input  wire logic [23:0] tick_n,              // microseconds that pass with this clock
+  output wire logic        quiescent,
+  output wire logic [31:0] next_timer,          // all ones: none
+  output wire logic        want_rx_start,       // a phy_rx_start could change something
+  output wire logic        contending,          // a packet or a back-off is waiting: every CCA edge counts
+  output wire logic [15:0] nav_left_us,
+  output wire logic [63:0] tsf_us,
+
+  // Settings; they change only while the MAC is idle.
+  input  wire logic [47:0] cfg_address,
+  input  wire logic [63:0] cfg_seed,
+  input  wire logic        cfg_seed_load,
+  input  wire logic [12:0] cfg_slot_us,
+  input  wire logic [12:0] cfg_sifs_us,
+  input  wire logic [14:0] cfg_difs_us,
+  input  wire logic [15:0] cfg_eifs_us,
+  input  wire logic [15:0] cfg_response_timeout_us,
+  input  wire logic [15:0] cfg_nav_reset_us,
+  input  wire logic [9:0]  cfg_cw_min,          // a power of two less one, as is cfg_cw_max
+  input  wire logic [9:0]  cfg_cw_max,
+  input  wire logic [4:0]  cfg_short_retry_limit,
+  input  wire logic [4:0]  cfg_long_retry_limit,
+  input  wire logic [2:0]  cfg_average_shift,
+  input  wire logic [2:0]  cfg_rts_rate,
+  input  wire logic [15:0] cfg_rts_airtime_us,
+  input  wire logic [2:0]  cfg_response_rate       [8],
+  input  wire logic [15:0] cfg_response_airtime_us [8],
+  input  wire logic        cfg_quirk_eifs_as_nav,
+  input  wire logic        cfg_quirk_no_nav_reset,
+  input  wire logic        cfg_quirk_fixed_timeout,
+  input  wire logic        cfg_quirk_draw_below_cw,
+
+  // From the PHY.
+  input  wire logic        phy_cca_busy,        // level
+  input  wire logic        phy_rx_start,        // one clock: a PLCP header was good; phy_rx_end will follow
+  input  wire logic        phy_rx_end,          // one clock, with the fields below
+  input  wire logic        phy_rx_ok,           // FCS good
+  input  wire logic [2:0]  phy_rx_kind,
+  input  wire logic [2:0]  phy_rx_rate,
+  input  wire logic [14:0] phy_rx_duration_us,
+  input  wire logic [47:0] phy_rx_ra,
+  input  wire logic [47:0] phy_rx_ta,
+  input  wire logic [11:0] phy_rx_sequence,
+  input  wire logic        phy_rx_retry,
+
+  // To the PHY.
+  output wire logic        phy_tx_start,        // one clock, with the fields below
+  output wire logic [2:0]  phy_tx_kind,
+  output wire logic [2:0]  phy_tx_rate,
+  output wire logic [11:0] phy_tx_bytes,
+  output wire logic [15:0] phy_tx_airtime_us,
+  output wire logic [14:0] phy_tx_duration_us,
+  output wire logic [47:0] phy_tx_ra,
+  output wire logic [11:0] phy_tx_sequence,
+  output wire logic        phy_tx_retry,
+  output wire logic [15:0] phy_tx_tag,
+
+  // Descriptors from the host.
+  input  wire logic        desc_valid,
+  output wire logic        desc_ready,
+  input  wire logic [47:0] desc_ra,
+  input  wire logic [3:0]  desc_peer,
+  input  wire logic [11:0] desc_bytes,          // the whole MPDU
+  input  wire logic [2:0]  desc_rate,
+  input  wire logic [15:0] desc_airtime_us,
+  input  wire logic        desc_use_rts,
+  input  wire logic [15:0] desc_tag,
+
+  // Received data to the host, about the frame of the last phy_rx_end.
+  output wire logic        rx_deliver,
+  output wire logic        rx_duplicate,
+
+  // Completion records to the host: valid in the clock of done_valid.
+  output wire logic        done_valid,
+  output wire logic [15:0] done_tag,
+  output wire logic [3:0]  done_peer,
+  output wire logic [11:0] done_sequence,
+  output wire logic [11:0] done_bytes,
+  output wire logic [2:0]  done_rate,
+  output wire logic [1:0]  done_result,
+  output wire logic [4:0]  done_rts_attempts,
+  output wire logic [4:0]  done_data_attempts,
+  output wire logic [4:0]  done_ssrc,
+  output wire logic [4:0]  done_slrc,
+  output wire logic [9:0]  done_cw,
+  output wire logic [15:0] done_slots_drawn,
+  output wire logic [31:0] done_t_enqueue_us,
+  output wire logic [31:0] done_t_head_us,
+  output wire logic [31:0] done_t_first_tx_us,
+  output wire logic [31:0] done_t_done_us,
+  output wire logic [31:0] done_queue_us,
+  output wire logic [31:0] done_ifs_us,
+  output wire logic [31:0] done_backoff_us,
+  output wire logic [31:0] done_frozen_cca_us,
+  output wire logic [31:0] done_frozen_nav_us,
+  output wire logic [31:0] done_control_us,
+  output wire logic [31:0] done_data_us,
+  output wire logic [31:0] done_response_us,
+  output wire logic [31:0] done_timeout_us,
+  output wire logic [31:0] done_responder_us,
+  output wire logic [27:0] done_avg_contention_us16,
+  output wire logic [27:0] done_avg_overhead_us16,
+  output wire logic [15:0] done_avg_data_attempts_256,
+
+  // Snapshot of a neighbour's entries: out one clock after nbr_take.
+  input  wire logic        nbr_take,
+  input  wire logic [3:0]  nbr_index,
+  input  wire logic [3:0]  nbr_bin,
+  output wire logic [27:0] nbr_avg_contention_us16,
+  output wire logic [27:0] nbr_avg_overhead_us16,
+  output wire logic [15:0] nbr_avg_data_attempts_256,
+  output wire logic [31:0] nbr_packets,
+  output wire logic [31:0] nbr_drops,
+  output wire logic [47:0] nbr_service_us,
+  output wire logic [15:0] nbr_histogram
+);
+
+  // phy_events
+  logic        cca_busy, rx_start, rx_end, rx_bad, rx_overheard;
+  logic        rx_rts_for_us, rx_cts_for_us, rx_data_for_us, rx_data_for_group, rx_mac_ack_for_us;
+  logic        rx_is_rts, rx_retry;
+  logic [2:0]  rx_rate;
+  logic [14:0] rx_duration_us;
+  logic [47:0] rx_ta;
+  logic [11:0] rx_sequence;
+  // nav_counter, own_transmission, elapsed_split, interframe_space
+  logic [15:0] nav_until_us, own_left_us, reserved_us, ifs_left_us, idle_us, ifs_us;
+  logic        nav_reset_armed;
+  logic [23:0] n_own, n_nav, n_cca, n_ifs, n_slots;
+  // backoff_counter, random_draw, contention_window, retry_counters
+  logic        backoff_running, draw_wanted, draw_again, draw, limit_reached;
+  logic [9:0]  slots_left, random, draw_slots;
+  logic [23:0] slots_left_us;
+  // frame_sequence
+  logic        access_taken, packet_waiting, short_failure, long_failure, short_success, clear_retries;
+  logic        reset_window, double_window, may_answer, in_contention, in_rts, in_data, in_gap;
+  logic        responded, timed_out, report, sequence_wants_rx_start, sequence_pending, sequence_wait_valid;
+  logic [31:0] sequence_wait_us;
+  // frame_sequence and responder to transmit_port
+  logic        send, send_retry, answer, responder_busy, accept, accept_data;
+  logic [2:0]  send_kind, send_rate, answer_kind, answer_rate;
+  logic [11:0] send_bytes, send_sequence;
+  logic [15:0] send_airtime_us, send_tag, answer_airtime_us, answer_hold_us;
+  logic [14:0] send_duration_us, answer_duration_us;
+  logic [47:0] send_ra, answer_ra;
+  logic [12:0] responder_wait_us;
+  // descriptor_queue
+  logic        head_valid, head_use_rts, head_taken;
+  logic [47:0] head_ra;
+  logic [3:0]  head_peer;
+  logic [11:0] head_bytes;
+  logic [2:0]  head_rate;
+  logic [15:0] head_airtime_us, head_tag;
+  logic [31:0] head_t_enqueue_us;
+  // service_time
+  logic [31:0] service_us;
+
+  tsf_timer u_tsf_timer (.clk, .rst, .tick_n, .tsf_us);
+
+  phy_events u_phy_events (
+    .clk, .rst, .cfg_address,
+    .phy_cca_busy, .phy_rx_start, .phy_rx_end, .phy_rx_ok, .phy_rx_kind, .phy_rx_rate, .phy_rx_duration_us,
+    .phy_rx_ra, .phy_rx_ta, .phy_rx_sequence, .phy_rx_retry,
+    .cca_busy, .rx_start, .rx_end, .rx_bad, .rx_overheard, .rx_rts_for_us, .rx_cts_for_us, .rx_data_for_us,
+    .rx_data_for_group, .rx_mac_ack_for_us, .rx_is_rts, .rx_rate, .rx_duration_us, .rx_ta, .rx_sequence, .rx_retry
+  );
+
+  nav_counter u_nav_counter (
+    .clk, .rst, .tick_n, .cfg_nav_reset_us, .cfg_eifs_us, .cfg_quirk_no_nav_reset, .cfg_quirk_eifs_as_nav,
+    .rx_start, .rx_overheard, .rx_bad, .rx_is_rts, .rx_duration_us,
+    .nav_left_us, .nav_until_us, .reset_armed(nav_reset_armed)
+  );
+
+  own_transmission u_own_transmission (
+    .clk, .rst, .tick_n,
+    .hold(send || accept), .hold_us(send ? send_airtime_us : answer_hold_us), .own_left_us
+  );
+
+  elapsed_split u_elapsed_split (
+    .tick_n, .own_left_us, .nav_until_us, .cca_busy, .idle_us, .ifs_us,
+    .reserved_us, .ifs_left_us, .n_own, .n_nav, .n_cca, .n_ifs, .n_slots
+  );
+
+  interframe_space u_interframe_space (
+    .clk, .rst, .tick_n, .cfg_difs_us, .cfg_eifs_us, .cfg_quirk_eifs_as_nav,
+    .cca_busy, .rx_end, .rx_bad, .tx_go(send || answer), .reserved_us, .n_ifs, .n_slots, .idle_us, .ifs_us
+  );
+
+  assign draw = draw_wanted && !draw_again;
+
+  random_draw u_random_draw (.clk, .rst, .cfg_seed, .cfg_seed_load, .step(draw_wanted), .value(random));
+
+  contention_window u_contention_window (
+    .clk, .rst, .cfg_cw_min, .cfg_cw_max, .cfg_quirk_draw_below_cw,
+    .reset_window, .double_window, .random, .outcome_cw(done_cw), .draw_slots, .redraw(draw_again)
+  );
+
+  backoff_counter #(.RADIX_STAGES(RADIX_STAGES)) u_backoff_counter (
+    .clk, .rst, .tick_n, .cfg_slot_us, .draw, .draw_slots, .packet_waiting, .access_taken,
+    .cca_busy, .reserved_us, .ifs_left_us, .n_ifs, .n_slots,
+    .running(backoff_running), .slots_left, .slots_left_us
+  );
+
+  retry_counters u_retry_counters (
+    .clk, .rst, .cfg_short_retry_limit, .cfg_long_retry_limit,
+    .short_failure, .long_failure, .short_success, .clear(clear_retries), .limit_reached,
+    .ssrc(done_ssrc), .slrc(done_slrc)
+  );
+
+  descriptor_queue #(.DEPTH(QUEUE_DEPTH)) u_descriptor_queue (
+    .clk, .rst, .tick_n, .tsf_us,
+    .desc_valid, .desc_ready, .desc_ra, .desc_peer, .desc_bytes, .desc_rate, .desc_airtime_us, .desc_use_rts, .desc_tag,
+    .head_valid, .head_ra, .head_peer, .head_bytes, .head_rate, .head_airtime_us, .head_use_rts, .head_tag,
+    .head_t_enqueue_us, .head_taken
+  );
+
+  frame_sequence u_frame_sequence (
+    .clk, .rst, .tick_n, .tsf_us(tsf_us[31:0]), .cfg_sifs_us, .cfg_response_timeout_us, .cfg_rts_rate,
+    .cfg_rts_airtime_us, .cfg_response_airtime_us, .cfg_quirk_fixed_timeout,
+    .head_valid, .head_ra, .head_peer, .head_bytes, .head_rate, .head_airtime_us, .head_use_rts, .head_tag, .head_taken,
+    .cca_busy, .rx_start, .rx_end, .rx_cts_for_us, .rx_mac_ack_for_us,
+    .idle_us, .ifs_us, .ifs_left_us, .reserved_us, .own_left_us, .backoff_running, .slots_left, .slots_left_us,
+    .draw_wanted, .draw_again, .access_taken, .packet_waiting,
+    .short_failure, .long_failure, .short_success, .clear_retries, .reset_window, .double_window, .limit_reached,
+    .may_answer,
+    .send, .send_kind, .send_rate, .send_bytes, .send_airtime_us, .send_duration_us, .send_ra, .send_sequence,
+    .send_retry, .send_tag,
+    .in_contention, .in_rts, .in_data, .in_gap, .responded, .timed_out, .report,
+    .done_valid, .result(done_result), .packet_peer(done_peer), .packet_bytes(done_bytes), .packet_rate(done_rate),
+    .packet_sequence(done_sequence), .packet_tag(done_tag), .rts_attempts(done_rts_attempts),
+    .data_attempts(done_data_attempts), .t_head_us(done_t_head_us), .t_first_tx_us(done_t_first_tx_us),
+    .want_rx_start(sequence_wants_rx_start), .work_pending(sequence_pending),
+    .wait_valid(sequence_wait_valid), .wait_us(sequence_wait_us)
+  );
+
+  responder u_responder (
+    .clk, .rst, .tick_n, .cfg_sifs_us, .cfg_response_rate, .cfg_response_airtime_us,
+    .rx_rts_for_us, .rx_data_for_us, .rx_rate, .rx_duration_us, .rx_ta, .nav_left_us, .may_answer,
+    .accept, .accept_data, .hold_us(answer_hold_us),
+    .answer, .answer_kind, .answer_rate, .answer_airtime_us, .answer_duration_us, .answer_ra,
+    .busy(responder_busy), .sifs_left_us(responder_wait_us)
+  );
+
+  duplicate_cache u_duplicate_cache (
+    .clk, .rst, .accept_data, .accept_group(rx_data_for_group), .rx_ta, .rx_sequence, .rx_retry,
+    .deliver(rx_deliver), .duplicate(rx_duplicate)
+  );
+
+  transmit_port u_transmit_port (
+    .clk, .rst,
+    .send, .send_kind, .send_rate, .send_bytes, .send_airtime_us, .send_duration_us, .send_ra, .send_sequence,
+    .send_retry, .send_tag,
+    .answer, .answer_kind, .answer_rate, .answer_airtime_us, .answer_duration_us, .answer_ra,
+    .phy_tx_start, .phy_tx_kind, .phy_tx_rate, .phy_tx_bytes, .phy_tx_airtime_us, .phy_tx_duration_us, .phy_tx_ra,
+    .phy_tx_sequence, .phy_tx_retry, .phy_tx_tag
+  );
+
+  service_time u_service_time (
+    .clk, .rst, .tick_n, .tsf_us(tsf_us[31:0]),
+    .head_taken, .head_t_enqueue_us, .in_contention, .in_rts, .in_data, .in_gap, .responded, .timed_out, .report,
+    .n_own, .n_nav, .n_cca, .n_ifs, .n_slots, .slots_left, .draw, .draw_slots,
+    .t_enqueue_us(done_t_enqueue_us), .t_done_us(done_t_done_us), .slots_drawn(done_slots_drawn),
+    .queue_us(done_queue_us), .ifs_us(done_ifs_us), .backoff_us(done_backoff_us),
+    .frozen_cca_us(done_frozen_cca_us), .frozen_nav_us(done_frozen_nav_us), .control_us(done_control_us),
+    .data_us(done_data_us), .response_us(done_response_us), .timeout_us(done_timeout_us),
+    .responder_us(done_responder_us), .service_us
+  );
+
+  neighbour_table #(.PEERS(PEERS)) u_neighbour_table (
+    .clk, .rst, .cfg_average_shift,
+    .update(report), .dropped(done_result == RESULT_SHORT_RETRY_LIMIT || done_result == RESULT_LONG_RETRY_LIMIT),
+    .peer(done_peer), .data_attempts(done_data_attempts),
+    .contention_us(service_us - done_control_us - done_data_us - done_response_us),
+    .overhead_us(done_control_us + done_response_us), .service_us,
+    .avg_contention_us16(done_avg_contention_us16), .avg_overhead_us16(done_avg_overhead_us16),
+    .avg_data_attempts_256(done_avg_data_attempts_256),
+    .nbr_take, .nbr_index, .nbr_bin, .nbr_avg_contention_us16, .nbr_avg_overhead_us16, .nbr_avg_data_attempts_256,
+    .nbr_packets, .nbr_drops, .nbr_service_us, .nbr_histogram
+  );
+
+  warp_monitor u_warp_monitor (
+    .clk, .rst, .tick_n, .rx_pending(rx_start || rx_end), .sequence_pending, .sequence_wait_valid, .sequence_wait_us,
+    .responder_busy, .responder_wait_us, .quiescent, .next_timer
+  );
+
+  assign want_rx_start = sequence_wants_rx_start || nav_reset_armed;
+  assign contending    = packet_waiting || backoff_running;
+
+endmodule
+
+`default_nettype wire

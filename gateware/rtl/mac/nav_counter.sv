@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// NAV (network allocation vector): the time for which other stations have reserved
+// the medium. A Duration heard on the air extends the NAV and never shortens it; the
+// one way back is the reset after an RTS that led to nothing: if no frame starts
+// within `cfg_nav_reset_us` of the RTS's end, the NAV it set is dropped
+// (IEEE 802.11-2012, 9.3.2.4).
+//
+// A passive timer: its end wakes nobody. `nav_until_us` tells the others how long
+// the medium stays reserved, reset included, and they add it to their own wait.
+//
+// Timing: `nav_left_us` changes one clock after the frame's end is registered.
+
+`default_nettype none
+
+module nav_counter (
+  input  wire logic        clk,
+  input  wire logic        rst,
+  input  wire logic [23:0] tick_n,
+  input  wire logic [15:0] cfg_nav_reset_us,
+  input  wire logic [15:0] cfg_eifs_us,
+  input  wire logic        cfg_quirk_no_nav_reset,
+  input  wire logic        cfg_quirk_eifs_as_nav,   // ns-2: a bad frame reserves EIFS as NAV
+
+  // From phy_events.
+  input  wire logic        rx_start,
+  input  wire logic        rx_overheard,
+  input  wire logic        rx_bad,
+  input  wire logic        rx_is_rts,
+  input  wire logic [14:0] rx_duration_us,
+
+  output wire logic [15:0] nav_left_us,     // what Durations have reserved
+  output wire logic [15:0] nav_until_us,    // ... and how much of it will stand if nothing more is heard
+  output wire logic        reset_armed
+);
+
+  logic [15:0] nav_left_us_q, reset_left_us_q;
+  logic        reset_armed_q;
+
+  wire logic reset_now = reset_armed_q && tick_n >= 24'(reset_left_us_q);
+
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      nav_left_us_q   <= '0;
+      reset_left_us_q <= '0;
+      reset_armed_q   <= 1'b0;
+    end else if (tick_n != '0) begin
+      if (nav_left_us_q != '0) begin
+        if (reset_now || tick_n >= 24'(nav_left_us_q)) begin
+          nav_left_us_q <= '0;
+          reset_armed_q <= 1'b0;
+        end else begin
+          nav_left_us_q <= nav_left_us_q - tick_n[15:0];
+        end
+        if (reset_armed_q) reset_left_us_q <= reset_now ? '0 : reset_left_us_q - tick_n[15:0];
+      end
+    end else if (rx_start) begin
+      reset_armed_q <= 1'b0;
+    end else if (rx_overheard && 16'(rx_duration_us) > nav_left_us_q) begin
+      nav_left_us_q   <= 16'(rx_duration_us);
+      reset_left_us_q <= cfg_nav_reset_us;
+      reset_armed_q   <= rx_is_rts && !cfg_quirk_no_nav_reset && cfg_nav_reset_us < 16'(rx_duration_us);
+    end else if (rx_bad && cfg_quirk_eifs_as_nav && cfg_eifs_us > nav_left_us_q) begin
+      nav_left_us_q <= cfg_eifs_us;
+      reset_armed_q <= 1'b0;
+    end
+  end
+
+  assign nav_left_us  = nav_left_us_q;
+  assign nav_until_us = (reset_armed_q && reset_left_us_q < nav_left_us_q) ? reset_left_us_q : nav_left_us_q;
+  assign reset_armed  = reset_armed_q;
+
+endmodule
+
+`default_nettype wire

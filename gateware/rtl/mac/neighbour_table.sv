@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What packets to each neighbour cost: running averages, totals, losses, a histogram.
+//
+// The averages keep what depends on a packet's size apart from what does not, so that
+// the delay of any packet can be told:
+//
+//   delay(bytes, rate) = contention + overhead + data attempts * airtime(bytes, rate)
+//
+// contention: IFS, back-off, frozen, time-outs, own responses; overhead: RTS, CTS, MAC
+// ACK, SIFS. The size normalisation follows S. Shah, K. Chen, K. Nahrstedt ("Dynamic
+// bandwidth management for single-hop ad hoc wireless networks", PerCom 2003), in time
+// instead of throughput. A packet that was given up counts its time.
+//
+// An average moves by 2**-cfg_average_shift of the difference; the first packet sets it.
+//
+// Timing: `update` takes one clock; the new averages are out at the next.
+
+`default_nettype none
+
+module neighbour_table #(
+  parameter int unsigned PEERS = 16
+) (
+  input  wire logic        clk,
+  input  wire logic        rst,
+  input  wire logic [2:0]  cfg_average_shift,
+
+  // From frame_sequence and service_time.
+  input  wire logic        update,
+  input  wire logic        dropped,
+  input  wire logic [3:0]  peer,
+  input  wire logic [4:0]  data_attempts,
+  input  wire logic [31:0] contention_us,
+  input  wire logic [31:0] overhead_us,
+  input  wire logic [31:0] service_us,
+
+  // The averages of `peer`.
+  output wire logic [27:0] avg_contention_us16,     // 1/16 us
+  output wire logic [27:0] avg_overhead_us16,       // 1/16 us
+  output wire logic [15:0] avg_data_attempts_256,   // 1/256
+
+  // A coherent snapshot: nbr_take copies one neighbour's entries in one clock.
+  input  wire logic        nbr_take,
+  input  wire logic [3:0]  nbr_index,
+  input  wire logic [3:0]  nbr_bin,
+  output wire logic [27:0] nbr_avg_contention_us16,
+  output wire logic [27:0] nbr_avg_overhead_us16,
+  output wire logic [15:0] nbr_avg_data_attempts_256,
+  output wire logic [31:0] nbr_packets,
+  output wire logic [31:0] nbr_drops,
+  output wire logic [47:0] nbr_service_us,          // sum over packets
+  output wire logic [15:0] nbr_histogram            // packets whose service time is in bin nbr_bin
+);
+
+  localparam int unsigned BINS = 16;
+  localparam int unsigned FIRST_BIN_LOG2 = 7;   // bin 0: below 128 us; bin k: from 2**(k+6) us; the last is open
+
+  logic [27:0] avg_contention_q   [PEERS];
+  logic [27:0] avg_overhead_q     [PEERS];
+  logic [15:0] avg_data_attempts_q[PEERS];
+  logic [31:0] packets_q          [PEERS];
+  logic [31:0] drops_q            [PEERS];
+  logic [47:0] service_us_q       [PEERS];
+  logic [15:0] histogram_q        [PEERS * BINS];
+
+  logic [27:0] snap_contention_q, snap_overhead_q;
+  logic [15:0] snap_data_attempts_q, snap_histogram_q;
+  logic [31:0] snap_packets_q, snap_drops_q;
+  logic [47:0] snap_service_us_q;
+
+  function automatic logic [27:0] us16(logic [31:0] us);
+    return us > 32'h00ff_ffff ? 28'hfff_ffff : {us[23:0], 4'd0};
+  endfunction
+
+  function automatic logic [27:0] moved(logic [27:0] average, logic [27:0] sample, logic [2:0] shift);
+    logic signed [28:0] step = (signed'({1'b0, sample}) - signed'({1'b0, average})) >>> shift;
+    return 28'(signed'({1'b0, average}) + step);
+  endfunction
+
+  function automatic logic [3:0] bin_of(logic [31:0] us);
+    logic [3:0] bin = '0;
+    for (int k = 1; k < int'(BINS); k++) begin
+      if (us >= (32'd1 << (k + int'(FIRST_BIN_LOG2) - 1))) bin = 4'(k);
+    end
+    return bin;
+  endfunction
+
+  wire logic first = packets_q[peer] == '0;
+
+  always_ff @(posedge clk) begin
+    automatic logic [7:0] bin_index = '0;
+    if (rst) begin
+      for (int i = 0; i < int'(PEERS); i++) begin
+        avg_contention_q[i]    <= '0;
+        avg_overhead_q[i]      <= '0;
+        avg_data_attempts_q[i] <= '0;
+        packets_q[i]           <= '0;
+        drops_q[i]             <= '0;
+        service_us_q[i]        <= '0;
+      end
+      for (int i = 0; i < int'(PEERS * BINS); i++) histogram_q[i] <= '0;
+    end else begin
+      if (update) begin
+        avg_contention_q[peer] <= first ? us16(contention_us)
+                                        : moved(avg_contention_q[peer], us16(contention_us), cfg_average_shift);
+        avg_overhead_q[peer]   <= first ? us16(overhead_us)
+                                        : moved(avg_overhead_q[peer], us16(overhead_us), cfg_average_shift);
+        avg_data_attempts_q[peer] <= first ? {3'd0, data_attempts, 8'd0}
+            : 16'(moved(28'(avg_data_attempts_q[peer]), {15'd0, data_attempts, 8'd0}, cfg_average_shift));
+        packets_q[peer]    <= packets_q[peer] + 1'b1;
+        service_us_q[peer] <= service_us_q[peer] + 48'(service_us);
+        if (dropped) drops_q[peer] <= drops_q[peer] + 1'b1;
+        bin_index = {peer, bin_of(service_us)};
+        if (histogram_q[bin_index] != '1) histogram_q[bin_index] <= histogram_q[bin_index] + 1'b1;
+      end
+      if (nbr_take) begin
+        snap_contention_q    <= avg_contention_q[nbr_index];
+        snap_overhead_q      <= avg_overhead_q[nbr_index];
+        snap_data_attempts_q <= avg_data_attempts_q[nbr_index];
+        snap_packets_q       <= packets_q[nbr_index];
+        snap_drops_q         <= drops_q[nbr_index];
+        snap_service_us_q    <= service_us_q[nbr_index];
+        snap_histogram_q     <= histogram_q[{nbr_index, nbr_bin}];
+      end
+    end
+  end
+
+  assign avg_contention_us16   = avg_contention_q[peer];
+  assign avg_overhead_us16     = avg_overhead_q[peer];
+  assign avg_data_attempts_256 = avg_data_attempts_q[peer];
+
+  assign nbr_avg_contention_us16   = snap_contention_q;
+  assign nbr_avg_overhead_us16     = snap_overhead_q;
+  assign nbr_avg_data_attempts_256 = snap_data_attempts_q;
+  assign nbr_packets               = snap_packets_q;
+  assign nbr_drops                 = snap_drops_q;
+  assign nbr_service_us            = snap_service_us_q;
+  assign nbr_histogram             = snap_histogram_q;
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// How long this station's own transmission still holds its medium: from the decision
+// to answer (SIFS and the response) or from the start of its own frame.
+//
+// A passive timer: its end wakes nobody.
+
+`default_nettype none
+
+module own_transmission (
+  input  wire logic        clk,
+  input  wire logic        rst,
+  input  wire logic [23:0] tick_n,
+  input  wire logic        hold,           // one clock: the medium is ours for hold_us from now
+  input  wire logic [15:0] hold_us,
+  output wire logic [15:0] own_left_us
+);
+
+  logic [15:0] left_us_q;
+
+  always_ff @(posedge clk) begin
+    if (rst) left_us_q <= '0;
+    else if (hold) left_us_q <= hold_us;
+    else if (tick_n != '0 && left_us_q != '0) left_us_q <= tick_n >= 24'(left_us_q) ? '0 : left_us_q - tick_n[15:0];
+  end
+
+  assign own_left_us = left_us_q;
+
+endmodule
+
+`default_nettype wire

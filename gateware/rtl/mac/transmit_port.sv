@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The one way out to the PHY: registers the frame that frame_sequence or responder
+// starts. They never do so in the same clock (asserted).
+//
+// Timing: `phy_tx_start` and the frame's fields come one clock after the decision.
+
+`default_nettype none
+
+module transmit_port
+  import perhop_pkg::*;
+(
+  input  wire logic        clk,
+  input  wire logic        rst,
+
+  // From frame_sequence.
+  input  wire logic        send,
+  input  wire logic [2:0]  send_kind,
+  input  wire logic [2:0]  send_rate,
+  input  wire logic [11:0] send_bytes,
+  input  wire logic [15:0] send_airtime_us,
+  input  wire logic [14:0] send_duration_us,
+  input  wire logic [47:0] send_ra,
+  input  wire logic [11:0] send_sequence,
+  input  wire logic        send_retry,
+  input  wire logic [15:0] send_tag,
+
+  // From responder.
+  input  wire logic        answer,
+  input  wire logic [2:0]  answer_kind,
+  input  wire logic [2:0]  answer_rate,
+  input  wire logic [15:0] answer_airtime_us,
+  input  wire logic [14:0] answer_duration_us,
+  input  wire logic [47:0] answer_ra,
+
+  // To the PHY.
+  output wire logic        phy_tx_start,
+  output wire logic [2:0]  phy_tx_kind,
+  output wire logic [2:0]  phy_tx_rate,
+  output wire logic [11:0] phy_tx_bytes,
+  output wire logic [15:0] phy_tx_airtime_us,
+  output wire logic [14:0] phy_tx_duration_us,
+  output wire logic [47:0] phy_tx_ra,
+  output wire logic [11:0] phy_tx_sequence,
+  output wire logic        phy_tx_retry,
+  output wire logic [15:0] phy_tx_tag
+);
+
+  logic        start_q, retry_q;
+  logic [2:0]  kind_q, rate_q;
+  logic [11:0] bytes_q, sequence_q;
+  logic [15:0] airtime_us_q, tag_q;
+  logic [14:0] duration_us_q;
+  logic [47:0] ra_q;
+
+  always_ff @(posedge clk) begin
+    start_q <= !rst && (send || answer);
+    if (send) begin
+      kind_q        <= send_kind;
+      rate_q        <= send_rate;
+      bytes_q       <= send_bytes;
+      airtime_us_q  <= send_airtime_us;
+      duration_us_q <= send_duration_us;
+      ra_q          <= send_ra;
+      sequence_q    <= send_sequence;
+      retry_q       <= send_retry;
+      tag_q         <= send_tag;
+    end else if (answer) begin
+      kind_q        <= answer_kind;
+      rate_q        <= answer_rate;
+      bytes_q       <= 12'(CTS_BYTES);   // a CTS and a MAC ACK are of one size
+      airtime_us_q  <= answer_airtime_us;
+      duration_us_q <= answer_duration_us;
+      ra_q          <= answer_ra;
+      sequence_q    <= '0;
+      retry_q       <= 1'b0;
+      tag_q         <= '0;
+    end
+  end
+
+  assign phy_tx_start       = start_q;
+  assign phy_tx_kind        = kind_q;
+  assign phy_tx_rate        = rate_q;
+  assign phy_tx_bytes       = bytes_q;
+  assign phy_tx_airtime_us  = airtime_us_q;
+  assign phy_tx_duration_us = duration_us_q;
+  assign phy_tx_ra          = ra_q;
+  assign phy_tx_sequence    = sequence_q;
+  assign phy_tx_retry       = retry_q;
+  assign phy_tx_tag         = tag_q;
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) begin
+    if (!rst) a_one_frame_at_a_time : assert (!(send && answer));
+  end
+`endif
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Tells the outside how far time may run: `quiescent`, nothing is left to do at this
+// tick; `next_timer`, ticks until this station acts by itself. Whoever drives `tick_n`
+// (the simulator, or the tick strobe of the hardware) keeps two rules, asserted here:
+// time passes only when quiescent, and never beyond next_timer.
+
+`default_nettype none
+
+module warp_monitor (
+  input  wire logic        clk,
+  input  wire logic        rst,
+  input  wire logic [23:0] tick_n,
+
+  input  wire logic        rx_pending,        // an indication of the PHY not acted on yet
+  input  wire logic        sequence_pending,
+  input  wire logic        sequence_wait_valid,
+  input  wire logic [31:0] sequence_wait_us,
+  input  wire logic        responder_busy,
+  input  wire logic [12:0] responder_wait_us,
+
+  output wire logic        quiescent,
+  output wire logic [31:0] next_timer
+);
+
+  localparam logic [31:0] NONE = '1;
+
+  wire logic [31:0] sequence_us  = sequence_wait_valid ? sequence_wait_us : NONE;
+  wire logic [31:0] responder_us = responder_busy ? 32'(responder_wait_us) : NONE;
+
+  assign quiescent  = !rx_pending && !sequence_pending && !(responder_busy && responder_wait_us == '0);
+  assign next_timer = sequence_us < responder_us ? sequence_us : responder_us;
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) begin
+    if (!rst && tick_n != '0) begin
+      a_time_passes_when_quiescent : assert (quiescent);
+      a_time_stops_at_next_timer   : assert (32'(tick_n) <= next_timer);
+    end
+  end
+`else
+  wire logic unused = &{1'b0, clk, rst, tick_n};
+`endif
+
+endmodule
+
+`default_nettype wire
