@@ -12,7 +12,9 @@
 
 `default_nettype none
 
-module backoff_counter #(
+module backoff_counter
+  import elapsed_pkg::*;
+#(
   parameter int unsigned RADIX_STAGES = 11   // a jump holds fewer than 2**RADIX_STAGES slots
 ) (
   input  wire logic        clk,
@@ -26,12 +28,10 @@ module backoff_counter #(
   input  wire logic        packet_waiting,
   input  wire logic        access_taken,     // one clock: the packet starts
 
-  // From elapsed_split and interframe_space.
+  // From phy_events and medium_reservation.
   input  wire logic        cca_busy,
   input  wire logic [15:0] reserved_us,
   input  wire logic [15:0] ifs_left_us,
-  input  wire logic [23:0] n_ifs,
-  input  wire logic [23:0] n_slots,
 
   output wire logic        running,          // a back-off is in progress
   output wire logic [9:0]  slots_left,
@@ -44,9 +44,6 @@ module backoff_counter #(
 
   wire logic        in_slots = reserved_us == '0 && ifs_left_us == '0;
   wire logic [12:0] phase_us = in_slots ? phase_us_q : '0;
-
-  // The inter-frame space is over with this jump, or was before it.
-  wire logic ifs_done = !cca_busy && tick_n >= 24'(reserved_us) && n_ifs == 24'(ifs_left_us);
 
   // {slots left, microseconds into the next one} after `over_us` of idle time.
   function automatic logic [22:0] count_down(logic [9:0] slots, logic [23:0] over_us, logic [12:0] slot_us);
@@ -62,6 +59,8 @@ module backoff_counter #(
   endfunction
 
   always_ff @(posedge clk) begin
+    automatic ticks_t      n_free  = free_share(tick_n, reserved_us);
+    automatic ticks_t      n_slots = slots_share(n_free, cca_busy, ifs_left_us);
     automatic logic [22:0] counted = '0;
     if (running_q && n_slots != '0) counted = count_down(slots_left_q, 24'(phase_us) + n_slots, cfg_slot_us);
     if (rst) begin
@@ -71,8 +70,10 @@ module backoff_counter #(
     end else if (tick_n != '0) begin
       if (running_q) begin
         if (slots_left_q == '0) begin
-          // Over without a packet to send: the next packet may go at once.
-          if (ifs_done && !packet_waiting) running_q <= 1'b0;
+          // Over, with the inter-frame space, and no packet to send: the next one may go at once.
+          if (!packet_waiting && !cca_busy && tick_n >= 24'(reserved_us) && n_free >= 24'(ifs_left_us)) begin
+            running_q <= 1'b0;
+          end
         end else if (n_slots == '0) begin
           phase_us_q <= '0;
         end else begin

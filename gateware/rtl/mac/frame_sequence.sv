@@ -48,7 +48,7 @@ module frame_sequence
   input  wire logic        rx_cts_for_us,
   input  wire logic        rx_mac_ack_for_us,
 
-  // From interframe_space, elapsed_split, backoff_counter.
+  // From interframe_space, medium_reservation, own_transmission, backoff_counter.
   input  wire logic [15:0] idle_us,
   input  wire logic [15:0] ifs_us,
   input  wire logic [15:0] ifs_left_us,
@@ -255,7 +255,7 @@ module frame_sequence
     end
   end
 
-  assign head_taken = state_q == ST_IDLE && head_valid && tick_n == '0;
+  assign head_taken = state_q == ST_IDLE && head_valid;
 
   assign draw_wanted    = draw_pending_q || found_busy;
   assign access_taken   = go;

@@ -13,7 +13,9 @@
 
 `default_nettype none
 
-module interframe_space (
+module interframe_space
+  import elapsed_pkg::*;
+(
   input  wire logic        clk,
   input  wire logic        rst,
   input  wire logic [23:0] tick_n,
@@ -26,10 +28,8 @@ module interframe_space (
   input  wire logic        rx_bad,
   input  wire logic        tx_go,            // an own frame starts
 
-  // From elapsed_split.
+  // From medium_reservation.
   input  wire logic [15:0] reserved_us,
-  input  wire logic [23:0] n_ifs,
-  input  wire logic [23:0] n_slots,
 
   output wire logic [15:0] idle_us,
   output wire logic [15:0] ifs_us
@@ -38,14 +38,21 @@ module interframe_space (
   logic [15:0] idle_us_q;
   logic        extended_q;   // the last busy period was a frame not understood
 
-  wire logic [24:0] idle_sum = (reserved_us != '0 ? 25'd0 : 25'(idle_us_q)) + 25'(n_ifs) + 25'(n_slots);
+  // Where idle time starts to count in this jump.
+  wire logic [15:0] idle_base_us = reserved_us != '0 ? '0 : idle_us_q;
+
+  function automatic logic [15:0] saturated(logic [24:0] us);
+    return us > 25'hffff ? 16'hffff : us[15:0];
+  endfunction
 
   always_ff @(posedge clk) begin
     if (rst) begin
       idle_us_q  <= '0;
       extended_q <= 1'b0;
     end else begin
-      if (tick_n != '0) idle_us_q <= cca_busy ? '0 : idle_sum > 25'hffff ? 16'hffff : idle_sum[15:0];
+      if (tick_n != '0) begin
+        idle_us_q <= cca_busy ? '0 : saturated(25'(idle_base_us) + 25'(free_share(tick_n, reserved_us)));
+      end
       if (tx_go) extended_q <= 1'b0;
       else if (rx_end) extended_q <= rx_bad && !cfg_quirk_eifs_as_nav;
     end

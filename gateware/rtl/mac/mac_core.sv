@@ -8,7 +8,7 @@
 //
 //   descriptors -> descriptor_queue -> frame_sequence -> transmit_port -> PHY
 //   PHY -> phy_events -> { nav_counter, interframe_space, responder, frame_sequence }
-//   elapsed_split -> { interframe_space, backoff_counter, service_time }
+//   medium_reservation, elapsed_pkg -> { interframe_space, backoff_counter, service_time }
 //   service_time -> neighbour_table -> completion record
 
 `default_nettype none
@@ -149,10 +149,9 @@ module mac_core
   logic [14:0] rx_duration_us;
   logic [47:0] rx_ta;
   logic [11:0] rx_sequence;
-  // nav_counter, own_transmission, elapsed_split, interframe_space
+  // nav_counter, own_transmission, medium_reservation, interframe_space
   logic [15:0] nav_until_us, own_left_us, reserved_us, ifs_left_us, idle_us, ifs_us;
   logic        nav_reset_armed;
-  logic [23:0] n_own, n_nav, n_cca, n_ifs, n_slots;
   // backoff_counter, random_draw, contention_window, retry_counters
   logic        backoff_running, draw_wanted, draw_again, draw, limit_reached;
   logic [9:0]  slots_left, random, draw_slots;
@@ -202,14 +201,13 @@ module mac_core
     .hold(send || accept), .hold_us(send ? send_airtime_us : answer_hold_us), .own_left_us
   );
 
-  elapsed_split u_elapsed_split (
-    .tick_n, .own_left_us, .nav_until_us, .cca_busy, .idle_us, .ifs_us,
-    .reserved_us, .ifs_left_us, .n_own, .n_nav, .n_cca, .n_ifs, .n_slots
+  medium_reservation u_medium_reservation (
+    .own_left_us, .nav_until_us, .idle_us, .ifs_us, .reserved_us, .ifs_left_us
   );
 
   interframe_space u_interframe_space (
     .clk, .rst, .tick_n, .cfg_difs_us, .cfg_eifs_us, .cfg_quirk_eifs_as_nav,
-    .cca_busy, .rx_end, .rx_bad, .tx_go(send || answer), .reserved_us, .n_ifs, .n_slots, .idle_us, .ifs_us
+    .cca_busy, .rx_end, .rx_bad, .tx_go(send || answer), .reserved_us, .idle_us, .ifs_us
   );
 
   assign draw = draw_wanted && !draw_again;
@@ -223,7 +221,7 @@ module mac_core
 
   backoff_counter #(.RADIX_STAGES(RADIX_STAGES)) u_backoff_counter (
     .clk, .rst, .tick_n, .cfg_slot_us, .draw, .draw_slots, .packet_waiting, .access_taken,
-    .cca_busy, .reserved_us, .ifs_left_us, .n_ifs, .n_slots,
+    .cca_busy, .reserved_us, .ifs_left_us,
     .running(backoff_running), .slots_left, .slots_left_us
   );
 
@@ -284,7 +282,7 @@ module mac_core
   service_time u_service_time (
     .clk, .rst, .tick_n, .tsf_us(tsf_us[31:0]),
     .head_taken, .head_t_enqueue_us, .in_contention, .in_rts, .in_data, .in_gap, .responded, .timed_out, .report,
-    .n_own, .n_nav, .n_cca, .n_ifs, .n_slots, .slots_left, .draw, .draw_slots,
+    .cca_busy, .own_left_us, .reserved_us, .ifs_left_us, .slots_left, .draw, .draw_slots,
     .t_enqueue_us(done_t_enqueue_us), .t_done_us(done_t_done_us), .slots_drawn(done_slots_drawn),
     .queue_us(done_queue_us), .ifs_us(done_ifs_us), .backoff_us(done_backoff_us),
     .frozen_cca_us(done_frozen_cca_us), .frozen_nav_us(done_frozen_nav_us), .control_us(done_control_us),

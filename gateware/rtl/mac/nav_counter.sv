@@ -36,9 +36,8 @@ module nav_counter (
   logic [15:0] nav_left_us_q, reset_left_us_q;
   logic        reset_armed_q;
 
-  wire logic reset_now = reset_armed_q && tick_n >= 24'(reset_left_us_q);
-
   always_ff @(posedge clk) begin
+    automatic logic reset_now = reset_armed_q && tick_n >= 24'(reset_left_us_q);
     if (rst) begin
       nav_left_us_q   <= '0;
       reset_left_us_q <= '0;

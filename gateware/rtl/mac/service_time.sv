@@ -12,7 +12,9 @@
 
 `default_nettype none
 
-module service_time (
+module service_time
+  import elapsed_pkg::*;
+(
   input  wire logic        clk,
   input  wire logic        rst,
   input  wire logic [23:0] tick_n,
@@ -29,12 +31,11 @@ module service_time (
   input  wire logic        timed_out,
   input  wire logic        report,
 
-  // From elapsed_split.
-  input  wire logic [23:0] n_own,
-  input  wire logic [23:0] n_nav,
-  input  wire logic [23:0] n_cca,
-  input  wire logic [23:0] n_ifs,
-  input  wire logic [23:0] n_slots,
+  // From phy_events, own_transmission and medium_reservation.
+  input  wire logic        cca_busy,
+  input  wire logic [15:0] own_left_us,
+  input  wire logic [15:0] reserved_us,
+  input  wire logic [15:0] ifs_left_us,
 
   // The slots this packet waited for: what was left of a running back-off, and what it drew.
   input  wire logic [9:0]  slots_left,
@@ -67,6 +68,8 @@ module service_time (
   wire logic in_exchange = in_rts || in_data;
 
   always_ff @(posedge clk) begin
+    automatic ticks_t n_own  = own_share(tick_n, own_left_us);
+    automatic ticks_t n_free = free_share(tick_n, reserved_us);
     if (rst) begin
       t_enqueue_us_q  <= '0;
       t_done_us_q     <= '0;
@@ -86,10 +89,10 @@ module service_time (
     end else if (tick_n != '0) begin
       if (in_contention) begin
         responder_us_q  <= responder_us_q + 32'(n_own);
-        frozen_nav_us_q <= frozen_nav_us_q + 32'(n_nav);
-        frozen_cca_us_q <= frozen_cca_us_q + 32'(n_cca);
-        ifs_us_q        <= ifs_us_q + 32'(n_ifs);
-        backoff_us_q    <= backoff_us_q + 32'(n_slots);
+        frozen_nav_us_q <= frozen_nav_us_q + 32'(nav_share(tick_n, own_left_us, reserved_us));
+        frozen_cca_us_q <= frozen_cca_us_q + 32'(cca_share(n_free, cca_busy));
+        ifs_us_q        <= ifs_us_q + 32'(ifs_share(n_free, cca_busy, ifs_left_us));
+        backoff_us_q    <= backoff_us_q + 32'(slots_share(n_free, cca_busy, ifs_left_us));
       end
       if (in_rts) control_us_q <= control_us_q + 32'(n_own);
       if (in_data) data_us_q <= data_us_q + 32'(n_own);
