@@ -51,8 +51,8 @@ package perhop_pkg;
   localparam logic [47:0] BROADCAST_ADDRESS = 48'hffffffffffff;  // The address of every station
   localparam int unsigned GROUP_ADDRESS_BIT = 40;  // Bit of a 48-bit address integer that is set in every group address
   localparam logic [47:0] NODE_ADDRESS_BASE = 48'h20000000000;  // Node i (from 0) of a simulation has this address + i + 1
-  localparam int unsigned PEERS = 16;  // Slots of the MAC's neighbour table
-  localparam int unsigned RATES = 8;  // Rates that a rate index can name
+  localparam int unsigned NEIGHBOUR_SLOTS = 16;  // Slots of the MAC's neighbour table
+  localparam int unsigned RATE_SLOTS = 8;  // Rates that a rate index can name
   localparam int unsigned PATH_DELAY_UNIT_US = 16;  // One step of a delay field of the path header
   localparam int unsigned NEIGHBOUR_AVERAGE_STEPS_PER_US = 16;  // Steps of the neighbour table's averages in one microsecond
   localparam int unsigned NEIGHBOUR_ATTEMPT_STEPS = 256;  // Steps of the neighbour table's DATA attempts in one attempt
@@ -60,11 +60,11 @@ package perhop_pkg;
   localparam logic [31:0] CORE_ID = 32'h50657248;  // First register of the MAC: the letters PerH
   localparam int unsigned CORE_VERSION_MAJOR = 0;  // Changes when software must change with the gateware
   localparam int unsigned CORE_VERSION_MINOR = 1;  // Changes when gateware gains what older software need not know
-  localparam int unsigned QUEUE_PACKETS = 50;  // Drop-tail queue in front of the MAC, as in ns-2's papers
-  localparam int unsigned SHORT_RETRY_LIMIT = 7;  // dot11ShortRetryLimit (annex C)
-  localparam int unsigned LONG_RETRY_LIMIT = 4;  // dot11LongRetryLimit (annex C)
-  localparam int unsigned RTS_THRESHOLD_BYTES = 0;  // A longer MPDU is preceded by an RTS: 0 means always, as in ns-2's papers
-  localparam int unsigned AVERAGE_SHIFT = 4;  // Weight of a new sample in the neighbour averages is 2 to the minus this
+  localparam int unsigned DEFAULT_QUEUE_PACKETS = 50;  // Drop-tail queue in front of the MAC, as in ns-2's papers
+  localparam int unsigned DEFAULT_SHORT_RETRY_LIMIT = 7;  // dot11ShortRetryLimit (annex C)
+  localparam int unsigned DEFAULT_LONG_RETRY_LIMIT = 4;  // dot11LongRetryLimit (annex C)
+  localparam int unsigned DEFAULT_RTS_THRESHOLD_BYTES = 0;  // A longer MPDU is preceded by an RTS: 0 means always, as in ns-2's papers
+  localparam int unsigned DEFAULT_AVERAGE_SHIFT = 4;  // Weight of a new sample in the neighbour averages is 2 to the minus this
   localparam int unsigned NS2_MAX_PROPAGATION_US = 2;  // ns-2 adds this allowance twice to its fixed response timeout
 
   // What the MAC must know of a frame's type and subtype.

@@ -41,9 +41,9 @@ inline constexpr std::uint32_t group_address_bit = 40;
 /// Node i (from 0) of a simulation has this address + i + 1.
 inline constexpr std::uint64_t node_address_base = 0x020000000000;
 /// Slots of the MAC's neighbour table.
-inline constexpr std::uint32_t peers = 16;
+inline constexpr std::uint32_t neighbour_slots = 16;
 /// Rates that a rate index can name.
-inline constexpr std::uint32_t rates = 8;
+inline constexpr std::uint32_t rate_slots = 8;
 /// One step of a delay field of the path header, us.
 inline constexpr std::uint32_t path_delay_unit_us = 16;
 /// Steps of the neighbour table's averages in one microsecond, 1/us.
@@ -59,15 +59,15 @@ inline constexpr std::uint32_t core_version_major = 0;
 /// Changes when gateware gains what older software need not know.
 inline constexpr std::uint32_t core_version_minor = 1;
 /// Drop-tail queue in front of the MAC, as in ns-2's papers, packets.
-inline constexpr std::uint32_t queue_packets = 50;
+inline constexpr std::uint32_t default_queue_packets = 50;
 /// dot11ShortRetryLimit (annex C), attempts.
-inline constexpr std::uint32_t short_retry_limit = 7;
+inline constexpr std::uint32_t default_short_retry_limit = 7;
 /// dot11LongRetryLimit (annex C), attempts.
-inline constexpr std::uint32_t long_retry_limit = 4;
+inline constexpr std::uint32_t default_long_retry_limit = 4;
 /// A longer MPDU is preceded by an RTS: 0 means always, as in ns-2's papers, bytes.
-inline constexpr std::uint32_t rts_threshold_bytes = 0;
+inline constexpr std::uint32_t default_rts_threshold_bytes = 0;
 /// Weight of a new sample in the neighbour averages is 2 to the minus this.
-inline constexpr std::uint32_t average_shift = 4;
+inline constexpr std::uint32_t default_average_shift = 4;
 /// ns-2 adds this allowance twice to its fixed response timeout, us.
 inline constexpr std::uint32_t ns2_max_propagation_us = 2;
 
