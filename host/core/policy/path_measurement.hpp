@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What the shim tells a congestion window limit about one round trip.
+
+#pragma once
+
+#include <cstdint>
+
+namespace perhop::policy {
+
+/// One round trip as the path headers told it. Hops and delays are those of wireless hops, queueing excluded.
+/// A value of 0 means unknown.
+struct path_measurement {
+  std::uint32_t forward_hops = 0;
+  std::uint32_t return_hops = 0;
+  std::uint32_t forward_total_us = 0;     ///< sum of d_i, of data-sized packets
+  std::uint32_t forward_max_us = 0;       ///< largest d_i
+  std::uint32_t return_total_us = 0;      ///< sum of d'_i, of the packets really sent back (TCP ACKs)
+  std::uint32_t wired_round_trip_us = 0;  ///< propagation of the wired part of the path, both ways; 0: no wired part
+};
+
+}  // namespace perhop::policy

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Soft state of connections: a hash table of fixed size that forgets what is idle, and forgets the connection that was
+// idle longest when it is full. All memory is taken at construction; nothing is allocated later.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "host/core/policy/congestion_window_limit.hpp"
+#include "host/core/policy/path_measurement.hpp"
+#include "host/core/shim/packet_view.hpp"
+#include "host/core/wire/path_header.hpp"
+
+namespace perhop::shim {
+
+/// Microseconds since any fixed moment.
+using time_us = std::uint64_t;
+
+inline constexpr time_us round_trip_window_us = 10'000'000;
+
+/// Smallest round trip of the last 10 to 20 s, from one packet timed at a time (so that no queue of samples is needed).
+/// A packet sent again is not timed (Karn's rule). Read only for paths with a wired part.
+struct round_trip_timer {
+  bool timing = false;
+  std::uint32_t timed_end_sequence = 0;
+  time_us timed_since = 0;
+  bool sent_any = false;
+  std::uint32_t highest_end_sequence = 0;
+  time_us window_start = 0;
+  std::uint32_t min_us = UINT32_MAX;           // of the window that runs now
+  std::uint32_t previous_min_us = UINT32_MAX;  // of the window before
+};
+
+/// What a node remembers of a connection. Keyed by the direction that this node originates.
+struct flow_state {
+  // The other direction's packets as they arrived here; goes back in the echo.
+  bool heard = false;
+  bool heard_with_payload = false;
+  wire::path_echo echo;
+
+  // The limit on what this node sends.
+  bool sent = false;
+  policy::congestion_window_limit limit;
+  std::optional<policy::path_measurement> last_path;
+  round_trip_timer round_trip;
+
+  // What a full segment of this node is.
+  std::uint16_t segment_bytes = 0;     // told by the caller; wins over the options below
+  std::uint16_t mss_option_bytes = 0;  // smallest of the SYNs seen
+  bool timestamps = false;
+  std::uint32_t largest_payload_bytes = 0;
+};
+
+class flow_table {
+public:
+  /// @param capacity connections held at most, at least 1
+  flow_table(std::size_t capacity, time_us idle_us);
+
+  struct access {
+    flow_state* state;
+    bool created;
+    std::uint32_t expired;  ///< connections forgotten by this call because they were idle
+    bool evicted;           ///< one more was forgotten to make room
+  };
+
+  /// Finds or makes the state of `key` and marks it as used now.
+  access use(time_us now, const flow_key& key);
+
+  /// Looks without marking. @return null when unknown
+  const flow_state* find(const flow_key& key) const;
+  flow_state* find(const flow_key& key);
+
+  std::size_t size() const { return size_; }
+  std::size_t capacity() const { return entries_.size(); }
+
+private:
+  static constexpr std::uint32_t none = UINT32_MAX;
+
+  struct entry {
+    flow_key key;
+    flow_state state;
+    time_us last_used = 0;
+    std::uint32_t newer = none;  // list from the entry idle longest to the one used last
+    std::uint32_t older = none;
+  };
+
+  static std::uint64_t hash(const flow_key& key);
+  std::size_t home(const flow_key& key) const { return static_cast<std::size_t>(hash(key)) & mask_; }
+  std::uint32_t find_index(const flow_key& key) const;
+  void append_newest(std::uint32_t index);
+  void unlink(std::uint32_t index);
+  void forget_oldest();
+
+  time_us idle_us_;
+  std::size_t mask_;
+  std::vector<std::uint32_t> buckets_;  // open addressing, linear probing; entry index or none
+  std::vector<entry> entries_;
+  std::vector<std::uint32_t> free_;
+  std::size_t size_ = 0;
+  std::uint32_t oldest_ = none;
+  std::uint32_t newest_ = none;
+};
+
+}  // namespace perhop::shim

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What the shim wants to know about an IP packet. The caller (ns-3 device, node daemon) fills it from its own form of
+// packet; the shim never sees bytes of IP.
+
+#pragma once
+
+#include <cstdint>
+
+namespace perhop::shim {
+
+/// An IPv6 address, or an IPv4 address mapped into it (::ffff:a.b.c.d). `high` holds the first eight bytes.
+struct ip_address {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+
+  /// @param address 10.0.0.1 is 0x0a000001
+  static constexpr ip_address from_ipv4(std::uint32_t address) { return {0, 0xffff'0000'0000U | address}; }
+
+  friend bool operator==(const ip_address&, const ip_address&) = default;
+};
+
+inline constexpr std::uint8_t ip_protocol_tcp = 6;
+inline constexpr std::uint8_t ip_protocol_udp = 17;
+
+/// One direction of a connection. Ports are 0 where the protocol has none.
+struct flow_key {
+  ip_address source;
+  ip_address destination;
+  std::uint16_t source_port = 0;
+  std::uint16_t destination_port = 0;
+  std::uint8_t protocol = ip_protocol_tcp;
+
+  constexpr flow_key reversed() const { return {destination, source, destination_port, source_port, protocol}; }
+
+  friend bool operator==(const flow_key&, const flow_key&) = default;
+};
+
+/// The part of a TCP header that the shim reads. All zero for other protocols.
+struct tcp_view {
+  bool syn = false;
+  bool has_tcp_ack = false;  ///< the ACK flag
+  std::uint32_t sequence = 0;
+  std::uint32_t tcp_ack = 0;       ///< valid with the ACK flag
+  std::uint32_t window_bytes = 0;  ///< as advertised: the window field, times 2^scale where scaling is in use
+  std::uint32_t payload_bytes = 0;
+  std::uint16_t mss_option_bytes = 0;  ///< MSS option of a SYN, 0 when absent
+  bool timestamps = false;             ///< the timestamps option is present
+  /// Payload of a full segment of this connection where the caller knows what was negotiated; 0 when it does not.
+  std::uint16_t segment_bytes = 0;
+};
+
+struct ip_packet_view {
+  flow_key flow;
+  std::uint32_t ip_bytes = 0;  ///< IP header and all that follows
+  std::uint8_t ttl = 0;        ///< as in the packet (hop limit for IPv6); 0 when the caller cannot tell
+  tcp_view tcp;                ///< read when flow.protocol is TCP
+};
+
+enum class hop_medium : std::uint8_t { wireless, wired };
+
+/// Where a packet goes next, and how.
+struct next_hop {
+  std::uint8_t peer = 0;  ///< slot of the MAC's neighbour table
+  std::uint8_t rate_index = 0;
+  std::uint32_t mpdu_bytes = 0;  ///< the whole MPDU as it will be sent: MAC header, LLC/SNAP, path header, IP, FCS
+  hop_medium medium = hop_medium::wireless;
+};
+
+}  // namespace perhop::shim

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The shim: what a node runs between IP and the MAC. It stamps the path header on every packet that leaves, reads it
+// from every packet that arrives for this node, and holds TCP's window to the congestion window limit.
+//
+// Sans I/O: it has no socket, thread or clock, and it sees views of packets, not packets. The simulator and a live node
+// run this same object. Time is microseconds since any fixed moment and never goes back. Not thread safe.
+//
+//   this node sends a packet          on_originate()      -> header to put on it
+//   this node passes a packet on      on_forward()        -> header updated (or made, when the packet came without one)
+//   bytes came from the air           parse()             -> header, or nothing: drop the packet
+//   a packet for this node arrived    on_receive()        -> window to write into the TCP header, if any
+//   the MAC completed a packet        on_completion()
+//
+// Call on_originate/on_forward at the moment the packet is queued: the delay stamped is the estimate of that moment.
+//
+// Sources: the paper named in policy/congestion_window_limit.hpp, section 4.2 (probe fields) and 5.1; window rewriting
+// in place of a clamp inside TCP is ours, because it works for a TCP that cannot be changed. Conditions of the
+// rewriting: the shim sees the SYN, and window scaling is stripped from it where strip_window_scaling says so.
+
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "host/core/policy/congestion_window_limit.hpp"
+#include "host/core/policy/delay_estimator.hpp"
+#include "host/core/shim/flow_table.hpp"
+#include "host/core/shim/packet_view.hpp"
+#include "host/core/wire/path_header.hpp"
+
+namespace perhop::shim {
+
+struct shim_config {
+  const timing_profile* profile = nullptr;  ///< must be set and outlive the shim
+  std::uint32_t rts_threshold_bytes = 0;    ///< as in the MAC: MPDUs above it use RTS/CTS
+  policy::cwl_config cwl;                   ///< of every flow without a policy of its own
+  std::size_t max_flows = 1024;             ///< connections remembered; the one idle longest makes room
+  time_us flow_idle_us = 60'000'000;        ///< a connection idle for longer is forgotten
+};
+
+/// What to do with a packet that arrived for this node. It is always delivered.
+struct receive_verdict {
+  /// Write this into the TCP header's window before delivery (and mend the checksum). Never above the window it had.
+  std::optional<std::uint32_t> window_bytes;
+  /// The packet is a SYN: remove its window scaling option before delivery.
+  bool strip_window_scaling = false;
+};
+
+/// Counted since the start.
+struct shim_counters {
+  std::uint64_t originated = 0;
+  std::uint64_t forwarded = 0;
+  std::uint64_t received = 0;
+  std::uint64_t windows_rewritten = 0;
+  std::array<std::uint64_t, wire::decode_error_count> malformed_by_reason{};  ///< index: wire::decode_error
+  std::uint64_t silent_router_seen = 0;  ///< packets without a header, or with the flag set, that reached this node
+  std::uint64_t unknown_flow = 0;        ///< an echo came for a connection on which this node has sent nothing
+  std::uint64_t unknown_peer = 0;        ///< completions for a slot that does not exist
+  std::uint64_t flows_expired = 0;
+  std::uint64_t flows_evicted = 0;  ///< forgotten to make room
+
+  std::uint64_t malformed() const;  ///< packets dropped for their header, all reasons
+};
+
+class shim {
+public:
+  explicit shim(const shim_config& config);
+
+  /// Gives one direction of a connection its own limit instead of shim_config::cwl. Counts from the connection's next
+  /// packet; a connection already seen starts its limit anew.
+  /// @param flow as packets that this node originates carry it
+  void set_flow_policy(const flow_key& flow, const policy::cwl_config& cwl);
+
+  /// This node sends a packet. @return the header for it, this hop already added, and the echo of what arrived from the
+  /// other end. @param packets_in_flight of this flow; above 255 is carried as 255
+  wire::path_header on_originate(time_us now, const ip_packet_view& packet, const next_hop& hop,
+                                 std::uint32_t packets_in_flight);
+
+  /// The packet that on_originate was called for is a SYN whose window scaling option must be removed.
+  bool strip_window_scaling(const ip_packet_view& packet) const;
+
+  /// This node passes a packet on: adds this hop.
+  void on_forward(time_us now, wire::path_header& header, const ip_packet_view& packet, const next_hop& hop);
+
+  /// The same for a packet that came without a header, from a station without the shim. @return a header that tells so
+  wire::path_header on_forward_plain(time_us now, const ip_packet_view& packet, const next_hop& hop);
+
+  /// Bytes after LLC/SNAP of a frame with the path header's EtherType. @return nothing when they are malformed: it has
+  /// been counted, and the packet must be dropped
+  std::optional<wire::path_header> parse(std::span<const std::uint8_t> bytes);
+
+  /// A packet for this node. @param header nothing when it came as plain IP: a router on the way has no shim
+  receive_verdict on_receive(time_us now, const std::optional<wire::path_header>& header, const ip_packet_view& packet);
+
+  /// The MAC completed a packet of this node; `averages` are those in the completion record.
+  void on_completion(time_us now, const policy::neighbour_averages& averages);
+
+  /// The MAC's neighbour slot was given to another neighbour.
+  void on_neighbour_replaced(std::uint8_t peer) { delays_.forget(peer); }
+
+  /// The limit for a flow that this node originates; nothing when it has none (yet).
+  std::optional<std::uint32_t> cwl_packets(const flow_key& flow) const;
+
+  /// What the limit was last computed from; nothing before the first echo. For reports and tests.
+  std::optional<policy::path_measurement> last_path(const flow_key& flow) const;
+
+  /// The delay that on_originate would stamp now.
+  std::uint32_t hop_delay_us(const next_hop& hop) const;
+
+  const shim_counters& counters() const { return counters_; }
+  std::size_t flows() const { return flows_.size(); }
+
+private:
+  flow_state& flow_of(time_us now, const flow_key& originated);
+  const policy::cwl_config& policy_of(const flow_key& originated) const;
+  void restart(flow_state& state, const flow_key& originated) const;
+  void add_hop(wire::path_header& header, const next_hop& hop) const;
+
+  shim_config config_;
+  policy::delay_estimator delays_;
+  flow_table flows_;
+  std::vector<std::pair<flow_key, policy::cwl_config>> flow_policies_;
+  shim_counters counters_;
+};
+
+}  // namespace perhop::shim
