@@ -34,7 +34,8 @@ struct cwl_config {
 /// Any of the policies behind one interface.
 class congestion_window_limit {
 public:
-  explicit congestion_window_limit(const cwl_config& config = {});
+  congestion_window_limit() = default;  ///< kind `none`
+  explicit congestion_window_limit(const cwl_config& config);
 
   /// A round trip was measured. A measurement that tells the policy nothing leaves the limit as it was.
   void on_path(const path_measurement& path);
@@ -46,9 +47,7 @@ public:
   bool enforces() const { return !std::holds_alternative<std::monostate>(policy_); }
 
 private:
-  std::variant<std::monostate, congestion_window_limit_fixed, congestion_window_limit_hop,
-               congestion_window_limit_delay>
-      policy_;
+  std::variant<std::monostate, congestion_window_limit_fixed, congestion_window_limit_hop, congestion_window_limit_delay> policy_;
 };
 
 }  // namespace perhop::policy

@@ -19,12 +19,10 @@
 #include <array>
 #include <cstdint>
 
+#include "host/core/wire/generated/frames.hpp"
 #include "host/core/wire/generated/protocol.hpp"
 
 namespace perhop::policy {
-
-/// Slots of the MAC's neighbour table.
-inline constexpr std::size_t neighbour_slots = 16;
 
 /// The part of a completion record that the estimator needs: one neighbour's averages after the packet.
 struct neighbour_averages {
@@ -33,6 +31,14 @@ struct neighbour_averages {
   std::uint32_t avg_overhead_us16 = 0;      ///< unit 1/16 us
   std::uint32_t avg_data_attempts_256 = 0;  ///< unit 1/256
 };
+
+/// The same, taken out of a whole completion record.
+constexpr neighbour_averages averages_of(const completion_record& record) {
+  return {.peer = record.peer,
+          .avg_contention_us16 = record.avg_contention_us16,
+          .avg_overhead_us16 = record.avg_overhead_us16,
+          .avg_data_attempts_256 = record.avg_data_attempts_256};
+}
 
 class delay_estimator {
 public:
@@ -56,7 +62,7 @@ public:
 
 private:
   struct neighbour {
-    std::uint32_t fixed_us16 = 0;  // contention plus overhead
+    std::uint64_t fixed_us16 = 0;  // contention plus overhead
     std::uint32_t data_attempts_256 = 0;
     bool measured = false;
   };

@@ -79,8 +79,7 @@ public:
 
   /// This node sends a packet. @return the header for it, this hop already added, and the echo of what arrived from the
   /// other end. @param packets_in_flight of this flow; above 255 is carried as 255
-  wire::path_header on_originate(time_us now, const ip_packet_view& packet, const next_hop& hop,
-                                 std::uint32_t packets_in_flight);
+  wire::path_header on_originate(time_us now, const ip_packet_view& packet, const next_hop& hop, std::uint32_t packets_in_flight);
 
   /// The packet that on_originate was called for is a SYN whose window scaling option must be removed.
   bool strip_window_scaling(const ip_packet_view& packet) const;

@@ -27,11 +27,8 @@
 
 namespace perhop::wire {
 
-/// Delays are carried in units of this many microseconds.
-inline constexpr std::uint32_t delay_unit_us = 16;
-
 /// The largest delay the header can carry; longer ones saturate to it.
-inline constexpr std::uint32_t max_delay_us = 0xffffU * delay_unit_us;
+inline constexpr std::uint32_t max_delay_us = 0xffffU * path_delay_unit_us;
 
 /// The largest rate a 16-bit float can carry. As an explicit rate it means that no router has stated a limit.
 inline constexpr std::uint64_t unlimited_rate_bps = std::uint64_t{2047} << 31;

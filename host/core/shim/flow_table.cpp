@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+#include "host/core/shim/flow_table.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace perhop::shim {
+
+flow_table::flow_table(std::size_t capacity, time_us idle_us)
+    : idle_us_(idle_us),
+      // At most half full, so that probing stays short and always meets an empty bucket.
+      mask_(std::bit_ceil(2 * std::max<std::size_t>(capacity, 1)) - 1),
+      buckets_(mask_ + 1, none),
+      entries_(std::max<std::size_t>(capacity, 1)) {
+  free_.reserve(entries_.size());
+  for (std::size_t index = entries_.size(); index-- > 0;) free_.push_back(static_cast<std::uint32_t>(index));
+}
+
+std::uint64_t flow_table::hash(const flow_key& key) {
+  // Multiply and fold, one round per 64 bits of key (wyhash's mixing step). Keys come from the network: the table stays
+  // correct and bounded under chosen collisions, only slower.
+  const auto mix = [](std::uint64_t a, std::uint64_t b) {
+    __extension__ using uint128 = unsigned __int128;
+    const uint128 product = static_cast<uint128>(a) * b;
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+  };
+  const std::uint64_t ports = std::uint64_t{key.source_port} << 32 | std::uint64_t{key.destination_port} << 16 | key.protocol;
+  std::uint64_t h = mix(key.source.low ^ 0xa0761d6478bd642fULL, key.destination.low ^ 0xe7037ed1a0b428dbULL);
+  h = mix(h ^ key.source.high ^ 0x8ebc6af09c88c6e3ULL, key.destination.high ^ 0x589965cc75374cc3ULL);
+  return mix(h ^ ports, 0x1d8e4e27c47d124fULL);
+}
+
+std::uint32_t flow_table::find_index(const flow_key& key) const {
+  for (std::size_t bucket = home(key);; bucket = (bucket + 1) & mask_) {
+    const std::uint32_t index = buckets_[bucket];
+    if (index == none || entries_[index].key == key) return index;
+  }
+}
+
+const flow_state* flow_table::find(const flow_key& key) const {
+  const std::uint32_t index = find_index(key);
+  return index == none ? nullptr : &entries_[index].state;
+}
+
+flow_state* flow_table::find(const flow_key& key) {
+  const std::uint32_t index = find_index(key);
+  return index == none ? nullptr : &entries_[index].state;
+}
+
+void flow_table::append_newest(std::uint32_t index) {
+  entries_[index].older = newest_;
+  entries_[index].newer = none;
+  if (newest_ != none) entries_[newest_].newer = index;
+  newest_ = index;
+  if (oldest_ == none) oldest_ = index;
+}
+
+void flow_table::unlink(std::uint32_t index) {
+  const entry& e = entries_[index];
+  (e.older != none ? entries_[e.older].newer : oldest_) = e.newer;
+  (e.newer != none ? entries_[e.newer].older : newest_) = e.older;
+}
+
+void flow_table::forget_oldest() {
+  const std::uint32_t index = oldest_;
+  std::size_t hole = home(entries_[index].key);
+  while (buckets_[hole] != index) hole = (hole + 1) & mask_;
+  // Close the gap: move back every later entry of the run that the hole would cut off from its home bucket.
+  for (std::size_t probe = (hole + 1) & mask_; buckets_[probe] != none; probe = (probe + 1) & mask_) {
+    const std::size_t wanted = home(entries_[buckets_[probe]].key);
+    if (((probe - wanted) & mask_) >= ((probe - hole) & mask_)) {
+      buckets_[hole] = buckets_[probe];
+      hole = probe;
+    }
+  }
+  buckets_[hole] = none;
+  unlink(index);
+  free_.push_back(index);
+  --size_;
+}
+
+flow_table::access flow_table::use(time_us now, const flow_key& key) {
+  access result{.state = nullptr, .created = false, .expired = 0, .evicted = false};
+  while (oldest_ != none && now > entries_[oldest_].last_used && now - entries_[oldest_].last_used > idle_us_) {
+    forget_oldest();
+    ++result.expired;
+  }
+
+  std::uint32_t index = find_index(key);
+  if (index != none) {
+    if (index != newest_) {
+      unlink(index);
+      append_newest(index);
+    }
+  } else {
+    if (free_.empty()) {
+      forget_oldest();
+      result.evicted = true;
+    }
+    index = free_.back();
+    free_.pop_back();
+    entries_[index].key = key;
+    entries_[index].state = flow_state{};
+    append_newest(index);
+    std::size_t bucket = home(key);
+    while (buckets_[bucket] != none) bucket = (bucket + 1) & mask_;
+    buckets_[bucket] = index;
+    ++size_;
+    result.created = true;
+  }
+  entries_[index].last_used = now;
+  result.state = &entries_[index].state;
+  return result;
+}
+
+}  // namespace perhop::shim

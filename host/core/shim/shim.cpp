@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+#include "host/core/shim/shim.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <numeric>
+
+namespace perhop::shim {
+
+namespace {
+
+/// Full segment of a TCP whose SYN was not seen and of which no payload was seen either (RFC 9293, 3.7.1).
+constexpr std::uint32_t default_segment_bytes = 536;
+
+/// What the timestamps option takes from every segment (RFC 7323: 10 bytes, padded).
+constexpr std::uint32_t timestamps_option_bytes = 12;
+
+bool is_tcp(const ip_packet_view& packet) { return packet.flow.protocol == ip_protocol_tcp; }
+
+/// True when sequence number a does not lie after b (RFC 9293, 3.4: modulo 2^32).
+bool not_after(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(a - b) <= 0; }
+
+/// Hops that a packet has made, from its TTL and the initial values in use (64, 128, 255). 0: unknown.
+std::uint8_t hops_from_ttl(std::uint8_t ttl) {
+  if (ttl == 0) return 0;
+  const int initial = ttl <= 64 ? 64 : ttl <= 128 ? 128 : 255;
+  return static_cast<std::uint8_t>(initial - ttl + 1);
+}
+
+std::uint32_t segment_bytes_of(const flow_state& state) {
+  if (state.segment_bytes != 0) return state.segment_bytes;
+  if (state.mss_option_bytes != 0) {
+    const std::uint32_t options_bytes = state.timestamps ? timestamps_option_bytes : 0;
+    return std::max<std::uint32_t>(state.mss_option_bytes, options_bytes + 1) - options_bytes;
+  }
+  return state.largest_payload_bytes != 0 ? state.largest_payload_bytes : default_segment_bytes;
+}
+
+/// Reads what both directions of the handshake negotiate. The smaller MSS counts: it is what this node may send (the
+/// other end's option) and what its own interface takes (its own option).
+void note_options(flow_state& state, const tcp_view& tcp) {
+  if (tcp.segment_bytes != 0) state.segment_bytes = tcp.segment_bytes;
+  if (tcp.syn && tcp.mss_option_bytes != 0 && (state.mss_option_bytes == 0 || tcp.mss_option_bytes < state.mss_option_bytes)) {
+    state.mss_option_bytes = tcp.mss_option_bytes;
+  }
+  // The first SYN only offers timestamps; every segment after it shows whether they are in use (RFC 7323, 3.2).
+  if (!tcp.syn || tcp.has_tcp_ack) state.timestamps = tcp.timestamps;
+}
+
+void time_sent(round_trip_timer& timer, time_us now, const tcp_view& tcp) {
+  if (tcp.payload_bytes == 0) return;
+  const std::uint32_t end = tcp.sequence + tcp.payload_bytes;
+  if (timer.sent_any && not_after(end, timer.highest_end_sequence)) {
+    timer.timing = false;  // sent again: an answer could belong to either
+    return;
+  }
+  timer.sent_any = true;
+  timer.highest_end_sequence = end;
+  if (!timer.timing) {
+    timer.timing = true;
+    timer.timed_end_sequence = end;
+    timer.timed_since = now;
+  }
+}
+
+void time_answered(round_trip_timer& timer, time_us now, std::uint32_t tcp_ack) {
+  if (!timer.timing || !not_after(timer.timed_end_sequence, tcp_ack)) return;
+  timer.timing = false;
+  if (now - timer.window_start >= round_trip_window_us) {
+    timer.previous_min_us = timer.min_us;
+    timer.min_us = UINT32_MAX;
+    timer.window_start = now;
+  }
+  const auto sample_us = static_cast<std::uint32_t>(std::min<time_us>(now - timer.timed_since, UINT32_MAX - 1));
+  timer.min_us = std::min(timer.min_us, sample_us);
+}
+
+/// What of the round trip is not wireless. The smallest round trip has no queueing in it.
+std::uint32_t wired_round_trip_us(const round_trip_timer& timer, std::uint64_t wireless_us) {
+  const std::uint32_t round_trip_us = std::min(timer.min_us, timer.previous_min_us);
+  if (round_trip_us == UINT32_MAX || round_trip_us <= wireless_us) return 0;
+  return static_cast<std::uint32_t>(round_trip_us - wireless_us);
+}
+
+}  // namespace
+
+std::uint64_t shim_counters::malformed() const {
+  return std::accumulate(malformed_by_reason.begin(), malformed_by_reason.end(), std::uint64_t{0});
+}
+
+shim::shim(const shim_config& config)
+    : config_(config),
+      delays_((assert(config.profile != nullptr), *config.profile), config.rts_threshold_bytes),
+      flows_(config.max_flows, config.flow_idle_us) {}
+
+void shim::set_flow_policy(const flow_key& flow, const policy::cwl_config& cwl) {
+  const auto known =
+      std::find_if(flow_policies_.begin(), flow_policies_.end(), [&flow](const auto& flow_policy) { return flow_policy.first == flow; });
+  if (known != flow_policies_.end()) {
+    known->second = cwl;
+  } else {
+    flow_policies_.emplace_back(flow, cwl);
+  }
+  if (flow_state* state = flows_.find(flow)) {
+    state->limit = policy::congestion_window_limit(cwl);
+    state->last_path.reset();
+  }
+}
+
+const policy::cwl_config& shim::policy_of(const flow_key& originated) const {
+  for (const auto& [flow, cwl] : flow_policies_) {
+    if (flow == originated) return cwl;
+  }
+  return config_.cwl;
+}
+
+void shim::restart(flow_state& state, const flow_key& originated) const {
+  state = flow_state{};
+  state.limit = policy::congestion_window_limit(policy_of(originated));
+}
+
+flow_state& shim::flow_of(time_us now, const flow_key& originated) {
+  const flow_table::access access = flows_.use(now, originated);
+  counters_.flows_expired += access.expired;
+  counters_.flows_evicted += access.evicted ? 1 : 0;
+  if (access.created) restart(*access.state, originated);
+  return *access.state;
+}
+
+std::uint32_t shim::hop_delay_us(const next_hop& hop) const {
+  if (hop.medium == hop_medium::wired) return 0;
+  return wire::quantise_delay_us(delays_.delay_us(hop.peer, hop.mpdu_bytes, hop.rate_index));
+}
+
+void shim::add_hop(wire::path_header& header, const next_hop& hop) const {
+  if (hop.medium == hop_medium::wired) {
+    header.wired_hop_seen = true;
+    return;
+  }
+  const std::uint32_t delay_us = hop_delay_us(hop);
+  header.total_delay_us = std::min(header.total_delay_us + delay_us, wire::max_delay_us);
+  header.max_delay_us = std::max(header.max_delay_us, delay_us);
+  if (header.hops != UINT8_MAX) ++header.hops;
+}
+
+wire::path_header shim::on_originate(time_us now, const ip_packet_view& packet, const next_hop& hop, std::uint32_t packets_in_flight) {
+  ++counters_.originated;
+  flow_state& state = flow_of(now, packet.flow);
+  if (is_tcp(packet)) {
+    // A first SYN opens a new connection, even where an old one had the same ports.
+    if (packet.tcp.syn && !packet.tcp.has_tcp_ack) restart(state, packet.flow);
+    note_options(state, packet.tcp);
+    state.largest_payload_bytes = std::max(state.largest_payload_bytes, packet.tcp.payload_bytes);
+    time_sent(state.round_trip, now, packet.tcp);
+  }
+  state.sent = true;
+
+  wire::path_header header;
+  header.packets_in_flight = static_cast<std::uint8_t>(std::min<std::uint32_t>(packets_in_flight, UINT8_MAX));
+  if (state.heard) header.echo = state.echo;
+  add_hop(header, hop);
+  return header;
+}
+
+bool shim::strip_window_scaling(const ip_packet_view& packet) const {
+  return is_tcp(packet) && packet.tcp.syn && policy_of(packet.flow).kind != policy::cwl_kind::none;
+}
+
+void shim::on_forward(time_us /*now*/, wire::path_header& header, const ip_packet_view& /*packet*/, const next_hop& hop) {
+  ++counters_.forwarded;
+  add_hop(header, hop);
+}
+
+wire::path_header shim::on_forward_plain(time_us now, const ip_packet_view& packet, const next_hop& hop) {
+  wire::path_header header;
+  header.silent_router_seen = true;
+  on_forward(now, header, packet, hop);
+  return header;
+}
+
+std::optional<wire::path_header> shim::parse(std::span<const std::uint8_t> bytes) {
+  const wire::decode_result decoded = wire::decode(bytes);
+  if (decoded) return *decoded;
+  ++counters_.malformed_by_reason[static_cast<std::size_t>(decoded.error())];
+  return std::nullopt;
+}
+
+receive_verdict shim::on_receive(time_us now, const std::optional<wire::path_header>& header, const ip_packet_view& packet) {
+  ++counters_.received;
+  const flow_key originated = packet.flow.reversed();
+  flow_state& state = flow_of(now, originated);
+  receive_verdict verdict;
+
+  const bool tcp = is_tcp(packet);
+  if (tcp) {
+    if (packet.tcp.syn) {
+      if (!packet.tcp.has_tcp_ack) restart(state, originated);
+      verdict.strip_window_scaling = state.limit.enforces();
+    }
+    note_options(state, packet.tcp);
+    if (packet.tcp.has_tcp_ack) time_answered(state.round_trip, now, packet.tcp.tcp_ack);
+  }
+
+  // How this packet came here. A silent router makes the header's sums too small, so only the hops remain.
+  const bool silent = !header || header->silent_router_seen;
+  wire::path_echo arrived;
+  if (header) {
+    arrived = {.total_delay_us = header->total_delay_us,
+               .max_delay_us = header->max_delay_us,
+               .hops = header->hops,
+               .rate_bps = header->explicit_rate_bps};
+  }
+  if (silent) {
+    ++counters_.silent_router_seen;
+    arrived.total_delay_us = 0;
+    arrived.max_delay_us = 0;
+    arrived.hops = std::max(arrived.hops, hops_from_ttl(packet.ttl));
+  }
+
+  // The echo is to tell the delays of packets of the size that matters: once data flows, those of the data.
+  const bool with_payload = !tcp || packet.tcp.payload_bytes != 0;
+  if (with_payload || !state.heard_with_payload) {
+    state.heard = true;
+    state.heard_with_payload = with_payload;
+    state.echo = arrived;
+  }
+
+  const bool has_echo = header && header->echo;
+  if (has_echo && !state.sent) {
+    ++counters_.unknown_flow;
+  } else if (has_echo || silent) {
+    policy::path_measurement path;
+    path.return_hops = arrived.hops;
+    path.return_total_us = arrived.total_delay_us;
+    if (has_echo) {
+      path.forward_hops = header->echo->hops;
+      path.forward_total_us = header->echo->total_delay_us;
+      path.forward_max_us = header->echo->max_delay_us;
+    }
+    // Without an echo only this direction is known; the other is taken to be as long.
+    if (silent && path.forward_hops == 0) path.forward_hops = path.return_hops;
+    if (header && header->wired_hop_seen && !silent) {
+      path.wired_round_trip_us = wired_round_trip_us(state.round_trip, std::uint64_t{path.forward_total_us} + path.return_total_us);
+    }
+    state.limit.on_path(path);
+    state.last_path = path;
+  }
+
+  if (tcp && packet.tcp.has_tcp_ack) {
+    if (const std::optional<std::uint32_t> limit_packets = state.limit.limit_packets()) {
+      const std::uint64_t limit_bytes = std::uint64_t{*limit_packets} * segment_bytes_of(state);
+      if (limit_bytes < packet.tcp.window_bytes) {
+        verdict.window_bytes = static_cast<std::uint32_t>(limit_bytes);
+        ++counters_.windows_rewritten;
+      }
+    }
+  }
+  return verdict;
+}
+
+void shim::on_completion(time_us /*now*/, const policy::neighbour_averages& averages) {
+  if (!delays_.on_completion(averages)) ++counters_.unknown_peer;
+}
+
+std::optional<std::uint32_t> shim::cwl_packets(const flow_key& flow) const {
+  const flow_state* state = flows_.find(flow);
+  return state != nullptr ? state->limit.limit_packets() : std::nullopt;
+}
+
+std::optional<policy::path_measurement> shim::last_path(const flow_key& flow) const {
+  const flow_state* state = flows_.find(flow);
+  return state != nullptr ? state->last_path : std::nullopt;
+}
+
+}  // namespace perhop::shim
