@@ -17,7 +17,8 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport VERILATOR_ROOT PYTHONPATH PYTHONHOME CDPATH
 export CCACHE_BASEDIR := $(CURDIR)
 
-.PHONY: help setup build chain test test-long lint lint-rtl lint-python lint-format lint-tidy lint-shell clean
+.PHONY: help setup build chain bianchi verify-warp bench-sim prove test test-long lint lint-rtl lint-python lint-format lint-tidy \
+        lint-shell clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -53,6 +54,20 @@ build: setup out/build/build.ninja ## Build the simulators (out/build) and the p
 chain: build ## TCP over 1 to 8 hops of the MAC gateware: table, report.html, packets.pcapng, results.parquet
 	@PERHOP_SETUP_S=$$(./setup.sh time | $(PYTHON) -c 'import json, sys; print(json.load(sys.stdin)["setup_s"])') \
 	  $(PERHOP) run sim/experiments/chain --result-target chain
+
+bianchi: build ## Saturation throughput of n stations beside Bianchi's model
+	@$(PERHOP) run sim/experiments/bianchi --result-target bianchi
+
+# ---- What it rests on -----------------------------------------------------------------------------------------------------------
+
+verify-warp: build ## Time warp on, off, all nodes: traces identical to the byte; a planted fault makes them differ
+	@$(PYTHON) sim/verify_warp.py
+
+bench-sim: build ## CPU time per packet and hop: this, ns-3's WifiNetDevice, ns-2
+	@$(PYTHON) sim/bench/bench_sim.py
+
+prove: setup ## Formal proofs of the MAC core
+	@$(PYTHON) gateware/formal/prove.py
 
 # ---- Checks ---------------------------------------------------------------------------------------------------------------------
 
