@@ -35,8 +35,8 @@ def own_sources(find, *patterns: str) -> list[Path]:
 def names_its_layer(name: str) -> bool:
     """mac_ack_bytes and TCP_FLAG_ACK pass; ack, ack_timeout_us and data_ack do not. ns-3's CamelCase is left alone."""
     words = name.lower().strip("_").split("_")
-    acks = [at for at, word in enumerate(words) if word in ("ack", "acks", "acked")]
-    return all({"mac", "tcp"} & set(words[:at]) for at in acks)
+    found = [at for at, word in enumerate(words) if word in ("ack", "acks", "acked")]
+    return all({"mac", "tcp"} & set(words[:at]) for at in found)
 
 
 def test_the_rule_for_acknowledgements_tells_good_from_bad():
