@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// Writes what was on the air as a pcapng file of 802.11 frames with radiotap headers, which Wireshark and tshark read.
+///
+/// The medium knows a frame's header fields, its times and its length. Everything between the MAC header and the FCS of a
+/// DATA frame comes from the caller as bytes, so that a simulator of MAC traffic alone and one with a whole TCP/IP stack
+/// share this writer.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <vector>
+
+#include "host/core/wire/generated/protocol.hpp"
+#include "sim/air/types.hpp"
+
+namespace perhop::air {
+
+/// The frame as it is on the air, FCS included (IEEE 802.11-2012, clause 8). Independent network: its BSSID is
+/// node_address_base, an address that no node has.
+///
+/// @param msdu bytes of a DATA frame between MAC header and FCS; empty for control frames
+/// @throws std::length_error when header, msdu and FCS do not make frame.psdu_bytes
+/// @throws std::invalid_argument when the kind is `other`: nothing sends it
+std::vector<std::uint8_t> frame_bytes(const transmission& frame, std::span<const std::uint8_t> msdu);
+
+/// CRC-32 of IEEE 802.3, which is also the FCS of 802.11 (8.2.4.8): reflected, preset to ones, complemented.
+std::uint32_t crc32_ieee(std::span<const std::uint8_t> bytes);
+
+class pcapng_writer {
+public:
+  /// @throws std::runtime_error when the file cannot be written
+  pcapng_writer(const std::filesystem::path& file, const timing_profile& profile);
+
+  /// Timestamp and TSFT are the frame's start. Call in order of it.
+  /// @throws std::runtime_error when writing fails; what frame_bytes throws
+  void write(const transmission& frame, std::span<const std::uint8_t> msdu = {});
+
+  std::uint64_t frames() const { return frames_; }
+
+private:
+  std::ofstream file_;
+  const timing_profile* profile_;
+  std::vector<std::uint8_t> block_;
+  std::uint64_t frames_ = 0;
+};
+
+}  // namespace perhop::air

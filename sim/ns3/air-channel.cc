@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sim/ns3/air-channel.h"
+
+namespace ns3
+{
+
+// The simulator's loop and the air must mean the same by "nothing".
+static_assert(TickSource::NEVER == perhop::air::never);
+
+NS_OBJECT_ENSURE_REGISTERED(AirChannel);
+
+TypeId
+AirChannel::GetTypeId()
+{
+    static TypeId tid = TypeId("perhop::AirChannel").SetParent<Channel>();
+    return tid;
+}
+
+AirChannel::AirChannel(const perhop::air::air_config& config,
+                       AirSimulatorImpl& simulator,
+                       perhop::air::run_report& report)
+    : m_mac(config.mac),
+      m_simulator(simulator),
+      m_report(report),
+      m_air(config, *this)
+{
+}
+
+AirChannel::~AirChannel() = default;
+
+void
+AirChannel::DoDispose()
+{
+    m_devices.clear();
+    Channel::DoDispose();
+}
+
+void
+AirChannel::Add(Ptr<AirNetDevice> device)
+{
+    m_devices.push_back(device);
+}
+
+void
+AirChannel::CaptureTo(const std::filesystem::path& file)
+{
+    m_capture = std::make_unique<FrameCapture>(file, *m_mac.profile, m_slots);
+}
+
+void
+AirChannel::Submit(uint32_t node, const perhop::air::tx_request& request)
+{
+    // The loop has processed everything of the air up to now, so this only moves its clock.
+    if (const uint64_t nowUs = m_simulator.NowTick(); m_air.now() != nowUs)
+    {
+        m_air.advance(nowUs);
+    }
+    m_air.submit(node, request);
+}
+
+std::size_t
+AirChannel::GetNDevices() const
+{
+    return m_devices.size();
+}
+
+Ptr<NetDevice>
+AirChannel::GetDevice(std::size_t i) const
+{
+    return m_devices[i];
+}
+
+uint64_t
+AirChannel::NextTick() const
+{
+    return m_air.next_event();
+}
+
+void
+AirChannel::RunTick()
+{
+    m_air.advance_one();
+}
+
+void
+AirChannel::on_transmission(const perhop::air::transmission& frame)
+{
+    m_report.on_transmission(frame);
+    if (m_capture)
+    {
+        m_capture->Write(frame);
+    }
+}
+
+void
+AirChannel::on_delivery(perhop::air::tick now, perhop::air::node_id to, const perhop::air::transmission& frame)
+{
+    const PacketSlot& slot = m_slots.Get(frame.payload);
+    if (slot.header.hops == 1)
+    {
+        m_report.on_path_header_delay(now, frame.node, to, slot.header.total_delay_us);
+    }
+    const AirSimulatorImpl::ContextGuard guard(m_simulator, to);
+    m_devices[to]->Receive(now, slot);
+}
+
+void
+AirChannel::on_completion(perhop::air::tick now, const perhop::air::completion& record)
+{
+    m_report.on_completion(record);
+    if (record.result == perhop::tx_result::group_sent)
+    {
+        m_slots.ReleaseGroup(record.payload, now);
+    }
+    else
+    {
+        m_slots.Release(record.payload);
+    }
+    const AirSimulatorImpl::ContextGuard guard(m_simulator, record.node);
+    m_devices[record.node]->Completed(record);
+}
+
+} // namespace ns3

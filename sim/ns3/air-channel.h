@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The air as an ns-3 channel: joins sim/air to the simulator's loop on one side and to the devices on the other.
+#pragma once
+
+#include "sim/air/air.hpp"
+#include "sim/air/run_report.hpp"
+#include "sim/ns3/air-net-device.h"
+#include "sim/ns3/air-simulator-impl.h"
+#include "sim/ns3/frame-capture.h"
+#include "sim/ns3/packet-slots.h"
+
+#include "ns3/channel.h"
+
+#include <vector>
+
+namespace ns3
+{
+
+class AirChannel : public Channel, public TickSource, private perhop::air::listener
+{
+  public:
+    static TypeId GetTypeId();
+
+    /// Neither simulator nor report are owned.
+    AirChannel(const perhop::air::air_config& config, AirSimulatorImpl& simulator, perhop::air::run_report& report);
+    ~AirChannel() override;
+
+    /// The device of node GetNDevices().
+    void Add(Ptr<AirNetDevice> device);
+
+    /// Writes all frames from now on to a pcapng file.
+    void CaptureTo(const std::filesystem::path& file);
+
+    const perhop::air::mac_config& GetMacConfig() const
+    {
+        return m_mac;
+    }
+
+    uint64_t NowUs() const
+    {
+        return m_simulator.NowTick();
+    }
+
+    PacketSlots& GetSlots()
+    {
+        return m_slots;
+    }
+
+    bool CanSubmit(uint32_t node) const
+    {
+        return m_air.can_submit(node);
+    }
+
+    void Submit(uint32_t node, const perhop::air::tx_request& request);
+
+    void OnQueueDrop(uint32_t node)
+    {
+        m_report.on_queue_drop(node);
+    }
+
+    const perhop::air::air_counters& GetCounters() const
+    {
+        return m_air.counters();
+    }
+
+    // Inherited from Channel
+    std::size_t GetNDevices() const override;
+    Ptr<NetDevice> GetDevice(std::size_t i) const override;
+
+    // Inherited from TickSource
+    uint64_t NextTick() const override;
+    void RunTick() override;
+
+  private:
+    void DoDispose() override;
+
+    // Inherited from perhop::air::listener
+    void on_transmission(const perhop::air::transmission& frame) override;
+    void on_delivery(perhop::air::tick now, perhop::air::node_id to, const perhop::air::transmission& frame) override;
+    void on_completion(perhop::air::tick now, const perhop::air::completion& record) override;
+
+    perhop::air::mac_config m_mac;
+    AirSimulatorImpl& m_simulator;
+    perhop::air::run_report& m_report;
+    perhop::air::air m_air;
+    PacketSlots m_slots;
+    std::vector<Ptr<AirNetDevice>> m_devices;
+    std::unique_ptr<FrameCapture> m_capture;
+};
+
+} // namespace ns3

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// ns-3's view of one node's MAC gateware: a NetDevice that queues IP packets for it and hands up what it received.
+//
+// The device resolves next hops by itself, from the node's route table and the fixed addresses of node-address.h: there is no ARP
+// traffic. A caller that names a next hop's MAC address is obeyed.
+#pragma once
+
+#include "sim/air/air.hpp"
+#include "sim/ns3/host-routing.h"
+#include "sim/ns3/interface-queue.h"
+#include "sim/ns3/packet-slots.h"
+#include "sim/ns3/shim-adapter.h"
+
+#include "ns3/mac48-address.h"
+#include "ns3/net-device.h"
+
+#include <array>
+#include <memory>
+
+namespace ns3
+{
+
+class AirChannel;
+
+class AirNetDevice : public NetDevice
+{
+  public:
+    static TypeId GetTypeId();
+
+    AirNetDevice();
+    ~AirNetDevice() override;
+
+    /// @param channel must outlive the device's use; @param node index in the air
+    void Attach(Ptr<AirChannel> channel, uint32_t node, Ptr<HostRouting> routes);
+
+    ShimAdapter& GetShimAdapter();
+    Ptr<HostRouting> GetRoutes() const;
+
+    /// A frame for this node arrived. @param slot of its sender
+    void Receive(uint64_t nowUs, const PacketSlot& slot);
+
+    /// The MAC is done with a packet and has room for another.
+    void Completed(const perhop::air::completion& record);
+
+    // Inherited from NetDevice
+    void SetIfIndex(const uint32_t index) override;
+    uint32_t GetIfIndex() const override;
+    Ptr<Channel> GetChannel() const override;
+    void SetAddress(Address address) override;
+    Address GetAddress() const override;
+    bool SetMtu(const uint16_t mtu) override;
+    uint16_t GetMtu() const override;
+    bool IsLinkUp() const override;
+    void AddLinkChangeCallback(Callback<void> callback) override;
+    bool IsBroadcast() const override;
+    Address GetBroadcast() const override;
+    bool IsMulticast() const override;
+    Address GetMulticast(Ipv4Address multicastGroup) const override;
+    Address GetMulticast(Ipv6Address addr) const override;
+    bool IsBridge() const override;
+    bool IsPointToPoint() const override;
+    bool Send(Ptr<Packet> packet, const Address& dest, uint16_t protocolNumber) override;
+    bool SendFrom(Ptr<Packet> packet, const Address& source, const Address& dest, uint16_t protocolNumber) override;
+    Ptr<Node> GetNode() const override;
+    void SetNode(Ptr<Node> node) override;
+    bool NeedsArp() const override;
+    void SetReceiveCallback(ReceiveCallback cb) override;
+    void SetPromiscReceiveCallback(PromiscReceiveCallback cb) override;
+    bool SupportsSendFrom() const override;
+
+  private:
+    void DoDispose() override;
+    uint64_t ReceiverAddress(const Address& dest, const IpView& ip) const;
+    uint8_t PeerOf(uint64_t address);
+
+    Ptr<AirChannel> m_channel;
+    Ptr<HostRouting> m_routes;
+    Ptr<Node> m_node;
+    uint32_t m_index = 0; ///< of this node in the air
+    Mac48Address m_address;
+    uint32_t m_ifIndex = 0;
+    uint16_t m_mtu;
+    ReceiveCallback m_receive;
+    PromiscReceiveCallback m_promiscReceive;
+
+    std::unique_ptr<InterfaceQueue> m_queue;
+    std::unique_ptr<ShimAdapter> m_shim;
+    std::array<uint64_t, perhop::neighbour_slots> m_peers{}; ///< next hops by slot of the MAC's neighbour table; 0: free
+    std::size_t m_nextPeer = 0;
+};
+
+} // namespace ns3

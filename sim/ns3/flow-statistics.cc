@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sim/ns3/flow-statistics.h"
+
+#include "ns3/simulator.h"
+
+#include <algorithm>
+
+namespace ns3
+{
+namespace
+{
+
+uint64_t
+NowUs()
+{
+    return static_cast<uint64_t>(Simulator::Now().GetMicroSeconds());
+}
+
+/// Sequence numbers wrap (RFC 793).
+bool
+IsAfter(uint32_t a, uint32_t b)
+{
+    return static_cast<int32_t>(a - b) > 0;
+}
+
+} // namespace
+
+void
+FlowStatistics::Sums::Restart(uint64_t nowUs)
+{
+    deliveredBytes = 0;
+    roundTrips = 0;
+    roundTripSumUs = 0;
+    limitPackets.Restart(nowUs);
+    windowPackets.Restart(nowUs);
+    sinceUs = nowUs;
+}
+
+double
+FlowStatistics::Sums::GoodputBps(uint64_t nowUs) const
+{
+    return nowUs == sinceUs ? 0 : static_cast<double>(deliveredBytes) * 8e6 / static_cast<double>(nowUs - sinceUs);
+}
+
+double
+FlowStatistics::Sums::RoundTripMs() const
+{
+    return roundTrips == 0 ? 0 : roundTripSumUs / static_cast<double>(roundTrips) / 1e3;
+}
+
+FlowStatistics::FlowStatistics(uint32_t segmentBytes, uint64_t measureFromUs)
+    : m_segmentBytes(segmentBytes),
+      m_measureFromUs(measureFromUs)
+{
+    m_run.sinceUs = measureFromUs;
+}
+
+bool
+FlowStatistics::IsMeasuring() const
+{
+    return NowUs() >= m_measureFromUs;
+}
+
+void
+FlowStatistics::OnDelivered(uint32_t bytes)
+{
+    m_run.deliveredBytes += bytes;
+    m_interval.deliveredBytes += bytes;
+}
+
+void
+FlowStatistics::OnSegmentSent(uint32_t sequence, uint32_t payloadBytes)
+{
+    const uint32_t end = sequence + payloadBytes;
+    if (!m_sent)
+    {
+        m_sent = true;
+        m_sentEnd = end;
+        m_tcpAck = sequence;
+    }
+    else if (IsAfter(end, m_sentEnd))
+    {
+        m_sentEnd = end;
+    }
+    else
+    {
+        m_retransmissions += IsMeasuring() ? 1 : 0;
+        return;
+    }
+    m_maxInFlight = std::max(m_maxInFlight, GetPacketsInFlight());
+}
+
+void
+FlowStatistics::OnTcpAck(uint32_t tcpAck)
+{
+    if (m_sent && IsAfter(tcpAck, m_tcpAck))
+    {
+        m_tcpAck = tcpAck;
+    }
+}
+
+uint32_t
+FlowStatistics::GetPacketsInFlight() const
+{
+    return IsAfter(m_sentEnd, m_tcpAck) ? (m_sentEnd - m_tcpAck + m_segmentBytes - 1) / m_segmentBytes : 0;
+}
+
+void
+FlowStatistics::OnLimit(uint32_t limitPackets)
+{
+    m_run.limitPackets.Set(NowUs(), limitPackets);
+    m_interval.limitPackets.Set(NowUs(), limitPackets);
+}
+
+void
+FlowStatistics::OnRoundTrip(Time roundTrip)
+{
+    const auto roundTripUs = static_cast<double>(roundTrip.GetMicroSeconds());
+    for (Sums* sums : {&m_run, &m_interval})
+    {
+        ++sums->roundTrips;
+        sums->roundTripSumUs += roundTripUs;
+    }
+}
+
+void
+FlowStatistics::OnTimeout()
+{
+    m_timeouts += IsMeasuring() ? 1 : 0;
+}
+
+void
+FlowStatistics::OnWindow(uint32_t congestionWindowBytes, uint32_t advertisedWindowBytes)
+{
+    // TCP sends by the smaller of the two; the congestion window itself goes on growing in ns-3 while the other one holds it.
+    const double packets = std::min(congestionWindowBytes, advertisedWindowBytes) / static_cast<double>(m_segmentBytes);
+    m_run.windowPackets.Set(NowUs(), packets);
+    m_interval.windowPackets.Set(NowUs(), packets);
+}
+
+void
+FlowStatistics::StartMeasuring(uint64_t nowUs)
+{
+    m_run.Restart(nowUs);
+}
+
+void
+FlowStatistics::WriteInterval(std::ostream& csv, uint64_t nowUs)
+{
+    csv << static_cast<double>(m_interval.sinceUs) / 1e6 << ',' << static_cast<double>(nowUs) / 1e6 << ','
+        << m_interval.GoodputBps(nowUs) << ',' << m_interval.RoundTripMs() << ',' << m_interval.limitPackets.Mean(nowUs)
+        << ',' << m_interval.windowPackets.Mean(nowUs);
+    m_interval.Restart(nowUs);
+}
+
+perhop::air::flow_result
+FlowStatistics::GetResult(uint64_t nowUs)
+{
+    perhop::air::flow_result result;
+    if (nowUs < m_measureFromUs)
+    {
+        return result; // the run ended within its warm-up
+    }
+    result.goodput_bps = m_run.GoodputBps(nowUs);
+    result.packets_per_s = result.goodput_bps / 8 / m_segmentBytes;
+    result.delivered_packets = m_run.deliveredBytes / m_segmentBytes;
+    result.rtt_ms = m_run.RoundTripMs();
+    result.cwl_packets = m_run.limitPackets.Mean(nowUs);
+    result.cwnd_packets = m_run.windowPackets.Mean(nowUs);
+    result.retransmissions = m_retransmissions;
+    result.timeouts = m_timeouts;
+    return result;
+}
+
+} // namespace ns3

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What one TCP flow did: over the measured part of the run, and over each interval of it.
+#pragma once
+
+#include "sim/air/run_report.hpp"
+#include "sim/ns3/measured-tcp-socket.h"
+#include "sim/ns3/time-mean.h"
+
+#include <cstdint>
+#include <ostream>
+
+namespace ns3
+{
+
+class FlowStatistics : public MeasuredTcpSocket::Observer
+{
+  public:
+    /// @param segmentBytes payload of a full segment; @param measureFromUs what is earlier does not count
+    FlowStatistics(uint32_t segmentBytes, uint64_t measureFromUs);
+
+    /// The application at the far end read this much, in order.
+    void OnDelivered(uint32_t bytes);
+
+    /// The sender's shim saw a segment of the flow with payload leave TCP.
+    void OnSegmentSent(uint32_t sequence, uint32_t payloadBytes);
+
+    /// The sender's shim saw a TCP ACK of the flow arrive.
+    void OnTcpAck(uint32_t tcpAck);
+
+    /// The congestion window limit that holds from now on.
+    void OnLimit(uint32_t limitPackets);
+
+    // Inherited from MeasuredTcpSocket::Observer
+    void OnRoundTrip(Time roundTrip) override;
+    void OnTimeout() override;
+    void OnWindow(uint32_t congestionWindowBytes, uint32_t advertisedWindowBytes) override;
+
+    /// Segments between TCP's send side and the last TCP ACK, as the shim sees them. A part of a segment counts as one.
+    uint32_t GetPacketsInFlight() const;
+
+    /// The largest number in flight when a new segment left.
+    uint32_t GetMaxPacketsInFlight() const
+    {
+        return m_maxInFlight;
+    }
+
+    /// The warm-up is over.
+    void StartMeasuring(uint64_t nowUs);
+
+    /// Writes `t_start_s,t_end_s,goodput_bps,rtt_ms,cwl_packets,cwnd_packets` of the interval that ends now, and starts the next.
+    void WriteInterval(std::ostream& csv, uint64_t nowUs);
+
+    perhop::air::flow_result GetResult(uint64_t nowUs);
+
+  private:
+    /// Sums that start anew with the measurement or with an interval.
+    struct Sums
+    {
+        uint64_t deliveredBytes = 0;
+        uint64_t roundTrips = 0;
+        double roundTripSumUs = 0;
+        TimeMean limitPackets;
+        TimeMean windowPackets;
+        uint64_t sinceUs = 0;
+
+        void Restart(uint64_t nowUs);
+        double GoodputBps(uint64_t nowUs) const;
+        double RoundTripMs() const;
+    };
+
+    bool IsMeasuring() const;
+
+    uint32_t m_segmentBytes;
+    uint64_t m_measureFromUs;
+    Sums m_run;
+    Sums m_interval;
+    uint64_t m_retransmissions = 0;
+    uint64_t m_timeouts = 0;
+
+    bool m_sent = false;
+    uint32_t m_sentEnd = 0; ///< sequence number after the last byte ever sent
+    uint32_t m_tcpAck = 0;  ///< highest one seen
+    uint32_t m_maxInFlight = 0;
+};
+
+} // namespace ns3

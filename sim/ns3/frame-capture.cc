@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sim/ns3/frame-capture.h"
+
+#include "host/core/wire/generated/frames.hpp"
+#include "host/core/wire/path_header.hpp"
+
+#include <algorithm>
+
+namespace ns3
+{
+
+FrameCapture::FrameCapture(const std::filesystem::path& file, const perhop::timing_profile& profile, PacketSlots& slots)
+    : m_writer(file, profile),
+      m_slots(slots)
+{
+}
+
+void
+FrameCapture::Write(const perhop::air::transmission& frame)
+{
+    if (frame.kind != perhop::frame_kind::data)
+    {
+        m_writer.write(frame);
+        return;
+    }
+    const PacketSlot& slot = m_slots.Get(frame.payload);
+    const uint32_t ipBytes = slot.packet->GetSize();
+    m_msdu.resize(perhop::llc_snap_bytes + perhop::path_header_bytes + ipBytes);
+    const std::span<uint8_t> msdu(m_msdu);
+    perhop::wire::llc_snap{.ethertype = perhop::path_header_ethertype}.encode(msdu.first<perhop::wire::llc_snap::size_bytes>());
+    std::ranges::copy(perhop::wire::encode(slot.header), msdu.subspan(perhop::llc_snap_bytes).begin());
+    slot.packet->CopyData(&m_msdu[perhop::llc_snap_bytes + perhop::path_header_bytes], ipBytes);
+    m_writer.write(frame, m_msdu);
+}
+
+} // namespace ns3

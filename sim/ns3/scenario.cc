@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sim/ns3/scenario.h"
+
+#include "sim/ns3/air-channel.h"
+#include "sim/ns3/air-net-device.h"
+#include "sim/ns3/air-simulator-impl.h"
+#include "sim/ns3/host-routing.h"
+#include "sim/ns3/node-address.h"
+#include "sim/ns3/tcp-flow.h"
+
+#include "ns3/boolean.h"
+#include "ns3/global-value.h"
+#include "ns3/internet-stack-helper.h"
+#include "ns3/ipv4-l3-protocol.h"
+#include "ns3/node-container.h"
+#include "ns3/rng-seed-manager.h"
+#include "ns3/simulator.h"
+
+#include <ctime>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <string>
+
+namespace ns3
+{
+namespace
+{
+
+using perhop::air::config_error;
+using perhop::air::run_config;
+
+/// A chain may be longer than ns-3's default of 64 hops.
+constexpr uint8_t TIME_TO_LIVE = 255;
+
+double
+CpuSeconds()
+{
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
+
+/// ns-3's global simulator, ours for the time of one run.
+class SimulatorLease
+{
+  public:
+    explicit SimulatorLease(uint64_t seed)
+    {
+        // One time step is one tick of the air. The resolution can be set once in a process.
+        if (Time::GetResolution() != Time::US)
+        {
+            Time::SetResolution(Time::US);
+        }
+        RngSeedManager::SetSeed(1);
+        RngSeedManager::SetRun(seed);
+        m_impl = CreateObject<AirSimulatorImpl>();
+        Simulator::SetImplementation(m_impl);
+    }
+
+    ~SimulatorLease()
+    {
+        m_impl->SetTickSource(nullptr);
+        Simulator::Destroy();
+    }
+
+    SimulatorLease(const SimulatorLease&) = delete;
+    SimulatorLease& operator=(const SimulatorLease&) = delete;
+
+    AirSimulatorImpl& Get()
+    {
+        return *m_impl;
+    }
+
+  private:
+    Ptr<AirSimulatorImpl> m_impl;
+};
+
+std::unique_ptr<std::ofstream>
+OpenOutput(const run_config& config, bool wanted, const char* name)
+{
+    if (!wanted)
+    {
+        return nullptr;
+    }
+    const std::filesystem::path path = config.outputs.directory / name;
+    auto file = std::make_unique<std::ofstream>(path);
+    if (!*file)
+    {
+        throw std::runtime_error("cannot write " + path.string() + ": check that its directory exists and is writable");
+    }
+    return file;
+}
+
+void
+Finish(std::ofstream* file, const char* name)
+{
+    if (file != nullptr && !file->flush())
+    {
+        throw std::runtime_error(std::string("writing ") + name + " failed: is the disk full?");
+    }
+}
+
+/// Nodes with IP, their devices and their routes.
+class Network
+{
+  public:
+    Network(const run_config& config, AirSimulatorImpl& simulator, perhop::air::run_report& report)
+    {
+        const std::size_t count = config.air.nodes.size();
+        if (count > MAX_NODES)
+        {
+            throw config_error("field nodes: " + std::to_string(count) + " nodes, but only " + std::to_string(MAX_NODES) +
+                               " IPv4 addresses; use fewer nodes");
+        }
+        m_channel = CreateObject<AirChannel>(config.air, simulator, report);
+        m_nodes.Create(count);
+        InternetStackHelper internet;
+        internet.SetIpv6StackInstall(false);
+        internet.Install(m_nodes);
+        for (uint32_t i = 0; i < count; ++i)
+        {
+            AddDevice(i);
+        }
+        for (const perhop::air::route_config& route : config.routes)
+        {
+            if (route.node >= count || route.destination >= count || route.next_hop >= count)
+            {
+                throw config_error("field routes: [" + std::to_string(route.node) + ", " + std::to_string(route.destination) + ", " +
+                                   std::to_string(route.next_hop) + "] names a node that is not in nodes (0 to " +
+                                   std::to_string(count - 1) + "); correct the route or add the node");
+            }
+            m_devices[route.node]->GetRoutes()->AddRoute(route.destination, route.next_hop, m_devices[route.node]);
+        }
+        simulator.SetTickSource(PeekPointer(m_channel));
+    }
+
+    ~Network()
+    {
+        m_channel->Dispose();
+    }
+
+    Network(const Network&) = delete;
+    Network& operator=(const Network&) = delete;
+
+    Ptr<Node> GetNode(uint32_t i) const
+    {
+        return m_nodes.Get(i);
+    }
+
+    AirNetDevice& GetDevice(uint32_t i) const
+    {
+        return *m_devices[i];
+    }
+
+    AirChannel& GetChannel() const
+    {
+        return *m_channel;
+    }
+
+  private:
+    void AddDevice(uint32_t i)
+    {
+        Ptr<Node> node = m_nodes.Get(i);
+        Ptr<HostRouting> routes = CreateObject<HostRouting>();
+        routes->SetNode(i);
+        Ptr<AirNetDevice> device = CreateObject<AirNetDevice>();
+        device->Attach(m_channel, i, routes);
+        node->AddDevice(device);
+        m_channel->Add(device);
+        m_devices.push_back(device);
+
+        Ptr<Ipv4L3Protocol> ip = node->GetObject<Ipv4L3Protocol>();
+        const uint32_t interface = ip->AddInterface(device);
+        ip->AddAddress(interface, Ipv4InterfaceAddress(NodeIpv4Address(i), Ipv4Mask("255.0.0.0")));
+        ip->SetUp(interface);
+        ip->SetRoutingProtocol(routes);
+        ip->SetDefaultTtl(TIME_TO_LIVE);
+    }
+
+    Ptr<AirChannel> m_channel;
+    NodeContainer m_nodes;
+    std::vector<Ptr<AirNetDevice>> m_devices;
+};
+
+std::vector<std::unique_ptr<TcpFlow>>
+StartFlows(const run_config& config, const Network& network, uint64_t measureFromUs)
+{
+    std::vector<std::unique_ptr<TcpFlow>> flows;
+    for (std::size_t i = 0; i < config.flows.size(); ++i)
+    {
+        const perhop::air::flow_config& flow = config.flows[i];
+        const std::string where = "field flows[" + std::to_string(i) + "]";
+        if (flow.kind != perhop::air::flow_kind::tcp)
+        {
+            throw config_error(where + ".kind: traffic of the MAC alone is perhop-air's; run this file with perhop-air, or use kind tcp");
+        }
+        for (const auto& [from, to] : {std::pair{flow.src, flow.dst}, std::pair{flow.dst, flow.src}})
+        {
+            if (config.path(from, to).empty())
+            {
+                throw config_error(where + ": node " + std::to_string(to) + " is unreachable from node " + std::to_string(from) +
+                                   "; TCP needs routes both ways: add the missing entries to routes, or move the nodes closer");
+            }
+        }
+        flows.push_back(
+            std::make_unique<TcpFlow>(flow, i, network.GetNode(flow.src), network.GetNode(flow.dst), measureFromUs));
+        network.GetDevice(flow.src).GetShimAdapter().AddFlow(*flows.back());
+        flows.back()->Start();
+    }
+    return flows;
+}
+
+/// intervals.csv, one row a flow and interval.
+class IntervalWriter
+{
+  public:
+    IntervalWriter(std::ostream& csv, std::vector<std::unique_ptr<TcpFlow>>& flows, Time interval)
+        : m_csv(csv),
+          m_flows(flows),
+          m_interval(interval)
+    {
+        m_csv << "flow,t_start_s,t_end_s,goodput_bps,rtt_ms,cwl_packets,cwnd_packets\n";
+        Simulator::Schedule(m_interval, &IntervalWriter::Tick, this);
+    }
+
+    void WriteRows(uint64_t nowUs)
+    {
+        if (nowUs == m_writtenUs)
+        {
+            return; // the run ends with an interval
+        }
+        m_writtenUs = nowUs;
+        for (std::size_t i = 0; i < m_flows.size(); ++i)
+        {
+            m_csv << i << ',';
+            m_flows[i]->GetStatistics().WriteInterval(m_csv, nowUs);
+            m_csv << '\n';
+        }
+    }
+
+  private:
+    void Tick()
+    {
+        WriteRows(static_cast<uint64_t>(Simulator::Now().GetMicroSeconds()));
+        Simulator::Schedule(m_interval, &IntervalWriter::Tick, this);
+    }
+
+    std::ostream& m_csv;
+    std::vector<std::unique_ptr<TcpFlow>>& m_flows;
+    Time m_interval;
+    uint64_t m_writtenUs = 0;
+};
+
+} // namespace
+
+ScenarioResult
+RunScenario(const run_config& config, const std::function<bool(double)>& poll)
+{
+    const double cpuAtStartS = CpuSeconds();
+    const auto traceLines = OpenOutput(config, config.outputs.trace, "trace.txt");
+    const auto completions = OpenOutput(config, config.outputs.completions, "completions.csv");
+    const auto intervals = OpenOutput(config, true, "intervals.csv");
+    perhop::air::run_report report(config, traceLines.get(), completions.get());
+
+    ScenarioResult result;
+    {
+        // A capture has real checksums; otherwise nobody looks at them and they would cost a pass over every byte.
+        GlobalValue::Bind("ChecksumEnabled", BooleanValue(config.outputs.pcapng));
+        SimulatorLease simulator(config.seed);
+        Network network(config, simulator.Get(), report);
+        if (config.outputs.pcapng)
+        {
+            network.GetChannel().CaptureTo(config.outputs.directory / "packets.pcapng");
+        }
+        const Time warmup = Seconds(config.warmup_s);
+        auto flows = StartFlows(config, network, static_cast<uint64_t>(warmup.GetMicroSeconds()));
+        Simulator::Schedule(warmup, [&flows] {
+            for (const auto& flow : flows)
+            {
+                flow->GetStatistics().StartMeasuring(static_cast<uint64_t>(Simulator::Now().GetMicroSeconds()));
+            }
+        });
+        IntervalWriter writer(*intervals, flows, Seconds(config.outputs.interval_s));
+        simulator.Get().SetPoll([&] {
+            result.interrupted = !poll(static_cast<double>(simulator.Get().NowTick()) / 1e6);
+            return !result.interrupted;
+        });
+        Simulator::Stop(Seconds(config.duration_s));
+
+        const double cpuAtRunS = CpuSeconds();
+        Simulator::Run();
+        const double cpuAtEndS = CpuSeconds();
+
+        const uint64_t endUs = simulator.Get().NowTick();
+        writer.WriteRows(endUs);
+        std::vector<perhop::air::flow_result> flowResults;
+        for (const auto& flow : flows)
+        {
+            flowResults.push_back(flow->GetStatistics().GetResult(endUs));
+            result.maxPacketsInFlight.push_back(flow->GetStatistics().GetMaxPacketsInFlight());
+        }
+        const perhop::air::air_counters& counters = network.GetChannel().GetCounters();
+        perhop::air::cpu_times cpu;
+        cpu.total_s = cpuAtEndS - cpuAtStartS;
+        cpu.rtl_s = counters.rtl_s;
+        cpu.medium_s = counters.medium_s;
+        cpu.transport_s = std::max(0.0, cpuAtEndS - cpuAtRunS - counters.rtl_s - counters.medium_s);
+        cpu.other_s = cpuAtRunS - cpuAtStartS;
+        result.json = report.result(endUs, counters, cpu, flowResults, result.interrupted);
+    }
+    Finish(traceLines.get(), "trace.txt");
+    Finish(completions.get(), "completions.csv");
+    Finish(intervals.get(), "intervals.csv");
+    return result;
+}
+
+} // namespace ns3

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sim/ns3/tcp-flow.h"
+
+#include "sim/ns3/node-address.h"
+
+#include "ns3/boolean.h"
+#include "ns3/inet-socket-address.h"
+#include "ns3/packet.h"
+#include "ns3/rtt-estimator.h"
+#include "ns3/simulator.h"
+#include "ns3/tcp-congestion-ops.h"
+#include "ns3/tcp-l4-protocol.h"
+#include "ns3/tcp-prr-recovery.h"
+#include "ns3/tcp-recovery-ops.h"
+#include "ns3/uinteger.h"
+
+#include <algorithm>
+#include <string>
+
+namespace ns3
+{
+namespace
+{
+
+using perhop::air::config_error;
+using perhop::air::cwl_policy;
+
+constexpr uint16_t FIRST_SOURCE_PORT = 49152;
+constexpr uint16_t FIRST_SINK_PORT = 5000;
+constexpr uint32_t LARGEST_UNSCALED_WINDOW_BYTES = 65535;
+constexpr uint32_t UNLIMITED_WINDOW_BYTES = 1 << 20;
+constexpr double MIN_RTO_S = 1.0;      // RFC 6298, and what the papers' simulator does
+constexpr double MAX_RTO_S = 60.0;
+constexpr uint32_t INITIAL_WINDOW_SEGMENTS = 1;
+constexpr uint32_t RETRIES_FOR_EVER = 1'000'000;   // a flow outlives any break of its path
+constexpr uint32_t FILL_SEGMENTS = 16; // the sender's buffer is filled in portions of this many segments
+
+/// ns-3's class for the run file's name of a congestion control.
+struct Variant
+{
+    std::string_view name;
+    const char* typeId;
+};
+
+constexpr Variant VARIANTS[] = {
+    {"newreno", "ns3::TcpNewReno"},
+    {"linuxreno", "ns3::TcpLinuxReno"},
+    {"cubic", "ns3::TcpCubic"},
+    {"vegas", "ns3::TcpVegas"},
+    {"veno", "ns3::TcpVeno"},
+    {"westwood", "ns3::TcpWestwoodPlus"},
+};
+
+const char*
+TypeIdOfVariant(const std::string& name)
+{
+    std::string known;
+    for (const Variant& variant : VARIANTS)
+    {
+        if (variant.name == name)
+        {
+            return variant.typeId;
+        }
+        known += (known.empty() ? "" : ", ") + std::string(variant.name);
+    }
+    throw config_error("field flows.variant: there is no TCP '" + name + "' here; one of " + known);
+}
+
+} // namespace
+
+TcpFlow::TcpFlow(const perhop::air::flow_config& config, std::size_t index, Ptr<Node> source, Ptr<Node> sink, uint64_t measureFromUs)
+    : m_config(config),
+      m_source(source),
+      m_sink(sink),
+      m_statistics(config.segment_bytes, measureFromUs)
+{
+    TypeIdOfVariant(config.variant); // throws
+    const uint64_t windowBytes = uint64_t{config.max_window_packets} * config.segment_bytes;
+    const bool limited = config.cwl != cwl_policy::none;
+    if (limited && windowBytes > LARGEST_UNSCALED_WINDOW_BYTES)
+    {
+        throw config_error("field flows.max_window_packets: " + std::to_string(config.max_window_packets) + " segments of " +
+                           std::to_string(config.segment_bytes) +
+                           " bytes need window scaling, which a congestion window limit must do without; use at most " +
+                           std::to_string(LARGEST_UNSCALED_WINDOW_BYTES / config.segment_bytes) + ", or 0 for that, or policy.cwl none");
+    }
+    m_windowScaling = !limited && (config.max_window_packets == 0 || windowBytes > LARGEST_UNSCALED_WINDOW_BYTES);
+    m_windowBytes = config.max_window_packets != 0 ? static_cast<uint32_t>(windowBytes)
+                    : limited                      ? LARGEST_UNSCALED_WINDOW_BYTES
+                                                   : UNLIMITED_WINDOW_BYTES;
+
+    m_key.source = perhop::shim::ip_address::from_ipv4(NodeIpv4Address(config.src).Get());
+    m_key.destination = perhop::shim::ip_address::from_ipv4(NodeIpv4Address(config.dst).Get());
+    m_key.source_port = static_cast<uint16_t>(FIRST_SOURCE_PORT + index);
+    m_key.destination_port = static_cast<uint16_t>(FIRST_SINK_PORT + index);
+    m_key.protocol = perhop::shim::ip_protocol_tcp;
+}
+
+perhop::policy::cwl_config
+TcpFlow::GetLimitConfig() const
+{
+    perhop::policy::cwl_config limit;
+    switch (m_config.cwl)
+    {
+    case cwl_policy::none:
+        limit.kind = perhop::policy::cwl_kind::none;
+        break;
+    case cwl_policy::fixed:
+        limit.kind = perhop::policy::cwl_kind::fixed;
+        break;
+    case cwl_policy::hop:
+        limit.kind = perhop::policy::cwl_kind::hop;
+        break;
+    case cwl_policy::delay:
+        limit.kind = perhop::policy::cwl_kind::delay;
+        break;
+    }
+    limit.fixed_packets = m_config.cwl_packets;
+    limit.rounding = m_config.round == perhop::air::cwl_rounding::floor ? perhop::policy::cwl_rounding::floor
+                                                                        : perhop::policy::cwl_rounding::half_up;
+    return limit;
+}
+
+Ptr<MeasuredTcpSocket>
+TcpFlow::CreateSocket(Ptr<Node> node) const
+{
+    // TcpL4Protocol::CreateSocket, with our socket in place of its own.
+    Ptr<TcpL4Protocol> tcp = node->GetObject<TcpL4Protocol>();
+    Ptr<MeasuredTcpSocket> socket = CreateObject<MeasuredTcpSocket>();
+    ObjectFactory congestionControl{std::string(TypeIdOfVariant(m_config.variant))};
+    socket->SetNode(node);
+    socket->SetTcp(tcp);
+    socket->SetRtt(CreateObject<RttMeanDeviation>());
+    socket->SetCongestionControlAlgorithm(congestionControl.Create<TcpCongestionOps>());
+    socket->SetRecoveryAlgorithm(m_config.sack ? Ptr<TcpRecoveryOps>(CreateObject<TcpPrrRecovery>())
+                                               : Ptr<TcpRecoveryOps>(CreateObject<TcpClassicRecovery>()));
+    tcp->AddSocket(socket);
+
+    socket->SetMinRto(Seconds(MIN_RTO_S));
+    socket->SetMaxRto(Seconds(MAX_RTO_S));
+    socket->SetAttribute("Sack", BooleanValue(m_config.sack));
+    socket->SetAttribute("Timestamp", BooleanValue(false));
+    socket->SetAttribute("WindowScaling", BooleanValue(m_windowScaling));
+    socket->SetAttribute("SegmentSize", UintegerValue(m_config.segment_bytes));
+    socket->SetAttribute("InitialCwnd", UintegerValue(INITIAL_WINDOW_SEGMENTS));
+    socket->SetAttribute("DelAckCount", UintegerValue(m_config.tcp_ack_every));
+    socket->SetAttribute("ConnCount", UintegerValue(RETRIES_FOR_EVER));
+    socket->SetAttribute("DataRetries", UintegerValue(RETRIES_FOR_EVER));
+    socket->SetAttribute("RcvBufSize", UintegerValue(m_windowBytes));
+    socket->SetAttribute("SndBufSize", UintegerValue(m_windowBytes + 2 * FILL_SEGMENTS * m_config.segment_bytes));
+    return socket;
+}
+
+void
+TcpFlow::Start()
+{
+    m_listener = CreateSocket(m_sink);
+    m_listener->Bind(InetSocketAddress(NodeIpv4Address(m_config.dst), m_key.destination_port));
+    m_listener->Listen();
+    m_listener->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(), MakeCallback(&TcpFlow::Accept, this));
+
+    Simulator::ScheduleWithContext(m_source->GetId(), Seconds(m_config.start_s), &TcpFlow::Connect, this);
+    if (m_config.stop_s)
+    {
+        Simulator::ScheduleWithContext(m_source->GetId(), Seconds(*m_config.stop_s), &TcpFlow::Stop, this);
+    }
+}
+
+void
+TcpFlow::Connect()
+{
+    m_sender = CreateSocket(m_source);
+    m_sender->SetObserver(&m_statistics);
+    m_sender->Bind(InetSocketAddress(NodeIpv4Address(m_config.src), m_key.source_port));
+    m_sender->SetSendCallback(MakeCallback(&TcpFlow::Fill, this));
+    m_sender->Connect(InetSocketAddress(NodeIpv4Address(m_config.dst), m_key.destination_port));
+    m_sender->ShutdownRecv();
+}
+
+void
+TcpFlow::Stop()
+{
+    m_sender->SetSendCallback(MakeNullCallback<void, Ptr<Socket>, uint32_t>());
+    m_sender->Close();
+}
+
+void
+TcpFlow::Fill(Ptr<Socket> socket, uint32_t availableBytes)
+{
+    const uint32_t segments = availableBytes / m_config.segment_bytes;
+    for (uint32_t i = 0; segments >= FILL_SEGMENTS && i < segments; ++i)
+    {
+        socket->Send(Create<Packet>(m_config.segment_bytes), 0);
+    }
+}
+
+void
+TcpFlow::Accept(Ptr<Socket> socket, const Address&)
+{
+    socket->SetRecvCallback(MakeCallback(&TcpFlow::Read, this));
+}
+
+void
+TcpFlow::Read(Ptr<Socket> socket)
+{
+    while (Ptr<Packet> data = socket->Recv(std::numeric_limits<uint32_t>::max(), 0))
+    {
+        if (data->GetSize() == 0)
+        {
+            break; // the sender has closed
+        }
+        m_statistics.OnDelivered(data->GetSize());
+    }
+}
+
+} // namespace ns3
