@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The `perhop` command: parses, calls the library and prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from perhop import paths
+from perhop.errors import PerhopError, choose_from
+
+EXIT_FAILED = 1
+EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
+
+# Off a terminal there is no width to ask for; the table is made for this many columns.
+TABLE_WIDTH = 110
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="Experiments with a MAC that measures what every packet costs on every hop.",
+)
+
+
+def main() -> None:
+    app()
+
+
+@app.command()
+def run(
+    experiment: Annotated[Path, typer.Argument(help="An experiment file, or a folder with experiment.yaml.")],
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Override a field: --set topology.hops=3")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; default: all cores.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Output folder; default: out/runs/<name>.")] = None,
+    backend: Annotated[str | None, typer.Option(help="Where the MAC runs: sim.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A short version, without the experiment's check.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Insist on continuing an earlier call.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Make all runs again.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the table.")] = False,
+    result_target: Annotated[
+        str | None, typer.Option(metavar="NAME", help="End with a RESULT line; write out/NAME/result.json.")
+    ] = None,
+) -> None:
+    """Run an experiment: simulate, then write results.parquet, packets.pcapng and report.html.
+
+    Finished runs are kept: after Ctrl-C or a failure the same command continues.
+    """
+    from perhop import runner, studies
+    from perhop.progress import ProgressView
+    from perhop.table import results_table
+
+    start = time.monotonic()
+    console = _console(stderr=json_)
+    overrides = list(set_ or [])
+    try:
+        if backend not in (None, "sim"):
+            raise PerhopError(*_refuse_backend(backend))
+        if resume and fresh:
+            raise PerhopError("--resume and --fresh contradict each other", "give one of them")
+        planned = studies.plan(experiment, overrides, quick, out)
+        if resume and not runner.state_exists(planned.folder):
+            raise PerhopError(
+                f"there is nothing to resume in {paths.shown(planned.folder)}", "leave --resume away, or give its --out"
+            )
+        console.print(
+            f"[bold]{planned.name}[/]: {len(planned.runs)} runs, "
+            f"{planned.points[0].experiment.medium.reception} reception, into {paths.shown(planned.folder)}",
+            highlight=False,
+        )
+        with ProgressView(console) as view:
+            done = studies.run(planned, jobs, fresh, command=_command(), on_change=view.update, check=not quick)
+    except PerhopError as error:
+        _fail(error, json_)
+
+    for outcome in done.study.failed:
+        _stderr().print(Text.assemble((f"{outcome.run.label}: ", "bold red"), outcome.message))
+    if json_:
+        print(json.dumps(_as_json(done, time.monotonic() - start), allow_nan=False))
+    elif done.summaries:
+        console.print(results_table(done.summaries, console.width))
+        _print_closing(console, done, time.monotonic() - start)
+    code = _exit_code(done)
+    if done.study.interrupted:
+        left = sum(outcome.status != "finished" for outcome in done.study.outcomes)
+        _stderr().print(
+            f"Interrupted: {len(done.study.outcomes) - left} of {len(done.study.outcomes)} runs are finished and kept. "
+            "The same command continues.",
+            highlight=False,
+        )
+    if result_target and not done.study.interrupted:
+        from perhop.result_line import print_result
+
+        print_result(result_target, _as_json(done, time.monotonic() - start))
+    raise typer.Exit(code)
+
+
+@app.command()
+def doctor(json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """Say what this machine lacks for perhop, and what to do about it."""
+    from perhop.doctor import examine
+
+    findings = examine()
+    missing = [finding for finding in findings if not finding.ok]
+    if json_:
+        print(json.dumps({"ok": not missing, "findings": [finding.as_dict() for finding in findings]}))
+    else:
+        table = Table(box=None, pad_edge=False)
+        for name in ("", "what", "found", "remedy"):
+            table.add_column(name)
+        for finding in findings:
+            mark = Text("ok", style="green") if finding.ok else Text("--", style="bold red")
+            remedy = f"{finding.remedy} (needed for {finding.needed_for})" if finding.remedy else ""
+            table.add_row(mark, finding.name, finding.detail, remedy)
+        console = _console()
+        console.print(table)
+        console.print(f"{len(missing)} missing." if missing else "Everything is there.", highlight=False)
+    raise typer.Exit(EXIT_FAILED if missing else 0)
+
+
+@app.command()
+def version(json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """Print the version of perhop and of the checkout it runs from."""
+    found = paths.version()
+    print(json.dumps(found) if json_ else f"perhop {found['perhop']}" + (f" ({found['git']})" if found["git"] else ""))
+
+
+def _refuse_backend(name: str) -> tuple[str, str]:
+    if name in ("live", "radio"):
+        return f"the {name} backend does not exist yet", "use --backend sim, the default"
+    return f"there is no backend {name!r}", choose_from(name, ("sim",))
+
+
+def _console(stderr: bool = False) -> Console:
+    console = Console(stderr=stderr)
+    if console.is_terminal or "COLUMNS" in os.environ:
+        return console
+    return Console(stderr=stderr, width=TABLE_WIDTH)
+
+
+def _stderr() -> Console:
+    return Console(stderr=True, soft_wrap=True)
+
+
+def _fail(error: PerhopError, json_: bool) -> NoReturn:
+    if json_:
+        print(json.dumps({"error": error.as_dict()}))
+    else:
+        Console(stderr=True, soft_wrap=True).print(Text.assemble(("error: ", "bold red"), str(error)))
+    raise typer.Exit(EXIT_BAD_INPUT)
+
+
+def _command() -> list[str]:
+    return ["perhop", *sys.argv[1:]]
+
+
+def _exit_code(done: Any) -> int:
+    if done.study.interrupted:
+        return EXIT_INTERRUPTED
+    if done.study.failed or not done.study.complete or (done.check is not None and not done.check.passed):
+        return EXIT_FAILED
+    return 0
+
+
+def _print_closing(console: Console, done: Any, wall_s: float) -> None:
+    if done.check is not None:
+        for line in done.check.lines:
+            console.print(line, highlight=False, markup=False)
+        verdict = (
+            Text("check: holds", style="bold green") if done.check.passed else Text("check: does not hold", "bold red")
+        )
+        console.print(verdict)
+    from perhop.results import packets
+
+    recorded = packets(done.study)
+    rows = [("report", done.written["report"], ""), ("table", done.written["parquet"], "")]
+    if recorded is not None:
+        rows.append(("packets", done.written["pcapng"], f"  of {recorded.run.label}"))
+    for name, path, note in rows:
+        console.print(f"{name:<8} {paths.shown(path)}{note}", highlight=False, soft_wrap=True)
+    reused = f", {done.study.reused} runs reused" if done.study.reused else ""
+    console.print(f"took     {wall_s:.1f} s{reused}", highlight=False)
+
+
+def _as_json(done: Any, wall_s: float) -> dict[str, Any]:
+    from perhop.result_line import as_json
+
+    return as_json(done, wall_s)

@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What an experiment file may say: one model a section, each strict, so that a misspelt field is an error.
+
+The models hold what the file says and nothing computed. Rules that need the whole file (is the destination
+reachable?) are in `topology`, `routes` and `resolve`; `load` turns a broken rule into an error with a line.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+from perhop import spec_generated as spec
+from perhop.errors import choose_from
+
+POLICY_FORMS = "none, hop, delay, fixed 8, or fixed 1..6"
+
+
+class Section(BaseModel):
+    """Base of every section: unknown fields, quoted numbers, infinities and NaN are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+def _refused(problem: str, remedy: str) -> PydanticCustomError:
+    """A rule of ours, for pydantic to locate; `load` reads the remedy from the context."""
+    return PydanticCustomError("refused", "{problem}", {"problem": problem, "remedy": remedy})
+
+
+# --- topology -------------------------------------------------------------------------------------------------------
+
+
+class Chain(Section):
+    """hops + 1 nodes on a line."""
+
+    kind: Literal["chain"]
+    hops: int = Field(ge=1, le=255, description="links between the first and the last node")
+    spacing_m: float = Field(default=250, gt=0, description="distance between neighbours")
+
+
+class Ring(Section):
+    """Nodes on a circle, each `spacing_m` from its two neighbours."""
+
+    kind: Literal["ring"]
+    nodes: int = Field(ge=3, le=256, description="nodes on the circle")
+    spacing_m: float = Field(default=250, gt=0, description="distance between neighbours")
+
+
+class Grid(Section):
+    """Rows times columns nodes, numbered row by row."""
+
+    kind: Literal["grid"]
+    rows: int = Field(ge=1, le=64, description="rows of nodes")
+    columns: int = Field(ge=1, le=64, description="columns of nodes")
+    spacing_m: float = Field(default=250, gt=0, description="distance between neighbours")
+
+
+class Cross(Section):
+    """Two chains of `hops` links that share their middle node.
+
+    Nodes 0..hops run from west to east; the rest run from north to south without the middle node.
+    """
+
+    kind: Literal["cross"]
+    hops: int = Field(ge=2, le=254, multiple_of=2, description="links of each of the two chains, an even number")
+    spacing_m: float = Field(default=250, gt=0, description="distance between neighbours")
+
+
+class Random(Section):
+    """Nodes drawn uniformly over an area, again and again until the network is connected."""
+
+    kind: Literal["random"]
+    nodes: int = Field(ge=2, le=256, description="nodes in the area")
+    width_m: float = Field(gt=0, description="width of the area")
+    height_m: float = Field(gt=0, description="height of the area")
+    seed: int = Field(default=1, ge=0, description="seed of the positions, apart from the seeds of the runs")
+
+
+class Star(Section):
+    """Node 0 in the middle, `stations` nodes around it on a circle."""
+
+    kind: Literal["star"]
+    stations: int = Field(ge=1, le=255, description="nodes around the middle")
+    radius_m: float = Field(default=10, gt=0, description="distance from the middle")
+
+
+class FullMesh(Section):
+    """Nodes on a circle small enough that everybody hears everybody."""
+
+    kind: Literal["full_mesh"]
+    nodes: int = Field(ge=2, le=256, description="nodes on the circle")
+    radius_m: float = Field(default=10, gt=0, description="radius of the circle")
+
+
+class HiddenPair(Section):
+    """Nodes 0 and 2 cannot hear each other; node 1 between them hears both."""
+
+    kind: Literal["hidden_pair"]
+    spacing_m: float = Field(default=250, gt=0, description="distance of each sender from the middle")
+
+
+class Position(Section):
+    """Where a node stands."""
+
+    x_m: float
+    y_m: float
+
+
+class Explicit(Section):
+    """Nodes at the positions given."""
+
+    kind: Literal["explicit"]
+    nodes: list[Position] = Field(min_length=2, max_length=256, description="a list of {x_m: .., y_m: ..}")
+
+
+Topology = Annotated[
+    Chain | Ring | Grid | Cross | Random | Star | FullMesh | HiddenPair | Explicit, Field(discriminator="kind")
+]
+
+
+# --- radio and MAC --------------------------------------------------------------------------------------------------
+
+
+def _propagation(value: Any) -> Any:
+    if value != "auto" and (isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1000):
+        raise _refused(f"is {value!r}", "write auto (by distance, at least 1) or a whole number from 1 to 1000")
+    return value
+
+
+class Medium(Section):
+    """The air between the nodes. The reception rule is named in every result, because it decides chain results."""
+
+    reception: Literal["ns2", "sinr"] = Field(
+        default="ns2", description="ns2: a first frame 10 dB stronger survives; sinr: power over the sum of the rest"
+    )
+    loss: Literal["range", "two_ray", "log_distance"] = Field(default="range", description="how power falls")
+    tx_range_m: float = Field(default=250, gt=0, description="frames can be read up to here; routes use it too")
+    cs_range_m: float = Field(default=550, gt=0, description="energy is sensed up to here")
+    capture_ratio_db: float = Field(default=10, ge=0, description="how much stronger a frame must be to survive")
+    propagation_us: Annotated[Literal["auto"] | int, BeforeValidator(_propagation)] = Field(
+        default="auto", description="auto (by distance, at least 1) or a whole number"
+    )
+    frame_error_rate: float = Field(default=0, ge=0, lt=1, description="share of DATA frames lost at random")
+    loss_exponent: float = Field(default=3.0, gt=0, description="of log_distance")
+    tx_power_dbm: float = Field(default=24.5, description="0.28 W, the papers' radio")
+    sinr_threshold_db: list[float] | None = Field(default=None, description="one value a rate, of the sinr rule")
+
+
+class Mac(Section):
+    """Settings of every node's MAC."""
+
+    profile: str = Field(default="dsss_long", description="timing profile of the PHY")
+    compat: Literal["standard", "ns2"] = Field(
+        default="standard", description="ns2: the quirks of ns-2's 802.11, for the papers' results"
+    )
+    data_rate_mbps: float = Field(default=2, gt=0, description="rate of DATA frames, one of the profile's")
+    rts_threshold_bytes: int = Field(
+        default=spec.DEFAULT_RTS_THRESHOLD_BYTES,
+        ge=0,
+        le=4095,
+        description="MPDUs longer than this ask for the medium first; 4095 is never",
+    )
+    short_retry_limit: int = Field(
+        default=spec.DEFAULT_SHORT_RETRY_LIMIT, ge=1, le=31, description="attempts of frames up to the RTS threshold"
+    )
+    long_retry_limit: int = Field(
+        default=spec.DEFAULT_LONG_RETRY_LIMIT, ge=1, le=31, description="attempts of frames above the RTS threshold"
+    )
+    queue_packets: int = Field(
+        default=spec.DEFAULT_QUEUE_PACKETS, ge=1, le=4096, description="interface queue, drop tail"
+    )
+    average_shift: int = Field(
+        default=spec.DEFAULT_AVERAGE_SHIFT, ge=1, le=7, description="running averages move by 1/2^shift a packet"
+    )
+
+
+# --- policies ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Policy:
+    """One way to limit the congestion window. `cwl_packets` is for `fixed` only, `round` for `delay` only."""
+
+    cwl: Literal["none", "fixed", "hop", "delay"]
+    cwl_packets: int = 0
+    round: Literal["half_up", "floor"] = "half_up"
+
+    @property
+    def label(self) -> str:
+        match self.cwl:
+            case "fixed":
+                return f"cwl {self.cwl_packets}"
+            case "none":
+                return "no limit"
+            case "delay" if self.round == "floor":
+                return "delay floor"
+        return self.cwl
+
+
+def parse_policy(text: str) -> list[Policy]:
+    """Read a policy: `none`, `hop`, `delay`, `delay floor`, `fixed 8` or `fixed 1..6`; a range gives several.
+
+    Raises PydanticCustomError with a remedy.
+    """
+    if text in ("none", "hop", "delay"):
+        return [Policy(cwl=text)]
+    if text == "delay floor":
+        return [Policy(cwl="delay", round="floor")]
+    match = re.fullmatch(r"fixed\s+(\d+)(?:\.\.(\d+))?", text)
+    if match:
+        first = int(match[1])
+        last = int(match[2] or match[1])
+        if 1 <= first <= last <= 1024:
+            return [Policy(cwl="fixed", cwl_packets=packets) for packets in range(first, last + 1)]
+        raise _refused(f"is {text!r}, which is no range of packets", "count up from 1 to at most 1024: `fixed 1..6`")
+    word = text.split()[0] if text.split() else text
+    remedy = "write `fixed 8`" if word == "fixed" else choose_from(word, ("none", "hop", "delay", "fixed"))
+    raise _refused(f"is {text!r}, which is no policy", f"{remedy} (forms: {POLICY_FORMS})")
+
+
+def _policy_text(value: Any) -> Any:
+    if not isinstance(value, str):
+        raise _refused(f"is {value!r}, which is no policy", f"write {POLICY_FORMS}")
+    parse_policy(value)
+    return value
+
+
+def _one_policy(value: Any) -> Any:
+    if value is not None and len(parse_policy(_policy_text(value))) > 1:
+        raise _refused(f"is {value!r}, but a flow has a single policy", "list the range under `policies:`")
+    return value
+
+
+PolicyText = Annotated[str, BeforeValidator(_policy_text)]
+OnePolicy = Annotated[str | None, BeforeValidator(_one_policy)]
+
+
+# --- traffic --------------------------------------------------------------------------------------------------------
+
+
+def _end(value: Any) -> Any:
+    if isinstance(value, str) and value not in ("first", "last", "each"):
+        raise _refused(f"is {value!r}, which names no node", "use a node's index, first or last")
+    return value
+
+
+End = Annotated[Literal["first", "last"] | Annotated[int, Field(ge=0)], BeforeValidator(_end)]
+Source = Annotated[Literal["first", "last", "each"] | Annotated[int, Field(ge=0)], BeforeValidator(_end)]
+
+
+class FlowBase(Section):
+    """Who sends to whom, and when."""
+
+    src: Source = Field(default="first", description="a node's index, first, last, or each (every other node sends)")
+    dst: End = Field(default="last", description="a node's index, first or last")
+    start_s: float = Field(default=0.1, ge=0, description="when the flow starts")
+    stop_s: float | None = Field(default=None, gt=0, description="when it stops; null: at the end")
+
+
+class TcpFlow(FlowBase):
+    """A bulk TCP transfer, forwarded over the routes."""
+
+    kind: Literal["tcp"]
+    variant: Literal["newreno"] = Field(default="newreno", description="congestion control")
+    sack: bool = Field(default=False, description="selective acknowledgements")
+    segment_bytes: int = Field(default=1460, ge=1, le=2264, description="TCP payload of a full segment")
+    tcp_ack_every: int = Field(default=1, ge=1, le=64, description="segments a TCP ACK confirms")
+    max_window_packets: int = Field(default=44, ge=1, le=1024, description="the receiver's window")
+    policy: OnePolicy = Field(default=None, description=f"{POLICY_FORMS}; null: each of `policies`")
+
+
+class MacSaturatedFlow(FlowBase):
+    """MAC-level traffic to a neighbour: the queue is never empty."""
+
+    kind: Literal["mac_saturated"]
+    ip_bytes: int = Field(default=1500, ge=1, le=2304, description="size of the IP packet")
+    path_header: bool = Field(default=True, description="carry the path header")
+
+
+class MacPoissonFlow(FlowBase):
+    """MAC-level traffic to a neighbour: packets arrive as a Poisson process."""
+
+    kind: Literal["mac_poisson"]
+    ip_bytes: int = Field(default=1500, ge=1, le=2304, description="size of the IP packet")
+    path_header: bool = Field(default=True, description="carry the path header")
+    rate_packets_per_s: float = Field(gt=0, description="mean arrivals")
+
+
+Flow = Annotated[TcpFlow | MacSaturatedFlow | MacPoissonFlow, Field(discriminator="kind")]
+
+
+# --- the file -------------------------------------------------------------------------------------------------------
+
+
+class Outputs(Section):
+    """What the runs record."""
+
+    pcapng: Literal["longest", "all", "off"] = Field(
+        default="longest", description="which runs record packets.pcapng; longest: most hops, first seed, last policy"
+    )
+    trace: bool = Field(default=False, description="one line for each transmission and completion")
+    completions: bool = Field(default=False, description="every completion record as CSV")
+    interval_s: float = Field(default=1.0, gt=0, description="rows of results.parquet are this long")
+
+
+class Experiment(Section):
+    """A whole experiment file, before its sweep is unrolled."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="letters, digits, _ . -")
+    description: str = Field(default="", description="a sentence for the report")
+    topology: Topology = Field(description="where the nodes are")
+    medium: Medium = Medium()
+    mac: Mac = Mac()
+    routing: Literal["static"] = Field(default="static", description="static: fewest hops over tx_range_m")
+    flows: list[Flow] = Field(min_length=1, description="who sends what to whom")
+    policies: list[PolicyText] = Field(default=["none"], min_length=1, description=f"a list of {POLICY_FORMS}")
+    seeds: list[Annotated[int, Field(ge=0, lt=2**63)]] = Field(default=[1], min_length=1, description="one run a seed")
+    duration_s: float = Field(gt=0, le=1e6, description="simulated seconds of each run")
+    warmup_s: float = Field(default=5, ge=0, description="seconds at the start that results leave out")
+    backend: Literal["sim"] = Field(default="sim", description="where the MAC runs; only sim exists")
+    outputs: Outputs = Outputs()

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The report's plots, as SVG text. Colours are told apart by colour-blind readers, and markers differ too."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import math
+from collections.abc import Callable, Sequence
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from perhop.rows import Hop, Mean, Summary
+
+# Okabe and Ito's palette, without its yellow (too pale on white), and a grey.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
+
+# From the bottom of a bar: what is air, in blues, then what is contention, from light to dark; queueing comes on top.
+PART_STYLES: dict[str, tuple[str, str]] = {
+    "data": ("DATA on the air", "#08519C"),
+    "control": ("RTS on the air", "#4292C6"),
+    "response": ("SIFS, CTS and MAC ACK", "#9ECAE1"),
+    "ifs": ("inter-frame space", "#FFF2B8"),
+    "backoff": ("backoff slots", "#FDD465"),
+    "frozen_cca": ("frozen: medium busy", "#F59331"),
+    "frozen_nav": ("frozen: NAV", "#BF4B05"),
+    "responder": ("answering others", "#8E6BB1"),
+    "timeout": ("waiting for a response in vain", "#3D2B4F"),
+}
+QUEUE_LABEL = "queued in the MAC (not service time)"
+
+RC = {
+    "font.family": "DejaVu Sans",
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#5B6673",
+    "axes.labelcolor": "#2B3440",
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.titlecolor": "#1B232C",
+    "xtick.color": "#5B6673",
+    "ytick.color": "#5B6673",
+    "axes.grid": True,
+    "grid.color": "#E6EAEE",
+    "grid.linewidth": 0.8,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "hatch.linewidth": 0.6,
+    "svg.hashsalt": "perhop",
+}
+
+
+def lines_figure(summaries: Sequence[Summary], x_name: str, caption: Callable[[Summary], str]) -> str:
+    """Goodput and, for TCP, RTT and the window limit against `x_name` (`hops` or a swept field); one line a `caption`.
+
+    Error bars are 95 % intervals over seeds.
+    """
+    panels: list[tuple[str, str, Callable[[Summary], Mean | None], float]] = [
+        ("Goodput", "kb/s", lambda summary: summary.goodput_bps, 1e-3)
+    ]
+    if any(summary.rtt_ms for summary in summaries):
+        panels.append(("Round-trip time", "ms", lambda summary: summary.rtt_ms, 1.0))
+    if any(summary.cwnd_packets and summary.cwnd_packets.value for summary in summaries):
+        panels.append(("Mean congestion window", "packets", lambda summary: summary.cwnd_packets, 1.0))
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=(11.2, 3.9 if len(panels) > 1 else 4.2), layout="constrained")
+        axes = figure.subplots(1, len(panels), squeeze=False)[0]
+        for axis, (title, unit, read, factor) in zip(axes, panels, strict=True):
+            _lines(axis, summaries, x_name, caption, lambda summary, read=read: read(summary), factor)
+            axis.set_title(title, loc="left")
+            axis.set_ylabel(unit)
+            axis.set_xlabel(x_name.rsplit(".", 1)[-1].replace("_", " "))
+        if title_is_wide(axes[0]):
+            axes[0].set_yscale("log")
+        handles, labels = axes[0].get_legend_handles_labels()
+        if len(labels) > 1:
+            figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 6))
+        return _svg(figure)
+
+
+def title_is_wide(axis: Axes) -> bool:
+    """Whether the values span so much that only a logarithmic axis shows the small ones."""
+    values = [float(y) for line in axis.get_lines() for y in line.get_ydata() if y and not math.isnan(y)]
+    return bool(values) and min(values) > 0 and max(values) / min(values) > 100
+
+
+def parts_figure(panels: Sequence[tuple[str, Sequence[Hop]]]) -> str:
+    """Where a packet's time on each hop goes; a panel is a title and its hops in path order."""
+    with mpl.rc_context(RC):
+        columns = min(4, len(panels))
+        rows = math.ceil(len(panels) / columns)
+        figure = Figure(figsize=(11.2, 3.0 * rows + 1.1), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False, sharey=True)
+        for axis in axes.flat[len(panels) :]:
+            axis.set_visible(False)
+        for number, (title, hops) in enumerate(panels):
+            axis = axes.flat[number]
+            _bars(axis, hops)
+            axis.set_title(title, loc="left")
+            if number % columns == 0:
+                axis.set_ylabel("ms for each packet")
+            axis.set_xlabel("hop" if _is_path(hops) else "link")
+        handles = [Patch(facecolor=colour, label=label) for label, colour in PART_STYLES.values()]
+        handles.append(Patch(facecolor="#FFFFFF", edgecolor="#9AA5B1", hatch="////", label=QUEUE_LABEL))
+        figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=9)
+        return _svg(figure)
+
+
+def _lines(
+    axis: Axes,
+    summaries: Sequence[Summary],
+    x_name: str,
+    caption: Callable[[Summary], str],
+    read: Callable[[Summary], Mean | None],
+    factor: float,
+) -> None:
+    groups: dict[str, list[tuple[float, Mean]]] = {}
+    for summary in summaries:
+        value = read(summary)
+        groups.setdefault(caption(summary), [])
+        if value is not None:
+            groups[caption(summary)].append((x_value(summary, x_name), value))
+    for index, (label, points) in enumerate(groups.items()):
+        points.sort(key=lambda point: point[0])
+        axis.errorbar(
+            [x for x, _ in points],
+            [mean.value * factor for _, mean in points],
+            yerr=[mean.half * factor for _, mean in points] if any(mean.half for _, mean in points) else None,
+            label=label,
+            color=COLOURS[index % len(COLOURS)],
+            marker=MARKERS[index % len(MARKERS)],
+            linestyle=("-", "--", ":")[index // len(COLOURS) % 3],
+            markersize=5.5,
+            linewidth=1.8,
+            capsize=3,
+        )
+    axis.set_ylim(bottom=0)
+    ticks = sorted({x for points in groups.values() for x, _ in points})
+    if 1 < len(ticks) <= 16:
+        axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+
+
+def x_value(summary: Summary, x_name: str) -> float:
+    return float(summary.hops if x_name == "hops" else summary.swept[x_name])
+
+
+def _is_path(hops: Sequence[Hop]) -> bool:
+    return all(first.receiver == second.sender for first, second in itertools.pairwise(hops))
+
+
+def _bars(axis: Axes, hops: Sequence[Hop]) -> None:
+    places = range(1, len(hops) + 1)
+    floor = [0.0] * len(hops)
+    for part, (_, colour) in PART_STYLES.items():
+        heights = [hop.parts_us[part] / 1e3 for hop in hops]
+        axis.bar(places, heights, bottom=floor, color=colour, width=0.74)
+        floor = [low + high for low, high in zip(floor, heights, strict=True)]
+    queue = [hop.parts_us["queue"] / 1e3 for hop in hops]
+    axis.bar(places, queue, bottom=floor, color="#FFFFFF", edgecolor="#9AA5B1", hatch="////", linewidth=0.6, width=0.74)
+    labels = [str(place) for place in places] if _is_path(hops) else [f"{hop.sender}→{hop.receiver}" for hop in hops]
+    if len(labels) <= 16:
+        axis.set_xticks(list(places), labels)
+    axis.grid(axis="x", visible=False)
+
+
+def _svg(figure: Figure) -> str:
+    """The figure as an <svg> element, with text as outlines so that it looks the same without our font."""
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None})
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]

@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One self-contained HTML page for a study: what came out, where the time went, and what exactly was run."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import platform
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from perhop import paths
+from perhop import results as res
+from perhop.rows import Hop, Mean, Summary
+from perhop.runner import Study
+
+if TYPE_CHECKING:
+    from perhop.studies import Check, Plan
+
+# Cells of hops beyond this many are left to hops.parquet.
+HOP_CELLS_MAX = 16
+
+STYLE_FILE = Path(__file__).with_name("report.css")
+
+
+def render(plan: Plan, study: Study, summaries: list[Summary], command: list[str], check: Check | None) -> str:
+    """The whole page. It names no file outside itself but those beside it in the output folder."""
+    from perhop import figures  # matplotlib takes a second to load, which `perhop doctor` need not wait for
+
+    experiment = plan.points[0].experiment
+    x_name = _x_name(summaries)
+    parts = [
+        f"<header><h1>{_text(experiment.name)}</h1><p>{_text(experiment.description)}</p></header>",
+        _facts(plan, study),
+        _notes(study),
+    ]
+    if check is not None:
+        parts.append(_check(check))
+    if cards := _cards(summaries, figures.COLOURS):
+        parts.append(cards)
+    if x_name:
+        spread = (
+            " Bars are 95 % confidence intervals over seeds."
+            if len(experiment.seeds) > 1
+            else " One seed: no interval."
+        )
+        parts.append(
+            _section(
+                f"Results by {x_name.rsplit('.', 1)[-1]}",
+                f"Means over the measured time, without the first {experiment.warmup_s:g} s.{spread}",
+                figures.lines_figure(summaries, x_name, lambda summary: _caption(summary, x_name)),
+            )
+        )
+    parts.append(_where_time_goes(summaries, figures))
+    parts.append(_table(summaries))
+    parts.append(_what_was_run(plan, study, command))
+    title = _text(f"{experiment.name} · perhop")
+    style = STYLE_FILE.read_text(encoding="utf-8")
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f'<meta name="viewport" content="width=device-width,initial-scale=1"><style>{style}</style></head>\n'
+        f"<body><main>\n{chr(10).join(part for part in parts if part)}\n</main></body></html>\n"
+    )
+
+
+def _text(value: object) -> str:
+    return html.escape(str(value))
+
+
+def _section(title: str, lead: str, body: str) -> str:
+    return f"<section><h2>{_text(title)}</h2><p>{lead}</p>{body}</section>"
+
+
+def _facts(plan: Plan, study: Study) -> str:
+    experiment = plan.points[0].experiment
+    version = paths.version()
+    rts = experiment.mac.rts_threshold_bytes
+    facts = {
+        "PHY and MAC": f"{experiment.mac.profile}, {experiment.mac.data_rate_mbps:g} Mb/s, {experiment.mac.compat}",
+        "RTS/CTS": "always" if rts == 0 else "never" if rts == 4095 else f"above {rts} bytes",
+        "reception": f"{experiment.medium.reception} rule, {experiment.medium.loss} loss",
+        "runs": f"{len(study.outcomes)} of {experiment.duration_s:g} s",
+        "seeds": ", ".join(str(seed) for seed in experiment.seeds),
+        "took": f"{study.wall_s:.0f} s" + (f" ({study.reused} runs reused)" if study.reused else ""),
+        "version": f"{version['perhop']} {version['git'] or ''}".strip(),
+    }
+    swept = {name for point in plan.points for name in point.swept}
+    if any(name.startswith("mac.rts") for name in swept):
+        del facts["RTS/CTS"]
+    items = "".join(f"<li><b>{_text(name)}</b>{_text(value)}</li>" for name, value in facts.items())
+    return f'<ul class="facts">{items}</ul>'
+
+
+def _notes(study: Study) -> str:
+    notes = []
+    cut = [outcome.run.label for outcome in study.outcomes if outcome.status == "interrupted"]
+    missing = sum(outcome.status in ("pending", "running") for outcome in study.outcomes)
+    if cut or missing:
+        notes.append(
+            f"Interrupted: {len(cut)} runs were cut short and {missing} not begun. The same command resumes them."
+        )
+    for outcome in study.failed:
+        notes.append(f"{outcome.run.label}: {outcome.message}")
+    return "".join(f'<div class="note">{_text(note)}</div>' for note in notes)
+
+
+def _x_name(summaries: list[Summary]) -> str | None:
+    """What the plots go over: hops if they vary, else the first swept field that is a number and varies."""
+    if len({summary.hops for summary in summaries}) > 1:
+        return "hops"
+    for name in summaries[0].swept if summaries else []:
+        values = {summary.swept[name] for summary in summaries}
+        if len(values) > 1 and all(isinstance(value, int | float) for value in values):
+            return name
+    return None
+
+
+def _caption(summary: Summary, x_name: str) -> str:
+    words = [summary.policy] if summary.policy else []
+    words += [
+        f"{name.rsplit('.', 1)[-1]} {value}"
+        for name, value in summary.swept.items()
+        if name != x_name and not (x_name == "hops" and name == "topology.hops")
+    ]
+    return ", ".join(words) or "all"
+
+
+def _cards(summaries: list[Summary], colours: tuple[str, ...]) -> str:
+    """The longest topology's policies at a glance."""
+    longest = max((summary.hops for summary in summaries), default=0)
+    chosen = [summary for summary in summaries if summary.hops == longest]
+    if len(chosen) > 8 or not all(summary.rtt_ms for summary in chosen):
+        return ""
+    cards = []
+    for index, summary in enumerate(chosen):
+        rtt = f"RTT {summary.rtt_ms.value:.0f} ms" if summary.rtt_ms else ""
+        window = f" · window {summary.cwnd_packets.value:.1f}" if summary.cwnd_packets else ""
+        cards.append(
+            f'<div class="card" style="--colour:{colours[index % len(colours)]}">'
+            f'<div class="name">{_text(_caption(summary, "hops"))}</div>'
+            f'<div class="big">{summary.goodput_bps.value / 1e3:.0f} <small>kb/s</small></div>'
+            f'<div class="rest">{rtt}{window} · {summary.drops:.0f} drops</div></div>'
+        )
+    lead = "Goodput of TCP under each limit of its congestion window; a limit of packets in flight is called CWL."
+    hops = "1 hop" if longest == 1 else f"{longest} hops"
+    return _section(f"At {hops}", lead, f'<div class="cards">{"".join(cards)}</div>')
+
+
+def _where_time_goes(summaries: list[Summary], figures: Any) -> str:
+    with_links = [summary for summary in summaries if summary.links]
+    if not with_links:
+        return ""
+    longest = max(summary.hops for summary in with_links)
+    lead = (
+        "Every microsecond from the head of the MAC's queue to the MAC ACK (or the drop), measured by the gateware: "
+        "blue is air time, yellow to brown is contention."
+    )
+    if all(summary.rtt_ms for summary in with_links):
+        body = figures.parts_figure([(_caption(s, "hops"), s.forward) for s in with_links if s.hops == longest][:8])
+        title = "Where the time of a data packet goes" + (f", {longest} hops" if longest > 1 else "")
+        middle = sorted({summary.hops for summary in with_links})
+        if len(middle) > 2:
+            hops = middle[len(middle) // 2 - 1]
+            panels = [(_caption(s, "hops"), s.forward) for s in with_links if s.hops == hops][:8]
+            body += f"<details><summary>The same at {hops} hops</summary>{figures.parts_figure(panels)}</details>"
+        return _section(title, lead, body)
+    panels = [
+        (_caption(summary, ""), summary.forward) for summary in with_links if len(summary.forward) <= HOP_CELLS_MAX
+    ]
+    return _section("Where the time of a packet goes", lead, figures.parts_figure(panels[:8])) if panels else ""
+
+
+def _table(summaries: list[Summary]) -> str:
+    has_tcp = any(summary.rtt_ms for summary in summaries)
+    longest = max((len(summary.forward) for summary in summaries), default=0)
+    cells = longest <= HOP_CELLS_MAX
+    slowest_us = max((hop.service_time_us for s in summaries for hop in s.forward), default=1.0) or 1.0
+    names = [name for name in (summaries[0].swept if summaries else {}) if name != "topology.hops"]
+    head = ["hops", *(name.rsplit(".", 1)[-1].replace("_", " ") for name in names)]
+    head += ["policy"] if has_tcp else []
+    head += ["goodput<br>kb/s"] + (["RTT<br>ms", "CWL"] if has_tcp else []) + ["retries", "drops"]
+    head += ["TCP re-<br>sends", "time-<br>outs"] if has_tcp else []
+    head += [f"hop {number}" for number in range(1, longest + 1)] if cells else ["mean of links"]
+    rows = []
+    previous = None
+    for summary in summaries:
+        group = (summary.hops, *(str(summary.swept[name]) for name in names))
+        line = [str(summary.hops) if group != previous else "", *(_text(summary.swept[name]) for name in names)]
+        line += [f"<b>{_text(summary.policy)}</b>{'*' if summary.interrupted else ''}"] if has_tcp else []
+        line.append(_mean(summary.goodput_bps, 1e-3, 0 if summary.goodput_bps.value > 1e4 else 2))
+        line += [_mean(summary.rtt_ms, 1, 0), _mean(summary.cwl_packets, 1, 1)] if has_tcp else []
+        line += [f"{summary.retries:.0f}", f"{summary.drops:.0f}"]
+        line += [f"{summary.retransmissions:.0f}", f"{summary.timeouts:.0f}"] if has_tcp else []
+        if cells:
+            line += [_hop_cell(hop, slowest_us) for hop in summary.forward]
+            line += [""] * (longest - len(summary.forward))
+        elif summary.forward:
+            mean_us = sum(hop.service_time_us for hop in summary.forward) / len(summary.forward)
+            line.append(f"{mean_us / 1e3:.2f}")
+        mark = ' class="first"' if group != previous and (has_tcp or previous is None) else ""
+        previous = group
+        cells_html = (f'<td class="left">{cell}</td>' if "<b>" in cell else f"<td>{cell}</td>" for cell in line)
+        rows.append(f"<tr{mark}>{''.join(cells_html)}</tr>")
+    header = "".join(f'<th class="left">{name}</th>' if name == "policy" else f"<th>{name}</th>" for name in head)
+    lead = (
+        "Mean service time of a packet on each hop in ms, and its halves: "
+        '<span class="key" style="background:var(--orange)"></span>contention '
+        '<span class="key" style="background:#08519c"></span>air time. '
+        "Retries and drops count both directions of all hops; ± is a 95 % interval over seeds."
+    )
+    return _section("All numbers", lead, f'<div class="scroll"><table><tr>{header}</tr>{"".join(rows)}</table></div>')
+
+
+def _hop_cell(hop: Hop, slowest_us: float) -> str:
+    title = f"{hop.sender}→{hop.receiver}: contention {hop.contention_us:.0f} us, air time {hop.airtime_us:.0f} us"
+    bar = "".join(
+        f'<i class="{name}" style="width:{100 * value / slowest_us:.1f}%"></i>'
+        for name, value in (("c", hop.contention_us), ("a", hop.airtime_us))
+    )
+    return (
+        f'<span title="{title}">{hop.service_time_us / 1e3:.1f}<br>'
+        f"<small>{hop.contention_us / 1e3:.1f}+{hop.airtime_us / 1e3:.1f}</small>"
+        f'<span class="bar">{bar}</span></span>'
+    )
+
+
+def _mean(value: Mean | None, factor: float, digits: int) -> str:
+    if value is None or (value.value == 0 and factor == 1 and digits == 1):
+        return "-"
+    half = f" <small>±{value.half * factor:.{digits}f}</small>" if value.count > 1 else ""
+    return f"{value.value * factor:.{digits}f}{half}"
+
+
+def _check(check: Check) -> str:
+    word, style = ("holds", "pass") if check.passed else ("does not hold", "fail")
+    lines = _text("\n".join(check.lines))
+    pictures = "".join(_picture(file) for file in check.figures)
+    return (
+        f'<section><h2>Check: <span class="verdict {style}">{word}</span></h2>'
+        f"<p>What the experiment claims, against what was measured.</p>{pictures}<pre>{lines}</pre></section>"
+    )
+
+
+def _picture(file: Path) -> str:
+    if file.suffix == ".svg":
+        text = file.read_text(encoding="utf-8")
+        return text[text.index("<svg") :]
+    data = base64.b64encode(file.read_bytes()).decode()
+    return f'<img alt="{_text(file.stem)}" src="data:image/png;base64,{data}">'
+
+
+def _what_was_run(plan: Plan, study: Study, command: list[str]) -> str:
+    experiment = plan.points[0].experiment
+    version = paths.version()
+    recorded = res.packets(study)
+    swept = {name: [point.swept[name] for point in plan.points] for name in plan.points[0].swept}
+    swept_text = "; ".join(
+        f"{name} = {', '.join(dict.fromkeys(str(v) for v in values))}" for name, values in swept.items()
+    )
+    checked = [o.result for o in study.outcomes if o.result is not None]
+    completions = sum(int(result.get("completions_checked", 0)) for result in checked)
+    mismatches = sum(int(result.get("sum_mismatches", 0)) for result in checked)
+    facts = {
+        "command": f"<code>{_text(' '.join(command))}</code>" if command else "",
+        "version": _text(f"perhop {version['perhop']}, tree {version['git'] or 'not under git'}"),
+        "seeds": _text(", ".join(str(seed) for seed in experiment.seeds)),
+        "sweep": _text(swept_text),
+        "reception": _text(
+            f"{experiment.medium.reception}: {type(experiment.medium).model_fields['reception'].description}; "
+            f"frames read up to {experiment.medium.tx_range_m:g} m, sensed up to {experiment.medium.cs_range_m:g} m"
+        ),
+        "service-time sums": _text(
+            f"{completions:,} completion records checked, {mismatches} whose parts do not sum to the whole"
+        ),
+        "packets": _text(f"packets.pcapng holds the run {recorded.run.label}") if recorded else "",
+        "machine": _text(f"{platform.machine()}, Python {platform.python_version()}"),
+        "data beside this page": "<code>results.parquet</code> (flow and interval), <code>flows.parquet</code>, "
+        "<code>hops.parquet</code>, <code>provenance.json</code>, <code>runs/&lt;id&gt;/</code>",
+    }
+    items = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts.items() if value)
+    config = _text(json.dumps(experiment.model_dump(), indent=1))
+    runs = _text("\n".join(f"{o.run.id}  {o.status:<11}  {o.wall_s:6.1f} s  {o.run.label}" for o in study.outcomes))
+    return _section(
+        "What was run",
+        "Enough to make every number again.",
+        f"<dl>{items}</dl>"
+        f"<details><summary>Configuration of the first point, defaults spelt out</summary><pre>{config}</pre></details>"
+        f"<details><summary>The {len(study.outcomes)} runs</summary><pre>{runs}</pre></details>",
+    )

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Turns the points of a sweep into runs: one topology, policy and seed each, as the simulators read them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from perhop import experiment as ex
+from perhop import profiles
+from perhop import routes as static
+from perhop import spec_generated as spec
+from perhop import topology as topo
+from perhop.errors import FieldError
+from perhop.load import Document, Point, located
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a simulator.
+
+    `config` is run.json without `outputs.directory`; `id` is a hash of it, the same on every machine.
+    """
+
+    id: str
+    label: str
+    program: str  # perhop-sim (TCP over ns-3) or perhop-air (MAC-level traffic only)
+    hops: int  # of the first flow's path
+    policy: str
+    seed: int
+    swept: dict[str, Any]
+    config: dict[str, Any]
+
+    @property
+    def work(self) -> float:
+        """A rough measure of how long the run takes, to start long ones first."""
+        return float(self.config["duration_s"]) * max(self.hops, len(self.config["flows"]))
+
+
+def resolve(points: Iterable[Point]) -> list[Run]:
+    """Every run of the experiment: for each point each policy, for each policy each seed. Raises ExperimentError."""
+    runs: list[Run] = []
+    pcapng = "off"
+    for point in points:
+        pcapng = point.experiment.outputs.pcapng
+        try:
+            runs += _resolve_point(point)
+        except FieldError as error:
+            raise located(point.document, error) from None
+    if pcapng == "longest":
+        chosen = longest(runs)
+        runs = [_finish(run, pcapng=run is chosen) for run in runs]
+    else:
+        runs = [_finish(run, pcapng=pcapng == "all") for run in runs]
+    _check_distinct(runs, points)
+    return runs
+
+
+def longest(runs: list[Run]) -> Run:
+    """The run whose packets are worth a look: most hops, then the first seed, then the last policy and point."""
+    first_seed = runs[0].seed
+    return max(enumerate(runs), key=lambda item: (item[1].hops, item[1].seed == first_seed, item[0]))[1]
+
+
+def _finish(run: Run, pcapng: bool) -> Run:
+    outputs = {**run.config["outputs"], "pcapng": pcapng}
+    config = {**run.config, "outputs": outputs}
+    canonical = json.dumps({"program": run.program, **config}, sort_keys=True, separators=(",", ":"))
+    return replace(run, config=config, id=hashlib.sha256(canonical.encode()).hexdigest()[:16])
+
+
+def _check_distinct(runs: list[Run], points: Iterable[Point]) -> None:
+    seen: dict[str, Run] = {}
+    for run in runs:
+        if run.id in seen:
+            document = next(iter(points)).document
+            for name in ("seeds", "policies", "sweep"):
+                values = document.values.get(name, [])
+                if isinstance(values, list) and len({str(value) for value in values}) < len(values):
+                    raise document.error((name,), "lists a value twice", "remove one of the two")
+            raise document.error(("sweep",), f"gives the run {run.label!r} twice", "remove the repeated value")
+        seen[run.id] = run
+
+
+def _resolve_point(point: Point) -> list[Run]:
+    experiment = point.experiment
+    nodes = topo.positions(experiment.topology, experiment.medium)
+    _check_times(experiment)
+    rate_index = profiles.rate_index(experiment.mac.profile, experiment.mac.data_rate_mbps)
+    _check_medium(experiment)
+    links = topo.neighbours(nodes, experiment.medium.tx_range_m)
+    flows = _flows(experiment, len(nodes))
+    paths = [_path(links, flow, experiment) for flow in flows]
+    routes = static.routes(links, [(flow.src, flow.dst) for flow in flows])
+    _check_neighbours(point.document, routes)
+
+    has_tcp = any(isinstance(flow.model, ex.TcpFlow) for flow in flows)
+    hops = len(paths[0]) - 1
+    own = [flow.model.policy for flow in flows if isinstance(flow.model, ex.TcpFlow)]
+    texts = experiment.policies if None in own else own[:1] or ["none"]
+    policies = [policy for text in texts if text for policy in ex.parse_policy(text)]
+    runs = []
+    for policy in policies:
+        for seed in experiment.seeds:
+            words = [f"h={hops}"] if isinstance(experiment.topology, ex.Chain) else []
+            words += [
+                f"{name.rsplit('.', 1)[-1]}={value}" for name, value in point.swept.items() if name != "topology.hops"
+            ]
+            words += [f"policy={policy.label}"] if has_tcp else []
+            words.append(f"seed={seed}")
+            label = " ".join(words)
+            config = {
+                "schema": SCHEMA,
+                "label": label,
+                "seed": seed,
+                "duration_s": float(experiment.duration_s),
+                "warmup_s": float(experiment.warmup_s),
+                "mac": _mac(experiment.mac, rate_index),
+                "medium": _medium(experiment.medium),
+                "warp": "on",
+                "nodes": [{"x_m": x, "y_m": y} for x, y in nodes],
+                "routes": [[route.node, route.destination, route.next_hop] for route in routes],
+                "flows": [_flow(flow, policy) for flow in flows],
+                "outputs": {
+                    "pcapng": False,
+                    "trace": experiment.outputs.trace,
+                    "completions": experiment.outputs.completions,
+                    "interval_s": float(experiment.outputs.interval_s),
+                },
+            }
+            runs.append(
+                Run(
+                    id="",
+                    label=label,
+                    program="perhop-sim" if has_tcp else "perhop-air",
+                    hops=hops,
+                    policy=policy.label if has_tcp else "",
+                    seed=seed,
+                    swept=dict(point.swept),
+                    config=config,
+                )
+            )
+    return runs
+
+
+@dataclass(frozen=True)
+class _ResolvedFlow:
+    index: int  # in the file's list of flows
+    src: int
+    dst: int
+    model: ex.Flow
+
+
+def _flows(experiment: ex.Experiment, node_count: int) -> list[_ResolvedFlow]:
+    flows = []
+    for index, flow in enumerate(experiment.flows):
+        dst = _node(flow.dst, node_count, ("flows", index, "dst"))
+        if flow.src == "each":
+            flows += [_ResolvedFlow(index, src, dst, flow) for src in range(node_count) if src != dst]
+            continue
+        src = _node(flow.src, node_count, ("flows", index, "src"))
+        if src == dst:
+            raise FieldError(("flows", index, "dst"), f"node {dst} would send to itself", "name two different nodes")
+        flows.append(_ResolvedFlow(index, src, dst, flow))
+    return flows
+
+
+def _node(end: int | str, node_count: int, path: tuple[str | int, ...]) -> int:
+    if end == "first":
+        return 0
+    if end == "last":
+        return node_count - 1
+    if not isinstance(end, int) or end >= node_count:
+        raise FieldError(
+            path,
+            f"is {end}, but the topology has {node_count} nodes",
+            f"use an index from 0 to {node_count - 1}, first or last",
+        )
+    return end
+
+
+def _path(links: list[list[int]], flow: _ResolvedFlow, experiment: ex.Experiment) -> list[int]:
+    try:
+        nodes = static.path(links, flow.src, flow.dst)
+    except static.Unreachable:
+        raise FieldError(
+            ("flows", flow.index, "dst"),
+            f"node {flow.dst} cannot be reached from node {flow.src}: no chain of links up to "
+            f"medium.tx_range_m = {experiment.medium.tx_range_m:g} m joins them",
+            "move nodes closer, widen medium.tx_range_m, or name another destination",
+        ) from None
+    if not isinstance(flow.model, ex.TcpFlow) and len(nodes) > 2:
+        raise FieldError(
+            ("flows", flow.index, "dst"),
+            f"node {flow.dst} is {len(nodes) - 1} hops from node {flow.src}; {flow.model.kind} crosses a single hop",
+            "name a neighbour, or use kind: tcp",
+        )
+    return nodes
+
+
+def _check_neighbours(document: Document, routes: list[static.Route]) -> None:
+    next_hops: dict[int, set[int]] = {}
+    for route in routes:
+        next_hops.setdefault(route.node, set()).add(route.next_hop)
+    for node, hops in next_hops.items():
+        # Only TCP sends back; a receiver of MAC-level traffic needs no neighbour slots.
+        if len(hops) > spec.NEIGHBOUR_SLOTS and any(flow.get("kind") == "tcp" for flow in document.values["flows"]):
+            raise FieldError(
+                ("topology",),
+                f"node {node} sends to {len(hops)} neighbours, and the MAC's neighbour table has {spec.NEIGHBOUR_SLOTS}",
+                "use fewer flows through this node",
+            )
+
+
+def _check_times(experiment: ex.Experiment) -> None:
+    if experiment.warmup_s >= experiment.duration_s:
+        raise FieldError(
+            ("warmup_s",),
+            f"is {experiment.warmup_s:g}, which leaves nothing of duration_s = {experiment.duration_s:g} to measure",
+            "set it below duration_s",
+        )
+    for index, flow in enumerate(experiment.flows):
+        stop_s = experiment.duration_s if flow.stop_s is None else flow.stop_s
+        if flow.start_s >= stop_s:
+            name = "start_s" if flow.stop_s is None else "stop_s"
+            raise FieldError(
+                ("flows", index, name),
+                f"the flow starts at {flow.start_s:g} s and ends at {stop_s:g} s",
+                "start it earlier",
+            )
+
+
+def _check_medium(experiment: ex.Experiment) -> None:
+    medium = experiment.medium
+    if medium.cs_range_m < medium.tx_range_m:
+        raise FieldError(
+            ("medium", "cs_range_m"),
+            f"is {medium.cs_range_m:g}, less than tx_range_m = {medium.tx_range_m:g}: frames could be read unsensed",
+            "set it to at least tx_range_m",
+        )
+    if medium.sinr_threshold_db is not None:
+        rates = len(profiles.find(experiment.mac.profile).rates)
+        if len(medium.sinr_threshold_db) != rates:
+            raise FieldError(
+                ("medium", "sinr_threshold_db"),
+                f"has {len(medium.sinr_threshold_db)} values for the {rates} rates of {experiment.mac.profile}",
+                f"list {rates} values, slowest rate first",
+            )
+
+
+def _mac(mac: ex.Mac, rate_index: int) -> dict[str, Any]:
+    fields = mac.model_dump(exclude={"data_rate_mbps"})
+    return {**fields, "data_rate_index": rate_index}
+
+
+def _medium(medium: ex.Medium) -> dict[str, Any]:
+    fields = medium.model_dump(exclude_none=True)
+    return {
+        key: float(value) if isinstance(value, int) and key != "propagation_us" else value
+        for key, value in fields.items()
+    }
+
+
+def _flow(flow: _ResolvedFlow, policy: ex.Policy) -> dict[str, Any]:
+    fields = flow.model.model_dump(exclude={"policy"})
+    fields |= {"src": flow.src, "dst": flow.dst}
+    if isinstance(flow.model, ex.TcpFlow):
+        own = ex.parse_policy(flow.model.policy)[0] if flow.model.policy else policy
+        fields["policy"] = {"cwl": own.cwl, "cwl_packets": own.cwl_packets, "round": own.round}
+    return fields

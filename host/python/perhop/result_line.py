@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Results for programs: one JSON object a study, and the RESULT line that ends a make target."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from perhop import files, paths
+from perhop.rows import Mean, Summary
+
+if TYPE_CHECKING:
+    from perhop.studies import Finished
+
+
+def as_json(done: Finished, run_s: float) -> dict[str, Any]:
+    """The study as plain values. `setup_s` is null unless PERHOP_SETUP_S says how long `make` took to set up."""
+    setup_s = os.environ.get("PERHOP_SETUP_S")
+    value: dict[str, Any] = {
+        "name": done.plan.name,
+        "setup_s": float(setup_s) if setup_s else None,
+        "run_s": round(run_s, 2),
+        "runs": {
+            status: sum(outcome.status == status for outcome in done.study.outcomes)
+            for status in ("finished", "interrupted", "failed", "pending")
+        },
+        "runs_reused": done.study.reused,
+        "reception": done.plan.points[0].experiment.medium.reception,
+        "rows": [row(summary) for summary in done.summaries],
+        "completions_checked": _total(done, "completions_checked"),
+        "sum_mismatches": _total(done, "sum_mismatches"),
+    }
+    for name in ("report", "pcapng", "parquet"):
+        value[name] = paths.shown(done.written[name]) if name in done.written else None
+    if done.check is not None:
+        value |= {"check_passed": done.check.passed, **done.check.numbers}
+    return value
+
+
+def row(summary: Summary) -> dict[str, Any]:
+    """One line of the table; per-hop lists are in path order."""
+    hops = summary.forward
+    return {
+        "hops": summary.hops,
+        "policy": summary.policy,
+        **{name: value for name, value in summary.swept.items() if name != "topology.hops"},
+        "goodput_bps": _value(summary.goodput_bps, 0),
+        "goodput_bps_95": _half(summary.goodput_bps, 0),
+        "rtt_ms": _value(summary.rtt_ms, 2),
+        "cwl_packets": _value(summary.cwl_packets, 2),
+        "cwnd_packets": _value(summary.cwnd_packets, 2),
+        "service_time_us": [round(hop.service_time_us, 1) for hop in hops],
+        "contention_us": [round(hop.contention_us, 1) for hop in hops],
+        "airtime_us": [round(hop.airtime_us, 1) for hop in hops],
+        "retries": round(summary.retries, 1),
+        "drops": round(summary.drops, 1),
+        "retransmissions": round(summary.retransmissions, 1),
+        "timeouts": round(summary.timeouts, 1),
+        "interrupted": summary.interrupted,
+    }
+
+
+def print_result(target: str, value: dict[str, Any]) -> None:
+    """Print the RESULT line, which must be the last, and write the same object to out/<target>/result.json."""
+    files.write_json(paths.repository() / "out" / target / "result.json", value)
+    print("RESULT " + json.dumps(value, allow_nan=False), flush=True)
+
+
+def _total(done: Finished, name: str) -> int:
+    return sum(int(outcome.result.get(name, 0)) for outcome in done.study.outcomes if outcome.result is not None)
+
+
+def _value(mean: Mean | None, digits: int) -> float | None:
+    return None if mean is None else round(mean.value, digits)
+
+
+def _half(mean: Mean | None, digits: int) -> float | None:
+    return None if mean is None or mean.count < 2 else round(mean.half, digits)

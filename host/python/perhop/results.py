@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Collects what the runs measured into tables, and writes them beside the exact configuration.
+
+results.parquet  one row a flow and interval
+flows.parquet    one row a run and flow: means over the measured time
+hops.parquet     one row a run and hop: where the service time went
+packets.pcapng   the packets of one run
+provenance.json  configuration, version, seeds, command, reception rule
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from perhop import files, paths
+from perhop.load import Point
+from perhop.runner import Outcome, Study
+
+# The ten parts of a completion record; they sum to t_done - t_enqueue.
+PARTS = (
+    "queue",
+    "ifs",
+    "backoff",
+    "frozen_cca",
+    "frozen_nav",
+    "control",
+    "data",
+    "response",
+    "timeout",
+    "responder",
+)
+
+FLOW_NUMBERS = (
+    "goodput_bps",
+    "packets_per_s",
+    "delivered_packets",
+    "rtt_ms",
+    "cwl_packets",
+    "cwnd_packets",
+    "retransmissions",
+    "timeouts",
+)
+INTERVAL_NUMBERS = ("t_start_s", "t_end_s", "goodput_bps", "rtt_ms", "cwl_packets", "cwnd_packets")
+HOP_NUMBERS = (
+    "packets",
+    "service_time_us",
+    "contention_us",
+    "airtime_us",
+    "rts_attempts",
+    "data_attempts",
+    "retries",
+    "drops",
+    "path_header_delay_us",
+)
+TABLE_NUMBERS = ("mean_service_us", "avg_contention_us", "avg_overhead_us", "avg_data_attempts")
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Results:
+    """Rows of the runs that have results; `interrupted` marks those of runs that were cut short."""
+
+    flows: list[Row]
+    hops: list[Row]
+    intervals: list[Row]
+
+
+def collect(study: Study) -> Results:
+    """Read the results of every finished and interrupted run, in the order of the runs."""
+    results = Results([], [], [])
+    for outcome in study.outcomes:
+        if outcome.result is None:
+            continue
+        about = _about(outcome)
+        for index, flow in enumerate(outcome.result["flows"]):
+            ends = {"flow": index, "kind": flow["kind"], "src": flow["src"], "dst": flow["dst"]}
+            results.flows.append({**about, **ends, **{name: _number(flow.get(name)) for name in FLOW_NUMBERS}})
+        for hop in outcome.result["hops"]:
+            results.hops.append({**about, **_hop(hop)})
+        results.intervals.extend({**about, **row} for row in _intervals(outcome))
+    return results
+
+
+def write(study: Study, results: Results, points: list[Point], command: list[str], source: Path) -> dict[str, Path]:
+    """Write every output file but the report; returns name -> path."""
+    folder = study.folder
+    written = {
+        "parquet": folder / "results.parquet",
+        "flows": folder / "flows.parquet",
+        "hops": folder / "hops.parquet",
+        "provenance": folder / "provenance.json",
+        "experiment": folder / "experiment.yaml",
+    }
+    _parquet(written["parquet"], results.intervals)
+    _parquet(written["flows"], results.flows)
+    _parquet(written["hops"], results.hops)
+    files.write_json(written["provenance"], provenance(study, points, command, source))
+    files.write_whole(written["experiment"], lambda temporary: shutil.copyfile(source, temporary) and None)
+    recorded = packets(study)
+    if recorded is not None and recorded.folder is not None:
+        packet_file = recorded.folder / "packets.pcapng"
+        written["pcapng"] = folder / "packets.pcapng"
+        files.write_whole(written["pcapng"], lambda temporary: shutil.copyfile(packet_file, temporary) and None)
+    return written
+
+
+def packets(study: Study) -> Outcome | None:
+    """The run whose packets are shown: with the most hops, the first seed and the last policy of those recorded."""
+    recorded = [
+        outcome
+        for outcome in study.outcomes
+        if outcome.folder is not None and (outcome.folder / "packets.pcapng").is_file()
+    ]
+    first_seed = study.outcomes[0].run.seed
+    chosen = [(outcome.run.hops, outcome.run.seed == first_seed, index) for index, outcome in enumerate(recorded)]
+    return recorded[max(chosen)[2]] if chosen else None
+
+
+def provenance(study: Study, points: list[Point], command: list[str], source: Path) -> Row:
+    """All it takes to make these results again."""
+    experiment = points[0].experiment
+    recorded = packets(study)
+    return {
+        "version": paths.version(),
+        "command": command,
+        "experiment_file": paths.shown(source),
+        "experiment": experiment.model_dump(),
+        "points": [point.swept for point in points],
+        "seeds": experiment.seeds,
+        "reception": experiment.medium.reception,
+        "programs_sha256": study.program_hashes,
+        "packets_of": recorded.run.label if recorded else None,
+        "made_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "host": {"machine": platform.machine(), "cpus": os.cpu_count(), "python": sys.version.split()[0]},
+        "wall_s": round(study.wall_s, 3),
+        "runs": [
+            {"id": outcome.run.id, "label": outcome.run.label, "status": outcome.status, "reused": outcome.reused}
+            for outcome in study.outcomes
+        ],
+    }
+
+
+def _about(outcome: Outcome) -> Row:
+    run = outcome.run
+    assert outcome.result is not None
+    return {
+        "run": run.id,
+        "label": run.label,
+        "hops": run.hops,
+        "policy": run.policy,
+        "seed": run.seed,
+        **{f"sweep.{name}": value for name, value in run.swept.items()},
+        "reception": run.config["medium"]["reception"],
+        "profile": run.config["mac"]["profile"],
+        "compat": run.config["mac"]["compat"],
+        "interrupted": outcome.status != "finished",
+    }
+
+
+def _hop(hop: Row) -> Row:
+    table = hop.get("neighbour_table") or {}
+    parts = hop.get("parts_us") or {}
+    return {
+        "from": hop["from"],
+        "to": hop["to"],
+        "direction": hop.get("direction", ""),
+        **{name: _number(hop.get(name)) for name in HOP_NUMBERS},
+        **{f"{name}_us": _number(parts.get(name)) for name in PARTS},
+        **{f"table_{name}": _number(table.get(name)) for name in TABLE_NUMBERS},
+    }
+
+
+def _intervals(outcome: Outcome) -> Iterator[Row]:
+    assert outcome.folder is not None and outcome.result is not None
+    file = outcome.folder / "intervals.csv"
+    if not file.is_file():
+        return
+    with file.open(newline="", encoding="utf-8") as lines:
+        for row in csv.DictReader(lines):
+            flow = int(row["flow"])
+            ends = outcome.result["flows"][flow]
+            yield {
+                "flow": flow,
+                "kind": ends["kind"],
+                "src": ends["src"],
+                "dst": ends["dst"],
+                **{name: _number(row.get(name)) for name in INTERVAL_NUMBERS},
+            }
+
+
+def _number(value: Any) -> float | None:
+    """A float for every number, so that a column has one type; None where there is nothing."""
+    return None if value in (None, "") else float(value)
+
+
+def _parquet(path: Path, rows: list[Row]) -> None:
+    table = pa.Table.from_pylist([{key: _cell(value) for key, value in row.items()} for row in rows])
+    files.write_whole(path, lambda temporary: pq.write_table(table, temporary))
+
+
+def _cell(value: Any) -> Any:
+    """Swept sections and lists become text: a parquet column has one type."""
+    return str(value) if isinstance(value, dict | list) else value

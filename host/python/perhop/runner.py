@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs the simulators, several at a time, so that what is finished is kept whatever happens.
+
+In the output folder each run has runs/<id>/ once it has finished, runs/<id>.partial/ after an interruption and
+runs/<id>.failed/ after a crash. state.json says which, and with which program (by its hash) a run was made: a
+finished run of the same program is not made again.
+"""
+
+from __future__ import annotations
+
+import collections
+import hashlib
+import json
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from perhop import files, paths
+from perhop.errors import PerhopError
+from perhop.resolve import Run
+
+Status = Literal["pending", "running", "finished", "interrupted", "failed"]
+
+STDERR_TAIL_LINES = 12
+# After this long without an answer to SIGINT a simulator is killed.
+STOP_PATIENCE_S = 20.0
+
+
+@dataclass
+class Outcome:
+    """What became of a run. `reused` says that an earlier call had finished it."""
+
+    run: Run
+    status: Status = "pending"
+    reused: bool = False
+    simulated_s: float = 0.0
+    wall_s: float = 0.0
+    message: str = ""
+    folder: Path | None = None
+    result: dict[str, Any] | None = None
+
+
+@dataclass
+class Study:
+    """The runs of one experiment and its output folder; `execute` fills the rest.
+
+    `earlier` holds the entries of state.json of runs that are not among these, such as those of another --set.
+    """
+
+    folder: Path
+    outcomes: list[Outcome]
+    interrupted: bool = False
+    wall_s: float = 0.0
+    program_hashes: dict[str, str] = field(default_factory=dict)
+    earlier: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> list[Outcome]:
+        return [outcome for outcome in self.outcomes if outcome.status == "failed"]
+
+    @property
+    def complete(self) -> bool:
+        return all(outcome.status == "finished" for outcome in self.outcomes)
+
+    @property
+    def reused(self) -> int:
+        return sum(outcome.reused for outcome in self.outcomes)
+
+
+def execute(
+    runs: list[Run],
+    folder: Path,
+    jobs: int | None = None,
+    fresh: bool = False,
+    on_change: Callable[[Study], None] = lambda study: None,
+) -> Study:
+    """Make the runs that `folder` does not hold yet; `on_change` is called whenever something moved.
+
+    SIGINT or SIGTERM in the main thread stops the simulators and returns with `interrupted` set. Raises PerhopError
+    before anything is written when a program is missing, and when another perhop works in the folder.
+    """
+    start = time.monotonic()
+    programs = {name: paths.program(name) for name in {run.program for run in runs}}
+    study = Study(folder, [Outcome(run) for run in runs])
+    study.program_hashes = {name: _hash(program) for name, program in programs.items()}
+    with _locked(folder), _stop_signals() as stop:
+        if fresh:
+            shutil.rmtree(folder / "runs", ignore_errors=True)
+        _reuse(study)
+        _write_state(study)
+        _Pool(study, programs, jobs or os.cpu_count() or 1, stop, on_change).work()
+        study.interrupted = stop.is_set() and not study.complete
+        study.wall_s = time.monotonic() - start
+        _write_state(study)
+    return study
+
+
+def state_exists(folder: Path) -> bool:
+    """Whether `folder` holds the state of an earlier `execute`."""
+    return (folder / "state.json").is_file()
+
+
+class _Pool:
+    """A thread a simulator reads its output; everything else happens in the caller's thread."""
+
+    def __init__(
+        self,
+        study: Study,
+        programs: dict[str, Path],
+        jobs: int,
+        stop: threading.Event,
+        on_change: Callable[[Study], None],
+    ) -> None:
+        self._study = study
+        self._programs = programs
+        self._jobs = jobs
+        self._stop = stop
+        self._on_change = on_change
+        self._ended: queue.Queue[Outcome] = queue.Queue()
+        self._processes: dict[str, subprocess.Popen[str]] = {}
+        self._threads: list[threading.Thread] = []
+
+    def work(self) -> None:
+        # Long runs first: the last ones then end together. Ties keep the order of the file.
+        pending = [outcome for outcome in self._study.outcomes if outcome.status == "pending"]
+        waiting = collections.deque(sorted(pending, key=lambda outcome: -outcome.run.work))
+        self._on_change(self._study)
+        try:
+            self._work(waiting)
+        finally:
+            # Only after an error of ours is a simulator still there.
+            self._signal(signal.SIGKILL)
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self, waiting: collections.deque[Outcome]) -> None:
+        told_at: float | None = None
+        while waiting or self._processes:
+            while waiting and len(self._processes) < self._jobs and not self._stop.is_set():
+                self._start(waiting.popleft())
+            if self._stop.is_set():
+                waiting.clear()
+                now = time.monotonic()
+                if told_at is None:
+                    told_at = now
+                    self._signal(signal.SIGINT)
+                elif now - told_at > STOP_PATIENCE_S:
+                    self._signal(signal.SIGKILL)
+            self._collect()
+            self._on_change(self._study)
+
+    def _start(self, outcome: Outcome) -> None:
+        run = outcome.run
+        work = self._study.folder / "runs" / f"{run.id}.running"
+        for stale in (work, work.with_suffix(".partial"), work.with_suffix(".failed")):
+            shutil.rmtree(stale, ignore_errors=True)
+        work.mkdir(parents=True)
+        config = {**run.config, "outputs": {"directory": str(work), **run.config["outputs"]}}
+        files.write_json(work / "run.json", config)
+        # Its own session: Ctrl-C at the terminal reaches perhop alone, which passes it on once.
+        process = subprocess.Popen(
+            [str(self._programs[run.program]), str(work / "run.json")],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        outcome.status = "running"
+        self._processes[run.id] = process
+        thread = threading.Thread(target=self._watch, args=(outcome, process, work), daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _watch(self, outcome: Outcome, process: subprocess.Popen[str], work: Path) -> None:
+        start = time.monotonic()
+        tail: collections.deque[str] = collections.deque(maxlen=STDERR_TAIL_LINES)
+        assert process.stdout is not None and process.stderr is not None
+        errors = threading.Thread(target=tail.extend, args=(process.stderr,), daemon=True)
+        errors.start()
+        for line in process.stdout:
+            words = line.split()
+            if len(words) >= 2 and words[0] == "PROGRESS":
+                outcome.simulated_s = float(words[1])
+        code = process.wait()
+        errors.join()
+        outcome.wall_s = time.monotonic() - start
+        _settle(outcome, code, "".join(tail).strip(), work)
+        self._ended.put(outcome)
+
+    def _collect(self) -> None:
+        """Take note of simulators that have ended; wait at most a moment for the next."""
+        try:
+            outcome = self._ended.get(timeout=0.1)
+        except queue.Empty:
+            return
+        while True:
+            del self._processes[outcome.run.id]
+            _write_state(self._study)
+            try:
+                outcome = self._ended.get_nowait()
+            except queue.Empty:
+                return
+
+    def _signal(self, number: signal.Signals) -> None:
+        for process in self._processes.values():
+            if process.poll() is None:
+                process.send_signal(number)
+
+
+def _settle(outcome: Outcome, code: int, tail: str, work: Path) -> None:
+    """Decide from the exit code and result.json what became of a run, and name its folder after that."""
+    result = _read_result(work)
+    if code == 0 and result is not None and not result.get("interrupted", False):
+        outcome.status = "finished"
+        outcome.simulated_s = float(outcome.run.config["duration_s"])
+        target = work.with_suffix("")
+    elif code in (130, -signal.SIGINT, -signal.SIGKILL, -signal.SIGTERM):
+        outcome.status = "interrupted"
+        target = work.with_suffix(".partial")
+    else:
+        outcome.status = "failed"
+        ending = f"ended by signal {-code}" if code < 0 else f"exit {code}"
+        if code == 0:
+            ending = "exit 0 without a result.json that can be read"
+        outcome.message = f"{outcome.run.program} failed ({ending})" + (f":\n{tail}" if tail else ", silently")
+        target = work.with_suffix(".failed")
+    if target.exists():
+        shutil.rmtree(target)
+    work.rename(target)
+    outcome.folder = target
+    outcome.result = result if outcome.status != "failed" else None
+
+
+def _read_result(folder: Path) -> dict[str, Any] | None:
+    try:
+        value = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _reuse(study: Study) -> None:
+    try:
+        known = json.loads((study.folder / "state.json").read_text(encoding="utf-8"))["runs"]
+    except (OSError, ValueError, KeyError):
+        known = {}
+    ours = {outcome.run.id for outcome in study.outcomes}
+    study.earlier = {
+        name: entry for name, entry in known.items() if name not in ours and (study.folder / "runs" / name).is_dir()
+    }
+    for outcome in study.outcomes:
+        run = outcome.run
+        folder = study.folder / "runs" / run.id
+        entry = known.get(run.id, {})
+        same_program = entry.get("program_sha256") == study.program_hashes[run.program]
+        result = _read_result(folder) if entry.get("status") == "finished" and same_program else None
+        if result is None:
+            shutil.rmtree(folder, ignore_errors=True)
+            continue
+        outcome.status, outcome.reused, outcome.folder, outcome.result = "finished", True, folder, result
+        outcome.simulated_s = float(run.config["duration_s"])
+        outcome.wall_s = float(entry.get("wall_s", 0.0))
+
+
+def _write_state(study: Study) -> None:
+    files.write_json(
+        study.folder / "state.json",
+        {
+            "runs": study.earlier
+            | {
+                outcome.run.id: {
+                    "label": outcome.run.label,
+                    # A run that has only started is, for a later call, one still to make.
+                    "status": "pending" if outcome.status == "running" else outcome.status,
+                    "program": outcome.run.program,
+                    "program_sha256": study.program_hashes[outcome.run.program],
+                    "wall_s": round(outcome.wall_s, 3),
+                    "message": outcome.message,
+                }
+                for outcome in study.outcomes
+            }
+        },
+    )
+
+
+def _hash(program: Path) -> str:
+    with program.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def _stop_signals() -> Iterator[threading.Event]:
+    """An event that SIGINT or SIGTERM sets; the handlers that were there come back afterwards."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep a second perhop out of `folder`; the lock goes with the process that holds it."""
+    import fcntl
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise PerhopError(
+                f"another perhop is running in {paths.shown(folder)}", "wait for it, or give another --out"
+            ) from None
+        yield

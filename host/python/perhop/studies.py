@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From an experiment file or folder to results on disk: what `perhop run` does, without a terminal.
+
+An experiment folder holds experiment.yaml and may hold check.py with
+  check(results: perhop.results.Results, folder: pathlib.Path) -> perhop.studies.Check
+which compares the results with what the experiment claims; it may draw into `folder`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from perhop import files, paths, report, resolve, runner
+from perhop.errors import ExperimentError, PerhopError
+from perhop.load import Point, load
+from perhop.results import Results, collect, write
+from perhop.rows import Summary, summarise
+
+
+@dataclass(frozen=True)
+class Check:
+    """What an experiment's check found.
+
+    `lines` are for a person, `numbers` for a program, `figures` are files for the report (SVG or PNG).
+    """
+
+    passed: bool
+    lines: list[str]
+    numbers: dict[str, Any] = field(default_factory=dict)
+    figures: list[Path] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A loaded experiment: nothing has been run or written."""
+
+    source: Path
+    points: list[Point]
+    runs: list[resolve.Run]
+    folder: Path
+    check_file: Path | None
+
+    @property
+    def name(self) -> str:
+        return self.points[0].experiment.name
+
+
+@dataclass(frozen=True)
+class Finished:
+    """Everything that a study gave."""
+
+    plan: Plan
+    study: runner.Study
+    results: Results
+    summaries: list[Summary]
+    written: dict[str, Path]
+    check: Check | None
+
+
+def plan(target: Path, overrides: list[str] | None = None, quick: bool = False, out: Path | None = None) -> Plan:
+    """Load and resolve an experiment file, or the folder of one. Raises ExperimentError; writes nothing."""
+    source = target / "experiment.yaml" if target.is_dir() else target
+    if target.is_dir() and not source.is_file():
+        raise ExperimentError("holds no experiment.yaml", "give an experiment file or its folder", file=str(target))
+    points = load(source, overrides or [], quick)
+    runs = resolve.resolve(points)
+    name = points[0].experiment.name
+    folder = out or paths.repository() / "out" / "runs" / name
+    check_file = target / "check.py" if target.is_dir() and (target / "check.py").is_file() else None
+    return Plan(source, points, runs, folder.resolve(), check_file)
+
+
+def run(
+    planned: Plan,
+    jobs: int | None = None,
+    fresh: bool = False,
+    command: list[str] | None = None,
+    on_change: Callable[[runner.Study], None] = lambda study: None,
+    check: bool = True,
+) -> Finished:
+    """Make the runs and write tables and report.
+
+    With `check`, and when all runs finished, the experiment's own check is applied, if it has one.
+
+    Raises PerhopError when nothing could be run.
+    """
+    study = runner.execute(planned.runs, planned.folder, jobs, fresh, on_change)
+    results = collect(study)
+    if not results.flows:
+        return Finished(planned, study, results, [], {}, None)
+    written = write(study, results, planned.points, command or [], planned.source)
+    summaries = summarise(results)
+    verdict = None
+    if check and planned.check_file is not None and study.complete:
+        verdict = load_check(planned.check_file)(results, planned.folder)
+    written["report"] = planned.folder / "report.html"
+    files.write_text(written["report"], report.render(planned, study, summaries, command or [], verdict))
+    return Finished(planned, study, results, summaries, written, verdict)
+
+
+def load_check(file: Path) -> Callable[[Results, Path], Check]:
+    """The function `check` of an experiment's check.py, which may import its neighbours. Raises PerhopError."""
+    spec = importlib.util.spec_from_file_location(f"perhop_check_{file.parent.name}", file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(file.parent))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(file.parent))
+    if not hasattr(module, "check"):
+        raise PerhopError(f"{paths.shown(file)} has no function check", "define check(results, folder) in it")
+    return module.check
