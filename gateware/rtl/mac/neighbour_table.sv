@@ -12,6 +12,7 @@
 // instead of throughput. A packet that was given up counts its time.
 //
 // An average moves by 2**-cfg_average_shift of the difference; the first packet sets it.
+// The entries are memories that no reset clears: bits beside them say which are valid.
 //
 // Timing: `update` takes one clock; the new averages are out at the next.
 
@@ -84,43 +85,42 @@ module neighbour_table #(
     return bin;
   endfunction
 
-  wire logic first = packets_q[peer] == '0;
+  logic [PEERS-1:0] known_q;               // the neighbour has entries
+  logic [BINS-1:0]  bins_known_q [PEERS];  // ... and these bins of its histogram
+
+  wire logic first = !known_q[peer];
 
   always_ff @(posedge clk) begin
-    automatic logic [7:0] bin_index = '0;
+    automatic logic [3:0] bin = '0;
+    if (update) bin = bin_of(service_us);
     if (rst) begin
-      for (int i = 0; i < int'(PEERS); i++) begin
-        avg_contention_q[i]    <= '0;
-        avg_overhead_q[i]      <= '0;
-        avg_data_attempts_q[i] <= '0;
-        packets_q[i]           <= '0;
-        drops_q[i]             <= '0;
-        service_us_q[i]        <= '0;
-      end
-      for (int i = 0; i < int'(PEERS * BINS); i++) histogram_q[i] <= '0;
-    end else begin
-      if (update) begin
-        avg_contention_q[peer] <= first ? us16(contention_us)
-                                        : moved(avg_contention_q[peer], us16(contention_us), cfg_average_shift);
-        avg_overhead_q[peer]   <= first ? us16(overhead_us)
-                                        : moved(avg_overhead_q[peer], us16(overhead_us), cfg_average_shift);
-        avg_data_attempts_q[peer] <= first ? {3'd0, data_attempts, 8'd0}
-            : 16'(moved(28'(avg_data_attempts_q[peer]), {15'd0, data_attempts, 8'd0}, cfg_average_shift));
-        packets_q[peer]    <= packets_q[peer] + 1'b1;
-        service_us_q[peer] <= service_us_q[peer] + 48'(service_us);
-        if (dropped) drops_q[peer] <= drops_q[peer] + 1'b1;
-        bin_index = {peer, bin_of(service_us)};
-        if (histogram_q[bin_index] != '1) histogram_q[bin_index] <= histogram_q[bin_index] + 1'b1;
-      end
-      if (nbr_take) begin
-        snap_contention_q    <= avg_contention_q[nbr_index];
-        snap_overhead_q      <= avg_overhead_q[nbr_index];
-        snap_data_attempts_q <= avg_data_attempts_q[nbr_index];
-        snap_packets_q       <= packets_q[nbr_index];
-        snap_drops_q         <= drops_q[nbr_index];
-        snap_service_us_q    <= service_us_q[nbr_index];
-        snap_histogram_q     <= histogram_q[{nbr_index, nbr_bin}];
-      end
+      known_q <= '0;
+      for (int i = 0; i < int'(PEERS); i++) bins_known_q[i] <= '0;
+    end else if (update) begin
+      known_q[peer]           <= 1'b1;
+      bins_known_q[peer][bin] <= 1'b1;
+    end
+    if (update) begin
+      avg_contention_q[peer] <= first ? us16(contention_us)
+                                      : moved(avg_contention_q[peer], us16(contention_us), cfg_average_shift);
+      avg_overhead_q[peer]   <= first ? us16(overhead_us)
+                                      : moved(avg_overhead_q[peer], us16(overhead_us), cfg_average_shift);
+      avg_data_attempts_q[peer] <= first ? {3'd0, data_attempts, 8'd0}
+          : 16'(moved(28'(avg_data_attempts_q[peer]), {15'd0, data_attempts, 8'd0}, cfg_average_shift));
+      packets_q[peer]    <= first ? 32'd1 : packets_q[peer] + 1'b1;
+      drops_q[peer]      <= first ? 32'(dropped) : drops_q[peer] + 32'(dropped);
+      service_us_q[peer] <= first ? 48'(service_us) : service_us_q[peer] + 48'(service_us);
+      if (!bins_known_q[peer][bin]) histogram_q[{peer, bin}] <= 16'd1;
+      else if (histogram_q[{peer, bin}] != '1) histogram_q[{peer, bin}] <= histogram_q[{peer, bin}] + 1'b1;
+    end
+    if (nbr_take) begin
+      snap_contention_q    <= known_q[nbr_index] ? avg_contention_q[nbr_index] : '0;
+      snap_overhead_q      <= known_q[nbr_index] ? avg_overhead_q[nbr_index] : '0;
+      snap_data_attempts_q <= known_q[nbr_index] ? avg_data_attempts_q[nbr_index] : '0;
+      snap_packets_q       <= known_q[nbr_index] ? packets_q[nbr_index] : '0;
+      snap_drops_q         <= known_q[nbr_index] ? drops_q[nbr_index] : '0;
+      snap_service_us_q    <= known_q[nbr_index] ? service_us_q[nbr_index] : '0;
+      snap_histogram_q     <= bins_known_q[nbr_index][nbr_bin] ? histogram_q[{nbr_index, nbr_bin}] : '0;
     end
   end
 
