@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""mac_core: the frame exchange, from descriptors and PHY events to frames and completion records."""
+
+import random
+
+import cocotb
+import pytest
+from testbench.build import cocotb_tests, simulate
+from testbench.mac_core_driver import MacCoreDriver, Recorded, every_tick, random_split, warp
+from testbench.scenario import FOLDER, Scenario, load_scenarios
+
+
+def timeline(scenario: Scenario):
+    """The cocotb test of a scenario: right when time jumps, and the same in every other way of passing time."""
+
+    async def run(dut):
+        driver = MacCoreDriver(dut)
+        traces = {}
+        for name, split in (("warp", warp), ("every tick", every_tick), ("random", random_split(random.Random(1)))):
+            await driver.reset(scenario.settings)
+            await driver.run(Recorded(scenario.inputs), scenario.until_us, split)
+            traces[name] = driver.outputs
+        scenario.check(traces["warp"])
+        assert traces["every tick"] == traces["warp"]
+        assert traces["random"] == traces["warp"]
+
+    run.__doc__ = scenario.drawing
+    run.__module__ = __name__
+    return cocotb.test(name=scenario.name)(run)
+
+
+for _file in sorted(FOLDER.glob("*.yaml")):
+    for _scenario in load_scenarios(_file):
+        globals()[_scenario.name] = timeline(_scenario)
+
+
+@pytest.mark.parametrize("name", cocotb_tests(globals()))
+def test_mac_core(name):
+    simulate("mac_core", __file__, name)
