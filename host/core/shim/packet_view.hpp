@@ -51,10 +51,10 @@ struct tcp_view {
 };
 
 struct ip_packet_view {
-  flow_key flow;
+  flow_key flow{};
   std::uint32_t ip_bytes = 0;  ///< IP header and all that follows
   std::uint8_t ttl = 0;        ///< as in the packet (hop limit for IPv6); 0 when the caller cannot tell
-  tcp_view tcp;                ///< read when flow.protocol is TCP
+  tcp_view tcp{};              ///< read when flow.protocol is TCP
 };
 
 enum class hop_medium : std::uint8_t { wireless, wired };

@@ -39,7 +39,7 @@ namespace perhop::shim {
 struct shim_config {
   const timing_profile* profile = nullptr;  ///< must be set and outlive the shim
   std::uint32_t rts_threshold_bytes = 0;    ///< as in the MAC: MPDUs above it use RTS/CTS
-  policy::cwl_config cwl;                   ///< of every flow without a policy of its own
+  policy::cwl_config cwl{};                 ///< of every flow without a policy of its own
   std::size_t max_flows = 1024;             ///< connections remembered; the one idle longest makes room
   time_us flow_idle_us = 60'000'000;        ///< a connection idle for longer is forgotten
 };

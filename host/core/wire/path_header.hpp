@@ -53,7 +53,7 @@ struct path_header {
   std::uint64_t explicit_rate_bps = unlimited_rate_bps;  ///< lowered by every router to its own allocation
   std::uint64_t current_rate_bps = 0;                    ///< what the sender says it uses
   std::uint8_t packets_in_flight = 0;                    ///< of this flow, at the sender; 255 means 255 or more
-  std::optional<path_echo> echo;
+  std::optional<path_echo> echo{};
 
   friend bool operator==(const path_header&, const path_header&) = default;
 };

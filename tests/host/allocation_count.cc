@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+#include "tests/host/allocation_count.hpp"
+
+#include <cstdlib>
+#include <new>
+
+namespace {
+std::uint64_t allocations = 0;
+}  // namespace
+
+std::uint64_t allocation_count() { return allocations; }
+
+void* operator new(std::size_t bytes) {
+  ++allocations;
+  void* memory = std::malloc(bytes == 0 ? 1 : bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }

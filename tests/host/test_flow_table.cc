@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <list>
+#include <random>
+#include <utility>
+
+#include "host/core/shim/flow_table.hpp"
+#include "tests/host/allocation_count.hpp"
+#include "tests/host/test_seed.hpp"
+
+namespace perhop::shim {
+namespace {
+
+flow_key key_of(std::uint32_t i) {
+  return {.source = ip_address::from_ipv4(0x0a000001 + i % 5),
+          .destination = ip_address::from_ipv4(0x0a000100 + i % 7),
+          .source_port = static_cast<std::uint16_t>(i >> 16),
+          .destination_port = static_cast<std::uint16_t>(i)};
+}
+
+TEST(flow_table, keeps_one_state_a_flow) {
+  flow_table table(4, 1000);
+  const auto first = table.use(0, key_of(1));
+  EXPECT_TRUE(first.created);
+  first.state->segment_bytes = 77;
+  const auto again = table.use(1, key_of(1));
+  EXPECT_FALSE(again.created);
+  EXPECT_EQ(again.state->segment_bytes, 77);
+  EXPECT_EQ(table.find(key_of(1).reversed()), nullptr) << "the opposite direction is another key";
+  EXPECT_EQ(table.size(), 1U);
+}
+
+TEST(flow_table, idle_flows_are_forgotten_after_the_limit_and_not_before) {
+  flow_table table(8, 1000);
+  table.use(0, key_of(1));
+  table.use(500, key_of(2));
+  EXPECT_EQ(table.use(1000, key_of(3)).expired, 0U);
+  EXPECT_EQ(table.use(1001, key_of(3)).expired, 1U);
+  EXPECT_EQ(table.find(key_of(1)), nullptr);
+  EXPECT_NE(table.find(key_of(2)), nullptr);
+}
+
+TEST(flow_table, a_full_table_forgets_the_flow_idle_longest) {
+  flow_table table(3, 1'000'000);
+  table.use(0, key_of(1));
+  table.use(1, key_of(2));
+  table.use(2, key_of(3));
+  table.use(3, key_of(1));  // now 2 is idle longest
+  const auto fourth = table.use(4, key_of(4));
+  EXPECT_TRUE(fourth.evicted);
+  EXPECT_EQ(table.size(), 3U);
+  EXPECT_EQ(table.find(key_of(2)), nullptr);
+  EXPECT_NE(table.find(key_of(1)), nullptr);
+  EXPECT_NE(table.find(key_of(3)), nullptr);
+  EXPECT_NE(table.find(key_of(4)), nullptr);
+}
+
+TEST(flow_table, a_forgotten_flow_comes_back_without_its_past) {
+  flow_table table(1, 1'000'000);
+  table.use(0, key_of(1)).state->segment_bytes = 5;
+  table.use(1, key_of(2));
+  EXPECT_EQ(table.use(2, key_of(1)).state->segment_bytes, 0);
+}
+
+// Against a list that does the same slowly: every lookup, eviction and expiry agrees.
+TEST(flow_table, agrees_with_a_plain_list_over_random_use) {
+  std::mt19937_64 random(test_seed());
+  PERHOP_TELL_SEED();
+  constexpr std::size_t capacity = 50;
+  constexpr time_us idle_us = 400;
+  flow_table table(capacity, idle_us);
+  std::list<std::pair<std::uint32_t, time_us>> reference;  // idle longest first
+  std::uint64_t expired = 0;
+  std::uint64_t evicted = 0;
+  time_us now = 0;
+  for (int step = 0; step < 200'000; ++step) {
+    now += random() % 1000 == 0 ? 300 : random() % 8;
+    const auto i = static_cast<std::uint32_t>(random() % (step / 20'000 % 2 == 0 ? 200 : 60));
+    bool evicts = false;
+    std::uint32_t expires = 0;
+    while (!reference.empty() && now - reference.front().second > idle_us) {
+      reference.pop_front();
+      ++expires;
+    }
+    const auto known = std::find_if(reference.begin(), reference.end(), [i](const auto& e) { return e.first == i; });
+    const bool creates = known == reference.end();
+    if (!creates) {
+      reference.erase(known);
+    } else if (reference.size() == capacity) {
+      reference.pop_front();
+      evicts = true;
+    }
+    reference.emplace_back(i, now);
+    expired += expires;
+    evicted += evicts ? 1 : 0;
+
+    const auto access = table.use(now, key_of(i));
+    ASSERT_EQ(access.created, creates) << "step " << step;
+    ASSERT_EQ(access.expired, expires) << "step " << step;
+    ASSERT_EQ(access.evicted, evicts) << "step " << step;
+    ASSERT_EQ(table.size(), reference.size()) << "step " << step;
+    if (access.created) {
+      ASSERT_EQ(access.state->largest_payload_bytes, 0U);
+      access.state->largest_payload_bytes = i + 1;
+    }
+    ASSERT_EQ(access.state->largest_payload_bytes, i + 1) << "step " << step;
+    if (step % 1000 == 0) {
+      for (const auto& entry : reference) ASSERT_NE(table.find(key_of(entry.first)), nullptr) << "step " << step;
+    }
+  }
+  EXPECT_GT(expired, 100U);
+  EXPECT_GT(evicted, 100U);
+}
+
+TEST(flow_table, never_holds_more_than_its_capacity_and_never_asks_for_memory) {
+  flow_table table(16, 1'000'000);
+  const std::uint64_t before = allocation_count();
+  for (std::uint32_t i = 0; i < 100'000; ++i) {
+    table.use(i, key_of(i * 2654435761U));
+    ASSERT_LE(table.size(), 16U);
+  }
+  EXPECT_EQ(allocation_count(), before);
+  EXPECT_EQ(table.size(), 16U);
+}
+
+}  // namespace
+}  // namespace perhop::shim
