@@ -53,23 +53,36 @@ class Progress
     std::chrono::steady_clock::time_point m_told = std::chrono::steady_clock::now();
 };
 
+ns3::ScenarioResult
+RunWithProgress(const std::string& file, const perhop::air::run_config& config)
+{
+    Progress progress(config.duration_s);
+    progress.Print(0);
+    try
+    {
+        ns3::ScenarioResult result = ns3::RunScenario(config, [&progress](double simulatedS) {
+            progress.Tell(simulatedS);
+            return g_interrupted == 0;
+        });
+        if (!result.interrupted)
+        {
+            progress.Print(config.duration_s);
+        }
+        return result;
+    }
+    catch (const perhop::air::config_error& error)
+    {
+        throw perhop::air::config_error(file + ": " + error.what());
+    }
+}
+
 int
 Run(const std::string& file)
 {
     const perhop::air::run_config config = perhop::air::load_run_config(file);
     std::filesystem::create_directories(config.outputs.directory);
 
-    Progress progress(config.duration_s);
-    progress.Print(0);
-    const ns3::ScenarioResult result = ns3::RunScenario(config, [&progress](double simulatedS) {
-        progress.Tell(simulatedS);
-        return g_interrupted == 0;
-    });
-    if (!result.interrupted)
-    {
-        progress.Print(config.duration_s);
-    }
-
+    const ns3::ScenarioResult result = RunWithProgress(file, config);
     const std::filesystem::path path = config.outputs.directory / "result.json";
     std::ofstream json(path);
     json << result.json.dump(1) << '\n';

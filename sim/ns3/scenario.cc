@@ -19,7 +19,6 @@
 #include <ctime>
 #include <fstream>
 #include <memory>
-#include <set>
 #include <string>
 
 namespace ns3
@@ -124,12 +123,6 @@ class Network
         }
         for (const perhop::air::route_config& route : config.routes)
         {
-            if (route.node >= count || route.destination >= count || route.next_hop >= count)
-            {
-                throw config_error("field routes: [" + std::to_string(route.node) + ", " + std::to_string(route.destination) + ", " +
-                                   std::to_string(route.next_hop) + "] names a node that is not in nodes (0 to " +
-                                   std::to_string(count - 1) + "); correct the route or add the node");
-            }
             m_devices[route.node]->GetRoutes()->AddRoute(route.destination, route.next_hop, m_devices[route.node]);
         }
         simulator.SetTickSource(PeekPointer(m_channel));
@@ -190,18 +183,9 @@ StartFlows(const run_config& config, const Network& network, uint64_t measureFro
     for (std::size_t i = 0; i < config.flows.size(); ++i)
     {
         const perhop::air::flow_config& flow = config.flows[i];
-        const std::string where = "field flows[" + std::to_string(i) + "]";
         if (flow.kind != perhop::air::flow_kind::tcp)
         {
-            throw config_error(where + ".kind: traffic of the MAC alone is perhop-air's; run this file with perhop-air, or use kind tcp");
-        }
-        for (const auto& [from, to] : {std::pair{flow.src, flow.dst}, std::pair{flow.dst, flow.src}})
-        {
-            if (config.path(from, to).empty())
-            {
-                throw config_error(where + ": node " + std::to_string(to) + " is unreachable from node " + std::to_string(from) +
-                                   "; TCP needs routes both ways: add the missing entries to routes, or move the nodes closer");
-            }
+            throw config_error("field flows[" + std::to_string(i) + "].kind: traffic of the MAC alone is perhop-air's; run this file with perhop-air, or use kind tcp");
         }
         flows.push_back(
             std::make_unique<TcpFlow>(flow, i, network.GetNode(flow.src), network.GetNode(flow.dst), measureFromUs));

@@ -51,19 +51,29 @@ constexpr Variant VARIANTS[] = {
     {"westwood", "ns3::TcpWestwoodPlus"},
 };
 
+/// @return nullptr for a name that is not in VARIANTS
 const char*
 TypeIdOfVariant(const std::string& name)
 {
-    std::string known;
     for (const Variant& variant : VARIANTS)
     {
         if (variant.name == name)
         {
             return variant.typeId;
         }
-        known += (known.empty() ? "" : ", ") + std::string(variant.name);
     }
-    throw config_error("field flows.variant: there is no TCP '" + name + "' here; one of " + known);
+    return nullptr;
+}
+
+std::string
+KnownVariants()
+{
+    std::string names;
+    for (const Variant& variant : VARIANTS)
+    {
+        names += (names.empty() ? "" : ", ") + std::string(variant.name);
+    }
+    return names;
 }
 
 } // namespace
@@ -74,12 +84,16 @@ TcpFlow::TcpFlow(const perhop::air::flow_config& config, std::size_t index, Ptr<
       m_sink(sink),
       m_statistics(config.segment_bytes, measureFromUs)
 {
-    TypeIdOfVariant(config.variant); // throws
+    const std::string field = "field flows[" + std::to_string(index) + "].";
+    if (TypeIdOfVariant(config.variant) == nullptr)
+    {
+        throw config_error(field + "variant: there is no TCP '" + config.variant + "'; one of " + KnownVariants());
+    }
     const uint64_t windowBytes = uint64_t{config.max_window_packets} * config.segment_bytes;
     const bool limited = config.cwl != cwl_policy::none;
     if (limited && windowBytes > LARGEST_UNSCALED_WINDOW_BYTES)
     {
-        throw config_error("field flows.max_window_packets: " + std::to_string(config.max_window_packets) + " segments of " +
+        throw config_error(field + "max_window_packets: " + std::to_string(config.max_window_packets) + " segments of " +
                            std::to_string(config.segment_bytes) +
                            " bytes need window scaling, which a congestion window limit must do without; use at most " +
                            std::to_string(LARGEST_UNSCALED_WINDOW_BYTES / config.segment_bytes) + ", or 0 for that, or policy.cwl none");
