@@ -47,7 +47,7 @@ struct medium_config {
   double cs_range_m = 550;  ///< ... and at this one the carrier-sense threshold
   double capture_ratio_db = 10;
   std::optional<std::uint32_t> propagation_us;  ///< same for all pairs (>= 1); without it distance / c, at least 1
-  double frame_error_rate = 0;                  ///< of every reception that would be good, control frames included
+  double frame_error_rate = 0;                  ///< of every reception of a DATA frame that would be good
   double loss_exponent = 3;                     ///< log_distance only
   double tx_power_dbm = 24.5;
   std::vector<double> sinr_threshold_db;        ///< sinr only: one for each rate of the profile

@@ -19,10 +19,9 @@ using node_id = std::uint32_t;
 
 inline constexpr tick never = std::numeric_limits<tick>::max();
 inline constexpr tick ticks_per_second = 1'000'000;
-inline constexpr std::uint64_t broadcast_address = 0xffff'ffff'ffff;
 
 /// MAC address of a node: locally administered, 02:00:00:00:00:00 + node + 1.
-constexpr std::uint64_t mac_address(node_id node) { return 0x0200'0000'0000 + node + 1; }
+constexpr std::uint64_t mac_address(node_id node) { return node_address_base + node + 1; }
 
 /// One frame on the air. It occupies the transmitter during [start, end); others hear it later by the propagation time.
 struct transmission {

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The time-warp scheduler. A node has a local time, which may lag behind now(): it is evaluated when something reaches it
+// or when its own timer ends. An evaluation carries the ticks since its local time in one clock, then settles.
+//
+// Within a tick: the medium's ends, then its starts, then the nodes in ascending order, each once with all it was told,
+// then what the listener submitted meanwhile. What a node sends reaches others at the next tick or later, so that neither
+// the order of nodes nor leaving out those without news can be seen from outside.
+//
+// Lazy evaluation (warp_mode::on) holds back carrier edges:
+// - of a node that does not contend, all; they are shown as one busy period that ends at the last edge, before the
+//   node's next evaluation. Such a node uses the carrier only to know how long it has been idle;
+// - of a contending node, the rising one. It can only delay what the node does next, so its next timer stays a lower
+//   bound; the edge is shown at its true time before the next evaluation.
+#include "sim/air/air.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <deque>
+#include <stdexcept>
+#include <string>
+
+#include "sim/air/medium.hpp"
+#include "sim/air/rtl_node.hpp"
+#include "sim/air/stopwatch.hpp"
+#include "sim/air/wake_tree.hpp"
+
+namespace perhop::air {
+
+namespace {
+
+constexpr unsigned settle_limit_clocks = 64;
+
+// One evaluation in so many is timed.
+constexpr std::uint64_t timing_interval = 64;
+
+}  // namespace
+
+class air::impl {
+public:
+  impl(const air_config& config, listener& listener);
+
+  tick now() const { return now_; }
+  tick next_event() const { return std::min(medium_.next_event(), wakes_.earliest()); }
+  void advance(tick until);
+  bool can_submit(node_id node) const { return nodes_[node].core.descriptor_ready() && nodes_[node].deferred == 0; }
+  void submit(node_id node, const tx_request& request);
+  const air_counters& counters();
+
+private:
+  // A packet inside the MAC. The core finishes packets in order and holds few, so a small ring finds them by tag.
+  struct packet {
+    std::uint64_t payload = 0;
+    std::uint64_t ra = 0;
+  };
+  static constexpr std::size_t packet_ring = 16;
+
+  struct node {
+    node(VerilatedContext& context, const air_config& config, node_id id) : core(context, config, id) {}
+
+    rtl_node core;
+    tick local = 0;             // time up to which the core has been clocked
+    tick first_edge = 0;        // of the carrier edges held back
+    tick last_edge = 0;
+    std::uint32_t held_edges = 0;
+    std::uint32_t deferred = 0;  // submissions that wait for the end of an evaluation
+    frame_slot rx_slot = no_frame;
+    bool wants_rx_start = true;
+    std::uint16_t next_tag = 0;
+    std::array<packet, packet_ring> packets;
+  };
+
+  struct deferred_request {
+    node_id node;
+    tx_request request;
+  };
+
+  void step(tick now);
+  void visit(node_id id);
+  bool hold_back(node& node, const indication& news) const;
+  void show_held_edges(node& node, node_id id);
+  void evaluate(node_id id, const tx_request* request);
+  void approach(node& node, node_id id, tick until);
+  void pass_time(node& node, node_id id, tick until);
+  void clock(node& node, node_id id, std::uint32_t ticks);
+  void settle(node& node, node_id id);
+  void after_clock(node& node, node_id id);
+  void schedule(node& node, node_id id);
+  void serve_deferred();
+
+  VerilatedContext context_;  // before the models, which it must outlive
+  const timing_profile& profile_;
+  warp_mode warp_;
+  listener& listener_;
+  medium medium_;
+  std::deque<node> nodes_;
+  wake_tree wakes_;
+  std::vector<deferred_request> deferred_;
+  tick now_ = 0;
+  bool busy_ = false;  // within step() or submit(): further submissions wait
+  std::uint64_t next_id_ = 0;
+
+  air_counters counters_;
+  stopwatch_scale scale_;
+  std::uint64_t inside_counts_ = 0;    // in advance() and submit(), listener included
+  std::uint64_t listener_counts_ = 0;
+  std::uint64_t rtl_counts_ = 0;       // of the timed evaluations, listener excluded
+  std::uint64_t timed_evaluations_ = 0;
+};
+
+air::impl::impl(const air_config& config, listener& listener)
+    : profile_(*config.mac.profile),
+      warp_(config.warp),
+      listener_(listener),
+      medium_(config),
+      wakes_(config.nodes.size()) {
+  for (node_id id = 0; id < config.nodes.size(); ++id) {
+    node& added = nodes_.emplace_back(context_, config, id);
+    settle(added, id);
+    schedule(added, id);
+  }
+}
+
+void air::impl::advance(tick until) {
+  assert(!busy_ && until >= now_);
+  const std::uint64_t start = stopwatch_now();
+  if (warp_ == warp_mode::every_tick) {
+    while (now_ < until) step(now_ + 1);
+  } else {
+    for (tick next = next_event(); next <= until; next = next_event()) step(next);
+    now_ = until;
+  }
+  inside_counts_ += stopwatch_now() - start;
+}
+
+void air::impl::submit(node_id node, const tx_request& request) {
+  assert(can_submit(node));
+  if (busy_) {
+    ++nodes_[node].deferred;
+    deferred_.push_back({node, request});
+    return;
+  }
+  const std::uint64_t start = stopwatch_now();
+  busy_ = true;
+  evaluate(node, &request);
+  serve_deferred();
+  busy_ = false;
+  inside_counts_ += stopwatch_now() - start;
+}
+
+void air::impl::step(tick now) {
+  now_ = now;
+  busy_ = true;
+  if (medium_.next_event() == now) medium_.process(now);
+  node_set& active = medium_.board().touched;
+  if (warp_ == warp_mode::on) {
+    wakes_.for_each_due(now, [&](node_id id) { active.insert(id); });
+  } else {
+    active.insert_first(nodes_.size());
+  }
+  active.drain([&](node_id id) { visit(id); });
+  serve_deferred();
+  busy_ = false;
+}
+
+void air::impl::visit(node_id id) {
+  node& node = nodes_[id];
+  const indication& news = medium_.board()[id];
+  if (warp_ == warp_mode::on && wakes_.of(id) > now_ && hold_back(node, news)) {
+    if (node.held_edges++ == 0) node.first_edge = now_;
+    node.last_edge = now_;
+    return;
+  }
+  evaluate(id, nullptr);
+}
+
+bool air::impl::hold_back(node& node, const indication& news) const {
+  if (news.rx_end || news.rx_start || news.reserve_us != 0) return false;
+  return !node.core.contending() || news.carrier_busy;
+}
+
+void air::impl::show_held_edges(node& node, node_id id) {
+  const bool was_busy = node.core.carrier();
+  const bool is_busy = was_busy != (node.held_edges % 2 != 0);
+  node.held_edges = 0;
+  if (!was_busy) {
+    approach(node, id, node.first_edge);
+    node.core.set_carrier(true);
+    pass_time(node, id, node.first_edge);
+    settle(node, id);
+  }
+  if (!is_busy) {
+    approach(node, id, node.last_edge);
+    node.core.set_carrier(false);
+    pass_time(node, id, node.last_edge);
+    settle(node, id);
+  }
+}
+
+/// Brings a node to now() with everything the medium tells it, and a descriptor if there is one.
+void air::impl::evaluate(node_id id, const tx_request* request) {
+  ++counters_.wakes;
+  const bool timed = counters_.wakes % timing_interval == 0;
+  const std::uint64_t start = timed ? stopwatch_now() : 0;
+  const std::uint64_t listener_before = listener_counts_;
+
+  node& node = nodes_[id];
+  if (node.held_edges != 0) show_held_edges(node, id);
+  approach(node, id, now_);
+  const indication news = medium_.board()[id];
+  node.core.set_carrier(news.carrier_busy);
+  if (news.rx_end) {
+    node.rx_slot = news.rx_slot;
+    node.core.strobe_rx_end(medium_.frame(news.rx_slot), news.rx_ok);
+  } else if (news.rx_start) {
+    node.core.strobe_rx_start();
+  }
+  if (request != nullptr) {
+    const std::uint16_t tag = node.next_tag++;
+    node.packets[tag % packet_ring] = {request->payload, request->ra};
+    node.core.strobe_descriptor(*request, tag, airtime_us(profile_, request->rate_index, request->mpdu_bytes));
+  }
+  pass_time(node, id, now_);
+  settle(node, id);
+  // One strobe a clock: what else happened in this tick follows in further clocks.
+  if (news.rx_end && news.rx_start) {
+    node.core.strobe_rx_start();
+    clock(node, id, 0);
+    settle(node, id);
+  }
+  if (news.reserve_us != 0) {
+    node.core.strobe_reserve(news.reserve_us);
+    clock(node, id, 0);
+    settle(node, id);
+  }
+  if (news.rx_end || news.rx_start || news.reserve_us != 0) medium_.board().acknowledge(id);
+  schedule(node, id);
+
+  if (timed) {
+    rtl_counts_ += stopwatch_now() - start - (listener_counts_ - listener_before);
+    ++timed_evaluations_;
+  }
+}
+
+/// Passes as much time as leaves no more than one clock can carry. To be called before the inputs of `until` are applied.
+void air::impl::approach(node& node, node_id id, tick until) {
+  while (until - node.local > rtl_node::max_ticks) {
+    node.local += rtl_node::max_ticks;
+    clock(node, id, rtl_node::max_ticks);
+  }
+}
+
+/// One clock with the ticks up to `until` and the inputs applied.
+void air::impl::pass_time(node& node, node_id id, tick until) {
+  const auto ticks = static_cast<std::uint32_t>(until - node.local);
+  node.local = until;
+  clock(node, id, ticks);
+}
+
+void air::impl::clock(node& node, node_id id, std::uint32_t ticks) {
+  node.core.clock(ticks);
+  ++counters_.clocks;
+  after_clock(node, id);
+}
+
+void air::impl::settle(node& node, node_id id) {
+  for (unsigned clocks = 0; !node.core.quiescent(); ++clocks) {
+    if (clocks == settle_limit_clocks) {
+      throw std::logic_error("node " + std::to_string(id) + ": the MAC core does not settle within " +
+                             std::to_string(settle_limit_clocks) + " clocks at " + std::to_string(now_) + " us");
+    }
+    clock(node, id, 0);
+  }
+}
+
+void air::impl::after_clock(node& node, node_id id) {
+  const bool tx_start = node.core.tx_start();
+  const bool deliver = node.core.deliver();
+  const bool done = node.core.done();
+  if (!(tx_start || deliver || done)) return;
+
+  transmission frame;
+  if (tx_start) {
+    frame = node.core.read_transmission(now_);
+    frame.id = next_id_++;
+    if (frame.kind == frame_kind::data) frame.payload = node.packets[frame.tag % packet_ring].payload;
+    medium_.start(frame);
+    ++counters_.transmissions;
+  }
+  const std::uint64_t start = stopwatch_now();
+  if (deliver) listener_.on_delivery(now_, id, medium_.frame(node.rx_slot));
+  if (done) {
+    completion record = node.core.read_completion(now_);
+    const packet& packet = node.packets[record.tag % packet_ring];
+    record.payload = packet.payload;
+    record.ra = packet.ra;
+    listener_.on_completion(now_, record);
+  }
+  if (tx_start) listener_.on_transmission(frame);
+  listener_counts_ += stopwatch_now() - start;
+}
+
+void air::impl::schedule(node& node, node_id id) {
+  const std::uint32_t timer = node.core.next_timer();
+  wakes_.set(id, timer == rtl_node::no_timer ? never : node.local + timer);
+  // Without laziness everything is indicated, so that the difference would be seen.
+  if (warp_ != warp_mode::on) return;
+  const bool wants = node.core.want_rx_start();
+  if (wants == node.wants_rx_start) return;
+  node.wants_rx_start = wants;
+  medium_.set_wants_rx_start(id, wants, now_);
+}
+
+void air::impl::serve_deferred() {
+  for (std::size_t index = 0; index < deferred_.size(); ++index) {
+    const deferred_request next = deferred_[index];  // a copy: callbacks may add more
+    --nodes_[next.node].deferred;
+    evaluate(next.node, &next.request);
+  }
+  deferred_.clear();
+}
+
+const air_counters& air::impl::counters() {
+  const double timed_share =
+      timed_evaluations_ == 0 ? 0 : static_cast<double>(counters_.wakes) / static_cast<double>(timed_evaluations_);
+  counters_.rtl_s = scale_.seconds(rtl_counts_) * timed_share;
+  counters_.medium_s = std::max(0.0, scale_.seconds(inside_counts_ - listener_counts_) - counters_.rtl_s);
+  return counters_;
+}
+
+// ---- The interface
+
+air::air(const air_config& config, listener& listener) {
+  if (config.mac.profile == nullptr) throw std::invalid_argument("mac.profile: not set");
+  if (config.nodes.empty()) throw std::invalid_argument("nodes: there must be at least one");
+  impl_ = std::make_unique<impl>(config, listener);
+}
+
+air::~air() = default;
+
+tick air::now() const { return impl_->now(); }
+tick air::next_event() const { return impl_->next_event(); }
+void air::advance(tick until) { impl_->advance(until); }
+void air::advance_one() {
+  const tick next = impl_->next_event();
+  if (next != never) impl_->advance(next);
+}
+bool air::can_submit(node_id node) const { return impl_->can_submit(node); }
+void air::submit(node_id node, const tx_request& request) { impl_->submit(node, request); }
+const air_counters& air::counters() const { return impl_->counters(); }
+
+}  // namespace perhop::air

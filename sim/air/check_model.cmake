@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# After every Verilator run: gathers the generated files in one translation unit, and makes sure that rtl_node may give a
+# clock by calling the model's one clocked process:
+#  - there is one such process and no combinational one after it;
+#  - no combinational path leads from an input other than the settings (cfg_*) to anything.
+# Usage: cmake -Dmodel_folder=... -Dmodel_unity=... -P check_model.cmake
+file(GLOB sources "${model_folder}/*.cpp")
+list(SORT sources)
+set(text "")
+set(code "")
+foreach(source IN LISTS sources)
+  get_filename_component(name "${source}" NAME)
+  string(APPEND text "#include \"${name}\"\n")
+  file(READ "${source}" source_code)
+  string(APPEND code "${source_code}")
+endforeach()
+
+string(REGEX MATCHALL "\nvoid Vmac_core___024root___(nba|act)_[a-z]+__TOP__[0-9]+" processes "${code}")
+string(STRIP "${processes}" processes)
+if(NOT processes STREQUAL "void Vmac_core___024root___nba_sequent__TOP__0")
+  message(FATAL_ERROR "mac_core: rtl_node::clock_direct() needs one clocked process, Verilator made: ${processes}. "
+                      "Remove the combinational input that caused it, or configure with -DPERHOP_DIRECT_EVAL=OFF.")
+endif()
+string(FIND "${code}" "void Vmac_core___024root___ico_sequent__TOP__0(" first)
+if(first GREATER -1)
+  string(SUBSTRING "${code}" ${first} -1 input_process)
+  string(FIND "${input_process}" "\n}" last)
+  string(SUBSTRING "${input_process}" 0 ${last} input_process)
+  string(REGEX MATCHALL "vlSelfRef\\.(rst|tick_n|phy_cca_busy|phy_rx_[a-z_]+|desc_(valid|ra|peer|bytes|rate|airtime_us|use_rts|tag)|nbr_(take|index|bin))[^a-z_0-9]"
+         inputs "${input_process}")
+  list(REMOVE_DUPLICATES inputs)
+  if(inputs)
+    message(FATAL_ERROR "mac_core: outputs depend on inputs within a clock (${inputs}), so rtl_node::clock_direct() would "
+                        "miss them. Register these inputs first, or configure with -DPERHOP_DIRECT_EVAL=OFF.")
+  endif()
+endif()
+file(WRITE "${model_unity}" "${text}")

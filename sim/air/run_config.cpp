@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sim/air/run_config.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace perhop::air {
+
+namespace {
+
+using nlohmann::json;
+
+// Smallest SINR at which a frame is received: published receiver specifications of 802.11b cards, and the minimum
+// sensitivities of IEEE 802.11-2012, table 18-14, relative to 5 dB at BPSK 1/2.
+const std::vector<double> default_dsss_threshold_db = {4, 7, 11, 16};
+const std::vector<double> default_ofdm_threshold_db = {5, 6, 8, 10, 13, 17, 21, 22};
+
+std::string in_quotes(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+std::string number_text(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
+/// One object of the file. Every read names its key; finish() refuses what was not read.
+class section {
+public:
+  section(const json& object, std::string file, std::string path) : object_(object), file_(std::move(file)), path_(std::move(path)) {
+    if (!object_.is_object()) fail("", "must be an object {...}");
+  }
+
+  [[noreturn]] void fail(std::string_view key, const std::string& problem) const {
+    throw config_error(file_ + ": field " + name_of(key) + ": " + problem);
+  }
+
+  bool has(const char* key) {
+    note(key);
+    return object_.contains(key) && !object_[key].is_null();
+  }
+
+  section object(const char* key) { return section(required(key), file_, name_of(key)); }
+
+  const json& list(const char* key) {
+    const json& value = required(key);
+    if (!value.is_array()) fail(key, "must be a list [...]");
+    return value;
+  }
+  const json& raw(const char* key) { return required(key); }
+  section element(const char* key, std::size_t index) const {
+    return section(object_[key][index], file_, name_of(key) + "[" + std::to_string(index) + "]");
+  }
+
+  double number(const char* key, double least, double most) {
+    const json& value = required(key);
+    if (!value.is_number()) fail(key, "must be a number");
+    const double result = value.get<double>();
+    if (!(result >= least && result <= most)) {
+      fail(key, number_text(result) + " is out of range; give a number from " + number_text(least) + " to " + number_text(most));
+    }
+    return result;
+  }
+  double positive(const char* key, double most) {
+    const double result = number(key, 0, most);
+    if (result == 0) fail(key, "must be above 0");
+    return result;
+  }
+  std::uint64_t integer(const char* key, std::uint64_t least, std::uint64_t most) { return integer(key, required(key), least, most); }
+  std::uint64_t integer(std::string_view key, const json& value, std::uint64_t least, std::uint64_t most) const {
+    const bool whole = value.is_number_unsigned() || (value.is_number_integer() && value.get<std::int64_t>() >= 0);
+    if (!whole || value.get<std::uint64_t>() < least || value.get<std::uint64_t>() > most) {
+      fail(key, value.dump() + " is not a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    }
+    return value.get<std::uint64_t>();
+  }
+  bool boolean(const char* key) {
+    const json& value = required(key);
+    if (!value.is_boolean()) fail(key, "must be true or false");
+    return value.get<bool>();
+  }
+  std::string text(const char* key) {
+    const json& value = required(key);
+    if (!value.is_string()) fail(key, "must be a string");
+    return value.get<std::string>();
+  }
+  template <typename choice>
+  choice one_of(const char* key, std::string_view what, std::initializer_list<std::pair<std::string_view, choice>> choices) {
+    const std::string name = text(key);
+    std::string known;
+    for (const auto& [candidate, value] : choices) {
+      if (candidate == name) return value;
+      known += (known.empty() ? "" : ", ") + std::string(candidate);
+    }
+    fail(key, "unknown " + std::string(what) + " " + in_quotes(name) + "; one of " + known);
+  }
+  template <typename value, typename read_function>
+  void optional(const char* key, value& result, read_function&& read) {
+    if (has(key)) result = read(key);
+  }
+
+  void finish() const {
+    for (const auto& [key, value] : object_.items()) {
+      if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
+      std::string names;
+      for (const std::string& name : known_) names += (names.empty() ? "" : ", ") + name;
+      fail(key, "unknown field; known here: " + names);
+    }
+  }
+
+private:
+  std::string name_of(std::string_view key) const {
+    if (path_.empty()) return key.empty() ? "(whole file)" : std::string(key);
+    return key.empty() ? path_ : path_ + "." + std::string(key);
+  }
+  void note(const char* key) {
+    if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
+  }
+  const json& required(const char* key) {
+    note(key);
+    const auto found = object_.find(key);
+    if (found == object_.end()) fail(key, "is missing; add it");
+    return *found;
+  }
+
+  const json& object_;
+  std::string file_;
+  std::string path_;
+  std::vector<std::string> known_;
+};
+
+mac_config read_mac(section mac) {
+  mac_config config;
+  const std::string profile = mac.text("profile");
+  config.profile = find_profile(profile);
+  if (config.profile == nullptr) {
+    std::string known;
+    for (const timing_profile& candidate : timing_profiles()) known += (known.empty() ? "" : ", ") + std::string(candidate.name);
+    mac.fail("profile", "unknown profile " + in_quotes(profile) + "; one of " + known);
+  }
+  config.compatibility = mac.one_of<mac_compatibility>(
+      "compat", "compatibility", {{"standard", mac_compatibility::standard}, {"ns2", mac_compatibility::ns2}});
+  config.data_rate_index = static_cast<std::uint8_t>(mac.integer("data_rate_index", 0, config.profile->rates.size() - 1));
+  config.rts_threshold_bytes = static_cast<std::uint32_t>(mac.integer("rts_threshold_bytes", 0, 4095));
+  config.short_retry_limit = static_cast<std::uint8_t>(mac.integer("short_retry_limit", 1, 31));
+  config.long_retry_limit = static_cast<std::uint8_t>(mac.integer("long_retry_limit", 1, 31));
+  config.queue_packets = static_cast<std::uint32_t>(mac.integer("queue_packets", 1, 1'000'000));
+  config.average_shift = static_cast<std::uint8_t>(mac.integer("average_shift", 0, 7));
+  mac.finish();
+  return config;
+}
+
+medium_config read_medium(section medium, const timing_profile& profile) {
+  medium_config config;
+  config.reception = medium.one_of<reception_kind>("reception", "reception rule",
+                                                   {{"ns2", reception_kind::ns2}, {"sinr", reception_kind::sinr}});
+  config.loss = medium.one_of<loss_kind>(
+      "loss", "loss model",
+      {{"range", loss_kind::range}, {"two_ray", loss_kind::two_ray}, {"log_distance", loss_kind::log_distance}});
+  config.tx_range_m = medium.number("tx_range_m", 1, 1e6);
+  config.cs_range_m = medium.number("cs_range_m", 1, 1e6);
+  if (config.cs_range_m < config.tx_range_m) {
+    medium.fail("cs_range_m", number_text(config.cs_range_m) + " is less than tx_range_m (" + number_text(config.tx_range_m) +
+                                  "): frames could be received unheard; give at least tx_range_m");
+  }
+  config.capture_ratio_db = medium.number("capture_ratio_db", 0, 200);
+  if (medium.has("propagation_us")) {
+    const json& value = medium.raw("propagation_us");
+    if (value != "auto") {
+      if (value.is_string()) medium.fail("propagation_us", in_quotes(value.get<std::string>()) + " is neither auto nor a whole number");
+      config.propagation_us = static_cast<std::uint32_t>(medium.integer("propagation_us", value, 1, 1000));
+    }
+  }
+  config.frame_error_rate = medium.number("frame_error_rate", 0, 1);
+  const auto exponent = [&](const char* key) { return medium.number(key, 1, 10); };
+  medium.optional("loss_exponent", config.loss_exponent, exponent);
+  const auto decibels = [&](const char* key) { return medium.number(key, -200, 200); };
+  medium.optional("tx_power_dbm", config.tx_power_dbm, decibels);
+  medium.optional("noise_dbm", config.noise_dbm, decibels);
+  medium.optional("relock_ratio_db", config.relock_ratio_db, decibels);
+  config.sinr_threshold_db = profile.symbol_us == 0 ? default_dsss_threshold_db : default_ofdm_threshold_db;
+  if (medium.has("sinr_threshold_db")) {
+    const json& values = medium.list("sinr_threshold_db");
+    config.sinr_threshold_db.clear();
+    for (const json& value : values) {
+      if (!value.is_number()) medium.fail("sinr_threshold_db", value.dump() + " is not a number");
+      config.sinr_threshold_db.push_back(value.get<double>());
+    }
+    if (config.sinr_threshold_db.size() != profile.rates.size()) {
+      medium.fail("sinr_threshold_db", "has " + std::to_string(config.sinr_threshold_db.size()) + " values; profile " +
+                                           std::string(profile.name) + " has " + std::to_string(profile.rates.size()) + " rates");
+    }
+  }
+  medium.finish();
+  return config;
+}
+
+flow_config read_flow(section flow, std::size_t nodes) {
+  flow_config config;
+  config.kind = flow.one_of<flow_kind>(
+      "kind", "flow kind",
+      {{"tcp", flow_kind::tcp}, {"mac_saturated", flow_kind::mac_saturated}, {"mac_poisson", flow_kind::mac_poisson}});
+  config.src = static_cast<node_id>(flow.integer("src", 0, nodes - 1));
+  config.dst = static_cast<node_id>(flow.integer("dst", 0, nodes - 1));
+  if (config.src == config.dst) flow.fail("dst", "is src itself; name another node");
+  const auto seconds = [&](const char* key) { return flow.number(key, 0, 1e9); };
+  flow.optional("start_s", config.start_s, seconds);
+  flow.optional("stop_s", config.stop_s, seconds);
+  if (config.stop_s && *config.stop_s <= config.start_s) flow.fail("stop_s", "must be later than start_s");
+
+  if (config.kind != flow_kind::tcp) {
+    config.ip_bytes = static_cast<std::uint32_t>(flow.integer("ip_bytes", 1, 4000));
+    config.path_header = flow.boolean("path_header");
+    if (config.kind == flow_kind::mac_poisson) config.rate_packets_per_s = flow.positive("rate_packets_per_s", 1e6);
+    flow.finish();
+    return config;
+  }
+  config.variant = flow.text("variant");
+  config.sack = flow.boolean("sack");
+  config.segment_bytes = static_cast<std::uint32_t>(flow.integer("segment_bytes", 1, 4000));
+  config.tcp_ack_every = static_cast<std::uint32_t>(flow.integer("tcp_ack_every", 1, 1000));
+  config.max_window_packets = static_cast<std::uint32_t>(flow.integer("max_window_packets", 0, 1'000'000));
+  section policy = flow.object("policy");
+  config.cwl = policy.one_of<cwl_policy>(
+      "cwl", "policy",
+      {{"none", cwl_policy::none}, {"fixed", cwl_policy::fixed}, {"hop", cwl_policy::hop}, {"delay", cwl_policy::delay}});
+  const auto packets = [&](const char* key) { return static_cast<std::uint32_t>(policy.integer(key, 0, 1'000'000)); };
+  policy.optional("cwl_packets", config.cwl_packets, packets);
+  if (config.cwl == cwl_policy::fixed && config.cwl_packets == 0) policy.fail("cwl_packets", "must be at least 1 with cwl fixed");
+  if (policy.has("round")) {
+    config.round =
+        policy.one_of<cwl_rounding>("round", "rounding", {{"half_up", cwl_rounding::half_up}, {"floor", cwl_rounding::floor}});
+  }
+  policy.finish();
+  flow.finish();
+  return config;
+}
+
+output_config read_outputs(section outputs) {
+  output_config config;
+  config.directory = outputs.text("directory");
+  if (config.directory.empty()) outputs.fail("directory", "is empty; name a directory");
+  config.pcapng = outputs.boolean("pcapng");
+  config.trace = outputs.boolean("trace");
+  config.completions = outputs.boolean("completions");
+  config.interval_s = outputs.number("interval_s", 1e-3, 1e9);
+  outputs.finish();
+  return config;
+}
+
+std::vector<route_config> read_routes(section& run, std::size_t nodes) {
+  std::vector<route_config> routes;
+  const json& list = run.list("routes");
+  for (std::size_t index = 0; index < list.size(); ++index) {
+    const std::string name = "routes[" + std::to_string(index) + "]";
+    const json& route = list[index];
+    if (!route.is_array() || route.size() != 3) run.fail(name, "must be [node, destination, next_hop]");
+    const auto node = [&](std::size_t place) { return static_cast<node_id>(run.integer(name, route[place], 0, nodes - 1)); };
+    routes.push_back({node(0), node(1), node(2)});
+  }
+  return routes;
+}
+
+}  // namespace
+
+std::optional<node_id> run_config::next_hop(node_id node, node_id destination) const {
+  for (const route_config& route : routes) {
+    if (route.node == node && route.destination == destination) return route.next_hop;
+  }
+  return std::nullopt;
+}
+
+std::vector<node_id> run_config::path(node_id src, node_id dst) const {
+  std::vector<node_id> nodes = {src};
+  while (nodes.back() != dst) {
+    const auto next = next_hop(nodes.back(), dst);
+    if (!next || nodes.size() > air.nodes.size()) return {};
+    nodes.push_back(*next);
+  }
+  return nodes;
+}
+
+run_config parse_run_config(const std::string& text, const std::string& name) {
+  json document;
+  try {
+    document = json::parse(text);
+  } catch (const json::parse_error& error) {
+    const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(error.byte, text.size()));
+    throw config_error(name + ": line " + std::to_string(1 + std::count(text.begin(), end, '\n')) + ": no valid JSON (" + error.what() +
+                       ")");
+  }
+
+  section run(document, name, "");
+  run_config config;
+  run.integer("schema", 1, 1);
+  config.label = run.text("label");
+  config.seed = run.integer("seed", 0, ~std::uint64_t{0});
+  config.duration_s = run.positive("duration_s", 1e9);
+  config.warmup_s = run.number("warmup_s", 0, 1e9);
+  if (config.warmup_s >= config.duration_s) run.fail("warmup_s", "leaves nothing to measure; give less than duration_s");
+  config.air.seed = config.seed;
+  config.air.mac = read_mac(run.object("mac"));
+  config.air.medium = read_medium(run.object("medium"), *config.air.mac.profile);
+  config.air.warp = run.one_of<warp_mode>(
+      "warp", "warp mode", {{"on", warp_mode::on}, {"all_nodes", warp_mode::all_nodes}, {"every_tick", warp_mode::every_tick}});
+
+  const std::size_t nodes = run.list("nodes").size();
+  if (nodes == 0) run.fail("nodes", "is empty; give at least one");
+  for (std::size_t index = 0; index < nodes; ++index) {
+    section node = run.element("nodes", index);
+    config.air.nodes.push_back({node.number("x_m", -1e7, 1e7), node.number("y_m", -1e7, 1e7)});
+    node.finish();
+  }
+  config.routes = read_routes(run, nodes);
+  const std::size_t flows = run.list("flows").size();
+  for (std::size_t index = 0; index < flows; ++index) {
+    config.flows.push_back(read_flow(run.element("flows", index), nodes));
+    const flow_config& flow = config.flows.back();
+    if (flow.kind == flow_kind::tcp && (config.path(flow.src, flow.dst).empty() || config.path(flow.dst, flow.src).empty())) {
+      run.fail("flows[" + std::to_string(index) + "].dst", "routes do not lead from node " + std::to_string(flow.src) + " to node " +
+                                                               std::to_string(flow.dst) + " and back; add them to routes");
+    }
+  }
+  config.outputs = read_outputs(run.object("outputs"));
+  run.finish();
+  return config;
+}
+
+run_config load_run_config(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw config_error(file.string() + ": cannot be read; give the path of a run.json");
+  const std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+  return parse_run_config(text, file.filename().string());
+}
+
+}  // namespace perhop::air

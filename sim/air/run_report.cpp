@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sim/air/run_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+#include <string_view>
+
+namespace perhop::air {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+double mean(double sum, std::uint64_t count) { return count == 0 ? 0 : sum / static_cast<double>(count); }
+
+std::string_view name_of(flow_kind kind) {
+  switch (kind) {
+    case flow_kind::tcp: return "tcp";
+    case flow_kind::mac_saturated: return "mac_saturated";
+    case flow_kind::mac_poisson: return "mac_poisson";
+  }
+  return {};
+}
+
+constexpr std::string_view completions_header =
+    "t_done_us,node,next_hop,tag,peer,sequence,mpdu_bytes,rate_index,result,rts_attempts,data_attempts,ssrc,slrc,cw,slots_drawn,"
+    "t_enqueue_us,t_head_us,t_first_tx_us,queue_us,ifs_us,backoff_us,frozen_cca_us,frozen_nav_us,control_us,data_us,response_us,"
+    "timeout_us,responder_us,avg_contention_us16,avg_overhead_us16,avg_data_attempts_256\n";
+
+}  // namespace
+
+double predicted_service_us(const timing_profile& profile, const completion& record) {
+  return static_cast<double>(record.avg_contention_us16 + record.avg_overhead_us16) / neighbour_average_steps_per_us +
+         static_cast<double>(record.avg_data_attempts_256) / neighbour_attempt_steps *
+             airtime_us(profile, record.rate_index, record.mpdu_bytes);
+}
+
+run_report::run_report(const run_config& config, std::ostream* lines, std::ostream* completions_csv)
+    : config_(config),
+      measure_from_(static_cast<tick>(std::llround(config.warmup_s * ticks_per_second))),
+      trace_(lines),
+      completions_csv_(completions_csv),
+      queue_drops_(config.air.nodes.size()) {
+  if (completions_csv_ != nullptr) *completions_csv_ << completions_header;
+}
+
+run_report::hop_sums& run_report::hop(node_id from, node_id to) {
+  if (last_hop_ < hops_.size() && hop_ends_[last_hop_] == std::pair(from, to)) return hops_[last_hop_];
+  const auto [entry, added] = hop_index_.try_emplace(std::uint64_t{from} << 32 | to, hops_.size());
+  if (added) {
+    hops_.emplace_back();
+    hop_ends_.emplace_back(from, to);
+  }
+  last_hop_ = entry->second;
+  return hops_[last_hop_];
+}
+
+void run_report::on_completion(const completion& record) {
+  trace_.add(record);
+  ++completions_checked_;
+  const auto parts = record.parts.values();
+  if (record.parts.sum_us() != record.t_done_us - record.t_enqueue_us) ++sum_mismatches_;
+  const auto to = record.ra == broadcast_address ? static_cast<node_id>(-1) : static_cast<node_id>(record.ra - node_address_base - 1);
+
+  if (completions_csv_ != nullptr) {
+    std::ostream& csv = *completions_csv_;
+    csv << record.t_done_us << ',' << record.node << ',' << static_cast<std::int64_t>(static_cast<std::int32_t>(to)) << ',' << record.tag << ','
+        << +record.peer << ',' << record.sequence << ',' << record.mpdu_bytes << ',' << +record.rate_index << ','
+        << to_string(record.result) << ',' << +record.rts_attempts << ',' << +record.data_attempts << ',' << +record.ssrc << ','
+        << +record.slrc << ',' << record.cw << ',' << record.slots_drawn << ',' << record.t_enqueue_us << ',' << record.t_head_us << ','
+        << record.t_first_tx_us;
+    for (const std::uint32_t part : parts) csv << ',' << part;
+    csv << ',' << record.avg_contention_us16 << ',' << record.avg_overhead_us16 << ',' << record.avg_data_attempts_256 << '\n';
+  }
+
+  if (record.t_done_us < measure_from_) return;
+  hop_sums& sums = hop(record.node, to);
+  ++sums.packets;
+  const bool delivered = record.result == tx_result::delivered || record.result == tx_result::group_sent;
+  ++(delivered ? sums.delivered : sums.drops);
+  sums.rts_attempts += record.rts_attempts;
+  sums.data_attempts += record.data_attempts;
+  // Every attempt after the first exchange: RTS without CTS, and DATA without MAC ACK.
+  const unsigned attempts = record.rts_attempts != 0 ? record.rts_attempts : record.data_attempts;
+  sums.retries += attempts - std::min(attempts, 1U);
+  sums.service_us += record.service_time_us();
+  for (std::size_t part = 0; part < parts.size(); ++part) sums.parts_us[part] += parts[part];
+  sums.table_service_us += predicted_service_us(*config_.air.mac.profile, record);
+  sums.table_contention_us += static_cast<double>(record.avg_contention_us16) / neighbour_average_steps_per_us;
+  sums.table_overhead_us += static_cast<double>(record.avg_overhead_us16) / neighbour_average_steps_per_us;
+  sums.table_data_attempts += static_cast<double>(record.avg_data_attempts_256) / neighbour_attempt_steps;
+}
+
+void run_report::on_path_header_delay(tick now, node_id from, node_id to, double delay_us) {
+  if (now < measure_from_) return;
+  hop_sums& sums = hop(from, to);
+  ++sums.stamps;
+  sums.stamps_us += delay_us;
+}
+
+std::string run_report::direction(node_id from, node_id to) const {
+  for (const flow_config& flow : config_.flows) {
+    const auto uses = [&](node_id src, node_id dst) {
+      if (flow.kind != flow_kind::tcp) return from == src && to == dst;
+      const auto path = config_.path(src, dst);
+      for (std::size_t index = 1; index < path.size(); ++index) {
+        if (path[index - 1] == from && path[index] == to) return true;
+      }
+      return false;
+    };
+    if (uses(flow.src, flow.dst)) return "forward";
+    if (flow.kind == flow_kind::tcp && uses(flow.dst, flow.src)) return "return";
+  }
+  return "forward";
+}
+
+ordered_json run_report::hops_json() const {
+  // Forward hops of the first flow's path first, then the rest as they appear in the routes of the flows.
+  std::vector<std::size_t> order;
+  const auto take = [&](node_id from, node_id to) {
+    const auto found = hop_index_.find(std::uint64_t{from} << 32 | to);
+    if (found != hop_index_.end() && std::find(order.begin(), order.end(), found->second) == order.end()) order.push_back(found->second);
+  };
+  for (const flow_config& flow : config_.flows) {
+    auto path = config_.path(flow.src, flow.dst);
+    if (flow.kind != flow_kind::tcp) path = {flow.src, flow.dst};
+    for (std::size_t index = 1; index < path.size(); ++index) take(path[index - 1], path[index]);
+    if (flow.kind == flow_kind::tcp) path = config_.path(flow.dst, flow.src);
+    for (std::size_t index = 1; index < path.size(); ++index) take(path[index - 1], path[index]);
+  }
+  for (std::size_t index = 0; index < hops_.size(); ++index) take(hop_ends_[index].first, hop_ends_[index].second);
+
+  ordered_json hops = ordered_json::array();
+  for (const std::size_t index : order) {
+    const hop_sums& sums = hops_[index];
+    const auto [from, to] = hop_ends_[index];
+    ordered_json parts;
+    for (std::size_t part = 0; part < sums.parts_us.size(); ++part) {
+      parts[std::string(service_parts::names[part])] = mean(static_cast<double>(sums.parts_us[part]), sums.packets);
+    }
+    const auto part_mean = [&](std::string_view name) { return parts[std::string(name)].get<double>(); };
+    const double airtime_us = part_mean("control") + part_mean("data") + part_mean("response");
+    const double service_us = mean(static_cast<double>(sums.service_us), sums.packets);
+    hops.push_back({{"from", from},
+                    {"to", static_cast<std::int64_t>(static_cast<std::int32_t>(to))},
+                    {"direction", direction(from, to)},
+                    {"packets", sums.packets},
+                    {"service_time_us", service_us},
+                    {"contention_us", service_us - airtime_us},
+                    {"airtime_us", airtime_us},
+                    {"parts_us", parts},
+                    {"rts_attempts", sums.rts_attempts},
+                    {"data_attempts", sums.data_attempts},
+                    {"retries", sums.retries},
+                    {"drops", sums.drops},
+                    {"neighbour_table",
+                     {{"mean_service_us", mean(sums.table_service_us, sums.packets)},
+                      {"avg_contention_us", mean(sums.table_contention_us, sums.packets)},
+                      {"avg_overhead_us", mean(sums.table_overhead_us, sums.packets)},
+                      {"avg_data_attempts", mean(sums.table_data_attempts, sums.packets)}}},
+                    {"path_header_delay_us", mean(sums.stamps_us, sums.stamps)}});
+  }
+  return hops;
+}
+
+ordered_json run_report::result(tick end, const air_counters& counters, const cpu_times& cpu, const std::vector<flow_result>& flows,
+                                bool interrupted) const {
+  ordered_json result = {
+      {"label", config_.label},
+      {"seed", config_.seed},
+      {"duration_s", config_.duration_s},
+      {"measured_s", end > measure_from_ ? static_cast<double>(end - measure_from_) / ticks_per_second : 0.0},
+      {"reception", config_.air.medium.reception == reception_kind::ns2 ? "ns2" : "sinr"},
+      {"profile", config_.air.mac.profile->name},
+      {"compat", config_.air.mac.compatibility == mac_compatibility::ns2 ? "ns2" : "standard"},
+      {"transmissions", transmissions_},
+      {"trace_hash", trace_.hash_text()},
+      {"completions_checked", completions_checked_},
+      {"sum_mismatches", sum_mismatches_},
+      {"cpu_s",
+       {{"total", cpu.total_s}, {"rtl", cpu.rtl_s}, {"medium", cpu.medium_s}, {"transport", cpu.transport_s}, {"other", cpu.other_s}}},
+      {"clocks", counters.clocks},
+      {"wakes", counters.wakes},
+      {"flows", ordered_json::array()},
+      {"hops", hops_json()},
+      {"queue_drops", queue_drops_},
+      {"interrupted", interrupted}};
+  for (std::size_t index = 0; index < config_.flows.size() && index < flows.size(); ++index) {
+    const flow_config& flow = config_.flows[index];
+    const flow_result& measured = flows[index];
+    result["flows"].push_back({{"kind", name_of(flow.kind)},
+                               {"src", flow.src},
+                               {"dst", flow.dst},
+                               {"goodput_bps", measured.goodput_bps},
+                               {"packets_per_s", measured.packets_per_s},
+                               {"delivered_packets", measured.delivered_packets},
+                               {"rtt_ms", measured.rtt_ms},
+                               {"cwl_packets", measured.cwl_packets},
+                               {"cwnd_packets", measured.cwnd_packets},
+                               {"retransmissions", measured.retransmissions},
+                               {"timeouts", measured.timeouts}});
+  }
+  return result;
+}
+
+}  // namespace perhop::air
