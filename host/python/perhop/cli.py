@@ -178,7 +178,7 @@ def _exit_code(done: Any) -> int:
 def _print_closing(console: Console, done: Any, wall_s: float) -> None:
     if done.check is not None:
         for line in done.check.lines:
-            console.print(line, highlight=False, markup=False)
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
         verdict = (
             Text("check: holds", style="bold green") if done.check.passed else Text("check: does not hold", "bold red")
         )

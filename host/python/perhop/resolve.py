@@ -212,7 +212,7 @@ def _check_neighbours(document: Document, routes: list[static.Route]) -> None:
         if len(hops) > spec.NEIGHBOUR_SLOTS and any(flow.get("kind") == "tcp" for flow in document.values["flows"]):
             raise FieldError(
                 ("topology",),
-                f"node {node} sends to {len(hops)} neighbours, and the MAC's neighbour table has {spec.NEIGHBOUR_SLOTS}",
+                f"node {node} has {len(hops)} next hops; the MAC's neighbour table holds {spec.NEIGHBOUR_SLOTS}",
                 "use fewer flows through this node",
             )
 
@@ -259,11 +259,7 @@ def _mac(mac: ex.Mac, rate_index: int) -> dict[str, Any]:
 
 
 def _medium(medium: ex.Medium) -> dict[str, Any]:
-    fields = medium.model_dump(exclude_none=True)
-    return {
-        key: float(value) if isinstance(value, int) and key != "propagation_us" else value
-        for key, value in fields.items()
-    }
+    return medium.model_dump(exclude_none=True)
 
 
 def _flow(flow: _ResolvedFlow, policy: ex.Policy) -> dict[str, Any]:

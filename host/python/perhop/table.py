@@ -36,7 +36,9 @@ def results_table(summaries: list[Summary], width: int = WIDTH) -> Table:
     chains = chains and width >= WIDTH - 6 * (HOP_COLUMNS_MAX - longest)
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("hops", justify="right")
+    show_hops = has_tcp or len({summary.hops for summary in summaries}) > 1
+    if show_hops:
+        table.add_column("hops", justify="right")
     for name in swept:
         table.add_column(name.rsplit(".", 1)[-1], justify="right")
     if has_tcp:
@@ -61,7 +63,7 @@ def results_table(summaries: list[Summary], width: int = WIDTH) -> Table:
         group = (summary.hops, tuple(str(summary.swept.get(name)) for name in swept))
         if previous is not None and group != previous and (has_tcp or longest > 1):
             table.add_section()
-        cells: list[Text | str] = [str(summary.hops) if group != previous else ""]
+        cells: list[Text | str] = [str(summary.hops) if group != previous else ""] if show_hops else []
         cells += [f"{summary.swept.get(name)}" if group != previous else "" for name in swept]
         previous = group
         if has_tcp:
