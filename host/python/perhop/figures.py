@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import io
-import itertools
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -75,7 +75,7 @@ def lines_figure(summaries: Sequence[Summary], x_name: str, caption: Callable[[S
             axis.set_title(title, loc="left")
             axis.set_ylabel(unit)
             axis.set_xlabel(x_name.rsplit(".", 1)[-1].replace("_", " "))
-        if title_is_wide(axes[0]):
+        if _spans_decades(axes[0]):
             axes[0].set_yscale("log")
         handles, labels = axes[0].get_legend_handles_labels()
         if len(labels) > 1:
@@ -83,14 +83,29 @@ def lines_figure(summaries: Sequence[Summary], x_name: str, caption: Callable[[S
         return _svg(figure)
 
 
-def title_is_wide(axis: Axes) -> bool:
+def _spans_decades(axis: Axes) -> bool:
     """Whether the values span so much that only a logarithmic axis shows the small ones."""
     values = [float(y) for line in axis.get_lines() for y in line.get_ydata() if y and not math.isnan(y)]
     return bool(values) and min(values) > 0 and max(values) / min(values) > 100
 
 
-def parts_figure(panels: Sequence[tuple[str, Sequence[Hop]]]) -> str:
-    """Where a packet's time on each hop goes; a panel is a title and its hops in path order."""
+@dataclass(frozen=True)
+class Bars:
+    """A panel of bars, one a hop; `labels` are under them and `axis_label` under those."""
+
+    title: str
+    labels: Sequence[str]
+    hops: Sequence[Hop]
+    axis_label: str
+
+
+def path_bars(title: str, hops: Sequence[Hop]) -> Bars:
+    """A panel of the hops of a path."""
+    return Bars(title, [str(number + 1) for number in range(len(hops))], hops, "hop")
+
+
+def parts_figure(panels: Sequence[Bars], queue: bool = True) -> str:
+    """Where a packet's time goes, part by part; `queue` adds the wait in the MAC's queue, which is no service time."""
     with mpl.rc_context(RC):
         columns = min(4, len(panels))
         rows = math.ceil(len(panels) / columns)
@@ -98,15 +113,16 @@ def parts_figure(panels: Sequence[tuple[str, Sequence[Hop]]]) -> str:
         axes = figure.subplots(rows, columns, squeeze=False, sharey=True)
         for axis in axes.flat[len(panels) :]:
             axis.set_visible(False)
-        for number, (title, hops) in enumerate(panels):
+        for number, panel in enumerate(panels):
             axis = axes.flat[number]
-            _bars(axis, hops)
-            axis.set_title(title, loc="left")
+            _bars(axis, panel, queue)
+            axis.set_title(panel.title, loc="left")
             if number % columns == 0:
                 axis.set_ylabel("ms for each packet")
-            axis.set_xlabel("hop" if _is_path(hops) else "link")
+            axis.set_xlabel(panel.axis_label)
         handles = [Patch(facecolor=colour, label=label) for label, colour in PART_STYLES.values()]
-        handles.append(Patch(facecolor="#FFFFFF", edgecolor="#9AA5B1", hatch="////", label=QUEUE_LABEL))
+        if queue:
+            handles.append(Patch(facecolor="#FFFFFF", edgecolor="#9AA5B1", hatch="////", label=QUEUE_LABEL))
         figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=9)
         return _svg(figure)
 
@@ -149,22 +165,19 @@ def x_value(summary: Summary, x_name: str) -> float:
     return float(summary.hops if x_name == "hops" else summary.swept[x_name])
 
 
-def _is_path(hops: Sequence[Hop]) -> bool:
-    return all(first.receiver == second.sender for first, second in itertools.pairwise(hops))
-
-
-def _bars(axis: Axes, hops: Sequence[Hop]) -> None:
-    places = range(1, len(hops) + 1)
-    floor = [0.0] * len(hops)
+def _bars(axis: Axes, panel: Bars, queue: bool) -> None:
+    places = range(len(panel.hops))
+    floor = [0.0] * len(panel.hops)
     for part, (_, colour) in PART_STYLES.items():
-        heights = [hop.parts_us[part] / 1e3 for hop in hops]
+        heights = [hop.parts_us[part] / 1e3 for hop in panel.hops]
         axis.bar(places, heights, bottom=floor, color=colour, width=0.74)
         floor = [low + high for low, high in zip(floor, heights, strict=True)]
-    queue = [hop.parts_us["queue"] / 1e3 for hop in hops]
-    axis.bar(places, queue, bottom=floor, color="#FFFFFF", edgecolor="#9AA5B1", hatch="////", linewidth=0.6, width=0.74)
-    labels = [str(place) for place in places] if _is_path(hops) else [f"{hop.sender}→{hop.receiver}" for hop in hops]
-    if len(labels) <= 16:
-        axis.set_xticks(list(places), labels)
+    if queue:
+        waits = [hop.parts_us["queue"] / 1e3 for hop in panel.hops]
+        style = {"color": "#FFFFFF", "edgecolor": "#9AA5B1", "hatch": "////", "linewidth": 0.6}
+        axis.bar(places, waits, bottom=floor, width=0.74, **style)
+    if len(panel.labels) <= 16:
+        axis.set_xticks(list(places), panel.labels)
     axis.grid(axis="x", visible=False)
 
 

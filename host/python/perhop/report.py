@@ -52,12 +52,12 @@ def render(plan: Plan, study: Study, summaries: list[Summary], command: list[str
         )
         parts.append(
             _section(
-                f"Results by {x_name.rsplit('.', 1)[-1]}",
+                f"Results by {_plain_name(x_name)}",
                 f"Means over the measured time, without the first {experiment.warmup_s:g} s.{spread}",
                 figures.lines_figure(summaries, x_name, lambda summary: _caption(summary, x_name)),
             )
         )
-    parts.append(_where_time_goes(summaries, figures))
+    parts.append(_where_time_goes(summaries, x_name, figures))
     parts.append(_table(summaries))
     parts.append(_what_was_run(plan, study, command))
     title = _text(f"{experiment.name} · perhop")
@@ -111,20 +111,21 @@ def _notes(study: Study) -> str:
 
 
 def _x_name(summaries: list[Summary]) -> str | None:
-    """What the plots go over: hops if they vary, else the first swept field that is a number and varies."""
+    """What the plots go over: hops if they vary, else the swept number with the most values."""
     if len({summary.hops for summary in summaries}) > 1:
         return "hops"
-    for name in summaries[0].swept if summaries else []:
-        values = {summary.swept[name] for summary in summaries}
-        if len(values) > 1 and all(isinstance(value, int | float) for value in values):
-            return name
-    return None
+    swept: dict[str, set[Any]] = {}
+    for summary in summaries:
+        for name, value in summary.swept.items():
+            swept.setdefault(name, set()).add(value if isinstance(value, int | float) else None)
+    numeric = {name: len(values) for name, values in swept.items() if None not in values and len(values) > 1}
+    return max(numeric, key=lambda name: numeric[name]) if numeric else None
 
 
 def _caption(summary: Summary, x_name: str) -> str:
     words = [summary.policy] if summary.policy else []
     words += [
-        f"{name.rsplit('.', 1)[-1]} {value}"
+        f"{_plain_name(name)} {value}"
         for name, value in summary.swept.items()
         if name != x_name and not (x_name == "hops" and name == "topology.hops")
     ]
@@ -152,28 +153,52 @@ def _cards(summaries: list[Summary], colours: tuple[str, ...]) -> str:
     return _section(f"At {hops}", lead, f'<div class="cards">{"".join(cards)}</div>')
 
 
-def _where_time_goes(summaries: list[Summary], figures: Any) -> str:
+def _where_time_goes(summaries: list[Summary], x_name: str | None, figures: Any) -> str:
     with_links = [summary for summary in summaries if summary.links]
     if not with_links:
         return ""
-    longest = max(summary.hops for summary in with_links)
     lead = (
         "Every microsecond from the head of the MAC's queue to the MAC ACK (or the drop), measured by the gateware: "
         "blue is air time, yellow to brown is contention."
     )
-    if all(summary.rtt_ms for summary in with_links):
-        body = figures.parts_figure([(_caption(s, "hops"), s.forward) for s in with_links if s.hops == longest][:8])
-        title = "Where the time of a data packet goes" + (f", {longest} hops" if longest > 1 else "")
-        middle = sorted({summary.hops for summary in with_links})
-        if len(middle) > 2:
-            hops = middle[len(middle) // 2 - 1]
-            panels = [(_caption(s, "hops"), s.forward) for s in with_links if s.hops == hops][:8]
-            body += f"<details><summary>The same at {hops} hops</summary>{figures.parts_figure(panels)}</details>"
-        return _section(title, lead, body)
-    panels = [
-        (_caption(summary, ""), summary.forward) for summary in with_links if len(summary.forward) <= HOP_CELLS_MAX
-    ]
-    return _section("Where the time of a packet goes", lead, figures.parts_figure(panels[:8])) if panels else ""
+    if not all(summary.rtt_ms for summary in with_links):
+        title = "Where the time of a packet goes"
+        return _section(title, lead, figures.parts_figure(_link_panels(with_links, x_name, figures), queue=False))
+
+    def at(hops: int) -> str:
+        chosen = [summary for summary in with_links if summary.hops == hops][:8]
+        return figures.parts_figure(
+            [figures.path_bars(_caption(summary, "hops"), summary.forward) for summary in chosen]
+        )
+
+    lengths = sorted({summary.hops for summary in with_links})
+    longest = lengths[-1]
+    body = at(longest)
+    if len(lengths) > 2:
+        middle = lengths[len(lengths) // 2 - 1]
+        body += f"<details><summary>The same at {middle} hops</summary>{at(middle)}</details>"
+    return _section("Where the time of a data packet goes" + (f", {longest} hops" if longest > 1 else ""), lead, body)
+
+
+def _link_panels(summaries: list[Summary], x_name: str | None, figures: Any) -> list[Any]:
+    """MAC-level traffic: a panel for each combination of what is not on the x axis, a bar the mean over its links."""
+    groups: dict[str, list[Summary]] = {}
+    for summary in summaries:
+        groups.setdefault(_caption(summary, x_name or ""), []).append(summary)
+    panels = []
+    for title, group in list(groups.items())[:8]:
+        labels = [f"{figures.x_value(summary, x_name):g}" if x_name else "" for summary in group]
+        panels.append(
+            figures.Bars(
+                title, labels, [summary.mean_link for summary in group], _plain_name(x_name or "mean of links")
+            )
+        )
+    return panels
+
+
+def _plain_name(field: str) -> str:
+    """The last word of a dotted field, for people."""
+    return field.rsplit(".", 1)[-1].replace("_", " ")
 
 
 def _table(summaries: list[Summary]) -> str:
@@ -182,7 +207,8 @@ def _table(summaries: list[Summary]) -> str:
     cells = longest <= HOP_CELLS_MAX
     slowest_us = max((hop.service_time_us for s in summaries for hop in s.forward), default=1.0) or 1.0
     names = [name for name in (summaries[0].swept if summaries else {}) if name != "topology.hops"]
-    head = ["hops", *(name.rsplit(".", 1)[-1].replace("_", " ") for name in names)]
+    show_hops = has_tcp or len({summary.hops for summary in summaries}) > 1
+    head = (["hops"] if show_hops else []) + [*(_plain_name(name) for name in names)]
     head += ["policy"] if has_tcp else []
     head += ["goodput<br>kb/s"] + (["RTT<br>ms", "CWL"] if has_tcp else []) + ["retries", "drops"]
     head += ["TCP re-<br>sends", "time-<br>outs"] if has_tcp else []
@@ -191,7 +217,8 @@ def _table(summaries: list[Summary]) -> str:
     previous = None
     for summary in summaries:
         group = (summary.hops, *(str(summary.swept[name]) for name in names))
-        line = [str(summary.hops) if group != previous else "", *(_text(summary.swept[name]) for name in names)]
+        line = [str(summary.hops) if group != previous else ""] if show_hops else []
+        line += [*(_text(summary.swept[name]) for name in names)]
         line += [f"<b>{_text(summary.policy)}</b>{'*' if summary.interrupted else ''}"] if has_tcp else []
         line.append(_mean(summary.goodput_bps, 1e-3, 0 if summary.goodput_bps.value > 1e4 else 2))
         line += [_mean(summary.rtt_ms, 1, 0), _mean(summary.cwl_packets, 1, 1)] if has_tcp else []

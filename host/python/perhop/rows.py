@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from perhop.results import PARTS, Results, Row
@@ -67,6 +67,24 @@ class Summary:
     def forward(self) -> list[Hop]:
         """The hops of the first TCP flow in its direction, or all hops of MAC-level traffic, in path order."""
         return [hop for hop in self.links if hop.direction == "forward"] or self.links
+
+    @property
+    def mean_link(self) -> Hop:
+        """The mean of the links of `forward`, weighted by packets. There must be one."""
+        links = self.forward
+        packets = sum(hop.packets for hop in links) or 1.0
+
+        def weighted(read: Callable[[Hop], float]) -> float:
+            return sum(read(hop) * hop.packets for hop in links) / packets
+
+        return replace(
+            links[0],
+            packets=packets / len(links),
+            service_time_us=weighted(lambda hop: hop.service_time_us),
+            contention_us=weighted(lambda hop: hop.contention_us),
+            airtime_us=weighted(lambda hop: hop.airtime_us),
+            parts_us={name: weighted(lambda hop, name=name: hop.parts_us[name]) for name in PARTS},
+        )
 
 
 def mean(values: Iterable[float | None]) -> Mean | None:

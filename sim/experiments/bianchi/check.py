@@ -92,7 +92,7 @@ def _draw(file: Path, curves: dict[str, list[tuple[int, Mean, float]]]) -> None:
         axis.set_xlabel("stations")
         axis.set_ylabel("kb/s of IP packets")
         axis.set_xticks(sorted({point[0] for points in curves.values() for point in points}))
-        axis.set_ylim(bottom=0)
+        axis.margins(y=0.15)
         figure.legend(loc="outside lower center", ncols=4)
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", metadata={"Date": None})
