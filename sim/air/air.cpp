@@ -62,6 +62,7 @@ private:
     rtl_node core;
     tick local = 0;             // time up to which the core has been clocked
     tick first_edge = 0;        // of the carrier edges held back
+    tick previous_edge = 0;     // ... the last but one
     tick last_edge = 0;
     std::uint32_t held_edges = 0;
     std::uint32_t deferred = 0;  // submissions that wait for the end of an evaluation
@@ -167,12 +168,16 @@ void air::impl::step(tick now) {
 void air::impl::visit(node_id id) {
   node& node = nodes_[id];
   const indication& news = medium_.board()[id];
-  if (warp_ == warp_mode::on && wakes_.of(id) > now_ && hold_back(node, news)) {
-    if (node.held_edges++ == 0) node.first_edge = now_;
-    node.last_edge = now_;
+  if (warp_ != warp_mode::on || wakes_.of(id) <= now_ || !hold_back(node, news)) {
+    evaluate(id, nullptr);
     return;
   }
-  evaluate(id, nullptr);
+  // A carrier that ended and began again within this tick is no edge.
+  const bool known_busy = node.core.carrier() != (node.held_edges % 2 != 0);
+  if (news.carrier_busy == known_busy) return;
+  if (node.held_edges++ == 0) node.first_edge = now_;
+  node.previous_edge = node.last_edge;
+  node.last_edge = now_;
 }
 
 bool air::impl::hold_back(node& node, const indication& news) const {
@@ -181,6 +186,11 @@ bool air::impl::hold_back(node& node, const indication& news) const {
 }
 
 void air::impl::show_held_edges(node& node, node_id id) {
+  // An edge of this very tick comes with the evaluation: until now the carrier was what it was before.
+  if (node.last_edge == now_) {
+    node.last_edge = node.previous_edge;
+    if (--node.held_edges == 0) return;
+  }
   const bool was_busy = node.core.carrier();
   const bool is_busy = was_busy != (node.held_edges % 2 != 0);
   node.held_edges = 0;
