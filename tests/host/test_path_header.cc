@@ -146,12 +146,12 @@ TEST(rate_float, encoding_takes_the_nearest_rate) {
     const int bits = std::uniform_int_distribution<int>(1, 44)(random);
     const std::uint64_t rate_bps = random() >> (64 - bits);
     const auto above = std::ranges::lower_bound(rates_bps, rate_bps);
-    std::uint64_t nearest_distance = UINT64_MAX;
-    if (above != rates_bps.end()) nearest_distance = *above - rate_bps;
-    if (above != rates_bps.begin()) nearest_distance = std::min(nearest_distance, rate_bps - *std::prev(above));
+    std::uint64_t nearest_error_bps = UINT64_MAX;
+    if (above != rates_bps.end()) nearest_error_bps = *above - rate_bps;
+    if (above != rates_bps.begin()) nearest_error_bps = std::min(nearest_error_bps, rate_bps - *std::prev(above));
     const std::uint64_t arrived_bps = quantise_rate_bps(rate_bps);
-    const std::uint64_t distance = arrived_bps > rate_bps ? arrived_bps - rate_bps : rate_bps - arrived_bps;
-    ASSERT_EQ(distance, nearest_distance) << rate_bps;
+    const std::uint64_t error_bps = arrived_bps > rate_bps ? arrived_bps - rate_bps : rate_bps - arrived_bps;
+    ASSERT_EQ(error_bps, nearest_error_bps) << rate_bps;
   }
 }
 

@@ -226,8 +226,9 @@ TEST(shim_limits, each_flow_by_its_own_policy) {
   }
   EXPECT_EQ(node.cwl_packets(there), 8U);
   EXPECT_EQ(node.cwl_packets(other), 5U);
-  node.set_flow_policy(there, {.kind = policy::cwl_kind::fixed, .fixed_packets = 2});
-  EXPECT_EQ(node.cwl_packets(there), 2U) << "takes effect on a flow that is under way";
+  node.set_flow_policy(other, {.kind = policy::cwl_kind::delay, .rounding = policy::cwl_rounding::floor});
+  EXPECT_EQ(node.cwl_packets(other), 4U) << "takes effect at once on a flow that is under way";
+  EXPECT_EQ(node.cwl_packets(there), 8U);
 }
 
 TEST(shim_limits, a_fixed_window_from_the_first_segment_on) {
@@ -345,6 +346,10 @@ TEST(shim_silent_router, on_the_way_leaves_only_the_hops) {
   EXPECT_EQ(node.last_path(there)->return_total_us, 0U);
   EXPECT_EQ(node.cwl_packets(there), 5U) << "Table 1 at N = 30";
   EXPECT_EQ(node.counters().silent_router_seen, 1U);
+
+  packet.ttl = 0;
+  node.on_receive(2, header, packet);
+  EXPECT_EQ(node.last_path(there)->return_hops, 2U) << "without a TTL, what the header says";
 }
 
 TEST(shim_silent_router, is_marked_by_the_next_router_with_a_shim) {
@@ -425,11 +430,16 @@ TEST(shim_wired_path, sequence_numbers_may_wrap) {
   shim node(config_of());
   wire::path_header header = echoing(2, 8000, 2000);
   header.wired_hop_seen = true;
-  node.on_originate(0, data(there, UINT32_MAX - 100), data_hop, 1);
-  node.on_receive(100'000, header, tcp_ack(back, 65535, 1359));
+  const std::uint32_t before_wrap = UINT32_MAX - 1999;
+  const std::uint32_t across_wrap = before_wrap + 1460;
+  const std::uint32_t after_wrap = across_wrap + 1460;
+  node.on_originate(0, data(there, before_wrap), data_hop, 1);
+  node.on_receive(100'000, header, tcp_ack(back, 65535, across_wrap));
   EXPECT_EQ(node.last_path(there)->wired_round_trip_us, 80'000U);
-  node.on_originate(200'000, data(there, 1359), data_hop, 1);
-  node.on_receive(260'000, header, tcp_ack(back, 65535, 2819));
+  node.on_originate(200'000, data(there, across_wrap), data_hop, 1);
+  node.on_receive(220'000, header, tcp_ack(back, 65535, across_wrap));
+  EXPECT_EQ(node.last_path(there)->wired_round_trip_us, 80'000U) << "not answered yet";
+  node.on_receive(260'000, header, tcp_ack(back, 65535, after_wrap));
   EXPECT_EQ(node.last_path(there)->wired_round_trip_us, 40'000U);
 }
 

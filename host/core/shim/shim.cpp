@@ -45,7 +45,7 @@ void note_options(flow_state& state, const tcp_view& tcp) {
     state.mss_option_bytes = tcp.mss_option_bytes;
   }
   // The first SYN only offers timestamps; every segment after it shows whether they are in use (RFC 7323, 3.2).
-  if (!tcp.syn || tcp.has_tcp_ack) state.timestamps = tcp.timestamps;
+  state.timestamps = tcp.timestamps;
 }
 
 void time_sent(round_trip_timer& timer, time_us now, const tcp_view& tcp) {
@@ -104,7 +104,7 @@ void shim::set_flow_policy(const flow_key& flow, const policy::cwl_config& cwl) 
   }
   if (flow_state* state = flows_.find(flow)) {
     state->limit = policy::congestion_window_limit(cwl);
-    state->last_path.reset();
+    if (state->last_path) state->limit.on_path(*state->last_path);
   }
 }
 

@@ -72,8 +72,8 @@ class shim {
 public:
   explicit shim(const shim_config& config);
 
-  /// Gives one direction of a connection its own limit instead of shim_config::cwl. Counts from the connection's next
-  /// packet; a connection already seen starts its limit anew.
+  /// Gives one direction of a connection its own limit instead of shim_config::cwl. A connection already seen gets it at
+  /// once, from the path as last measured.
   /// @param flow as packets that this node originates carry it
   void set_flow_policy(const flow_key& flow, const policy::cwl_config& cwl);
 
