@@ -227,9 +227,10 @@ def generate(root: Path, spec_directory: Path = SPEC_DIRECTORY) -> list[Path]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=Path, default=REPOSITORY, help="write below this directory")
+    parser.add_argument("--spec", type=Path, default=SPEC_DIRECTORY, help="read the sources of this directory")
     arguments = parser.parse_args()
     try:
-        written = generate(arguments.root)
+        written = generate(arguments.root, arguments.spec)
     except model.SpecError as error:
         print(f"generate.py: {error}", file=sys.stderr)
         return 1

@@ -556,6 +556,18 @@ class RadiotapHeader(_Frame):
     )
 
 
+# By the name of the C++ struct in perhop::wire.
+FRAMES: Mapping[str, type[_Frame]] = MappingProxyType({
+    "path_header_fields": PathHeaderFields,
+    "llc_snap": LlcSnap,
+    "rts_frame": RtsFrame,
+    "cts_frame": CtsFrame,
+    "mac_ack_frame": MacAckFrame,
+    "data_header": DataHeader,
+    "radiotap_header": RadiotapHeader,
+})
+
+
 @dataclass(frozen=True)
 class RecordField:
     """A field of a record that MAC and host exchange."""
