@@ -48,7 +48,7 @@ out/build/build.ninja: .venv/perhop.stamp
 	@touch $@
 
 build: setup out/build/build.ninja ## Build the simulators (out/build) and the perhop command (default target)
-	@NINJA_STATUS='[%f/%t] ' cmake --build out/build -j $(JOBS) $(if $(VERBOSE),-v,-- --quiet)
+	@NINJA_STATUS='[%f/%t] ' cmake --build out/build -j $(JOBS) $(if $(VERBOSE),-v)
 
 # ---- Main job -------------------------------------------------------------------------------------------------------------------
 
