@@ -89,9 +89,9 @@ std::vector<std::uint8_t> frame_bytes(const transmission& frame, std::span<const
   switch (frame.kind) {
     case frame_kind::rts:
       put_frame(out, wire::rts_frame{.control_flags = control_flags,
-                               .duration_us = frame.duration_us,
-                               .receiver_address = frame.ra,
-                               .transmitter_address = frame.ta});
+                                     .duration_us = frame.duration_us,
+                                     .receiver_address = frame.ra,
+                                     .transmitter_address = frame.ta});
       break;
     case frame_kind::cts:
       put_frame(out, wire::cts_frame{.duration_us = frame.duration_us, .receiver_address = frame.ra});
@@ -101,11 +101,11 @@ std::vector<std::uint8_t> frame_bytes(const transmission& frame, std::span<const
       break;
     case frame_kind::data:
       put_frame(out, wire::data_header{.retry = frame.retry,
-                                 .duration_us = frame.duration_us,
-                                 .receiver_address = frame.ra,
-                                 .transmitter_address = frame.ta,
-                                 .bssid = node_address_base,
-                                 .sequence = frame.sequence});
+                                       .duration_us = frame.duration_us,
+                                       .receiver_address = frame.ra,
+                                       .transmitter_address = frame.ta,
+                                       .bssid = node_address_base,
+                                       .sequence = frame.sequence});
       break;
     case frame_kind::other:
       throw std::invalid_argument("a frame of an unknown kind was sent");
@@ -113,8 +113,8 @@ std::vector<std::uint8_t> frame_bytes(const transmission& frame, std::span<const
   out.insert(out.end(), msdu.begin(), msdu.end());
   if (out.size() + fcs_bytes != frame.psdu_bytes) {
     throw std::length_error("a " + std::string(to_string(frame.kind)) + " of " + std::to_string(frame.psdu_bytes) +
-                            " bytes was sent, but its header, " + std::to_string(msdu.size()) +
-                            " bytes of payload and FCS make " + std::to_string(out.size() + fcs_bytes));
+                            " bytes was sent, but its header, " + std::to_string(msdu.size()) + " bytes of payload and FCS make " +
+                            std::to_string(out.size() + fcs_bytes));
   }
   put(out, crc32_ieee(out));
   return out;
@@ -123,8 +123,7 @@ std::vector<std::uint8_t> frame_bytes(const transmission& frame, std::span<const
 pcapng_writer::pcapng_writer(const std::filesystem::path& file, const timing_profile& profile)
     : file_(file, std::ios::binary | std::ios::trunc), profile_(&profile) {
   if (!file_) {
-    throw std::runtime_error("cannot write the capture " + file.string() +
-                             ": check that its directory exists and is writable");
+    throw std::runtime_error("cannot write the capture " + file.string() + ": check that its directory exists and is writable");
   }
 
   bytes body;
@@ -157,10 +156,10 @@ void pcapng_writer::write(const transmission& frame, std::span<const std::uint8_
   put(block_, captured_bytes);
   put(block_, captured_bytes);
   put_frame(block_, wire::radiotap_header{.tsft_us = frame.start,
-                                    .flags = flags,
-                                    .rate_500kbps = static_cast<std::uint8_t>(profile_->rates[frame.rate_index].bps / 500'000),
-                                    .channel_mhz = profile_->channel_mhz,
-                                    .channel_flags = profile_->radiotap_channel_flags});
+                                          .flags = flags,
+                                          .rate_500kbps = static_cast<std::uint8_t>(profile_->rates[frame.rate_index].bps / 500'000),
+                                          .channel_mhz = profile_->channel_mhz,
+                                          .channel_flags = profile_->radiotap_channel_flags});
   block_.insert(block_.end(), on_air.begin(), on_air.end());
   pad_to_32_bits(block_);
   write_block(file_, enhanced_packet_block, block_);

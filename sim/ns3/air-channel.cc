@@ -16,9 +16,7 @@ AirChannel::GetTypeId()
     return tid;
 }
 
-AirChannel::AirChannel(const perhop::air::air_config& config,
-                       AirSimulatorImpl& simulator,
-                       perhop::air::run_report& report)
+AirChannel::AirChannel(const perhop::air::air_config& config, AirSimulatorImpl& simulator, perhop::air::run_report& report)
     : m_mac(config.mac),
       m_simulator(simulator),
       m_report(report),

@@ -13,8 +13,7 @@ namespace
 {
 
 /// Around the IP packet on the air.
-constexpr uint32_t MPDU_OVERHEAD_BYTES =
-    perhop::mac_header_bytes + perhop::llc_snap_bytes + perhop::path_header_bytes + perhop::fcs_bytes;
+constexpr uint32_t MPDU_OVERHEAD_BYTES = perhop::mac_header_bytes + perhop::llc_snap_bytes + perhop::path_header_bytes + perhop::fcs_bytes;
 
 /// Largest MSDU of 802.11 (8.2.3), less what stands between it and IP.
 constexpr uint16_t MTU_BYTES = 2304 - perhop::llc_snap_bytes - perhop::path_header_bytes;
@@ -99,8 +98,8 @@ AirNetDevice::Send(Ptr<Packet> packet, const Address& dest, uint16_t protocolNum
     request.mpdu_bytes = static_cast<uint16_t>(packet->GetSize() + MPDU_OVERHEAD_BYTES);
     request.rate_index = group ? mac.profile->lowest_basic_rate_index : mac.data_rate_index;
     request.use_rts = !group && request.mpdu_bytes > mac.rts_threshold_bytes;
-    slot.header = m_shim->OnSend(
-        nowUs, *packet, *ip, {.peer = request.peer, .rate_index = request.rate_index, .mpdu_bytes = request.mpdu_bytes});
+    slot.header =
+        m_shim->OnSend(nowUs, *packet, *ip, {.peer = request.peer, .rate_index = request.rate_index, .mpdu_bytes = request.mpdu_bytes});
     slot.packet = std::move(packet);
 
     if (toMac)

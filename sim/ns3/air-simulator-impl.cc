@@ -15,8 +15,7 @@ NS_OBJECT_ENSURE_REGISTERED(AirSimulatorImpl);
 TypeId
 AirSimulatorImpl::GetTypeId()
 {
-    static TypeId tid =
-        TypeId("perhop::AirSimulatorImpl").SetParent<SimulatorImpl>().AddConstructor<AirSimulatorImpl>();
+    static TypeId tid = TypeId("perhop::AirSimulatorImpl").SetParent<SimulatorImpl>().AddConstructor<AirSimulatorImpl>();
     return tid;
 }
 

@@ -147,9 +147,8 @@ FlowStatistics::StartMeasuring(uint64_t nowUs)
 void
 FlowStatistics::WriteInterval(std::ostream& csv, uint64_t nowUs)
 {
-    csv << static_cast<double>(m_interval.sinceUs) / 1e6 << ',' << static_cast<double>(nowUs) / 1e6 << ','
-        << m_interval.GoodputBps(nowUs) << ',' << m_interval.RoundTripMs() << ',' << m_interval.limitPackets.Mean(nowUs)
-        << ',' << m_interval.windowPackets.Mean(nowUs);
+    csv << static_cast<double>(m_interval.sinceUs) / 1e6 << ',' << static_cast<double>(nowUs) / 1e6 << ',' << m_interval.GoodputBps(nowUs)
+        << ',' << m_interval.RoundTripMs() << ',' << m_interval.limitPackets.Mean(nowUs) << ',' << m_interval.windowPackets.Mean(nowUs);
     m_interval.Restart(nowUs);
 }
 

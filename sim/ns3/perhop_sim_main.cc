@@ -60,10 +60,12 @@ RunWithProgress(const std::string& file, const perhop::air::run_config& config)
     progress.Print(0);
     try
     {
-        ns3::ScenarioResult result = ns3::RunScenario(config, [&progress](double simulatedS) {
-            progress.Tell(simulatedS);
-            return g_interrupted == 0;
-        });
+        ns3::ScenarioResult result = ns3::RunScenario(config,
+                                                      [&progress](double simulatedS)
+                                                      {
+                                                          progress.Tell(simulatedS);
+                                                          return g_interrupted == 0;
+                                                      });
         if (!result.interrupted)
         {
             progress.Print(config.duration_s);

@@ -185,10 +185,10 @@ StartFlows(const run_config& config, const Network& network, uint64_t measureFro
         const perhop::air::flow_config& flow = config.flows[i];
         if (flow.kind != perhop::air::flow_kind::tcp)
         {
-            throw config_error("field flows[" + std::to_string(i) + "].kind: traffic of the MAC alone is perhop-air's; run this file with perhop-air, or use kind tcp");
+            throw config_error("field flows[" + std::to_string(i) +
+                               "].kind: traffic of the MAC alone is perhop-air's; run this file with perhop-air, or use kind tcp");
         }
-        flows.push_back(
-            std::make_unique<TcpFlow>(flow, i, network.GetNode(flow.src), network.GetNode(flow.dst), measureFromUs));
+        flows.push_back(std::make_unique<TcpFlow>(flow, i, network.GetNode(flow.src), network.GetNode(flow.dst), measureFromUs));
         network.GetDevice(flow.src).GetShimAdapter().AddFlow(*flows.back());
         flows.back()->Start();
     }
@@ -259,17 +259,21 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
         }
         const Time warmup = Seconds(config.warmup_s);
         auto flows = StartFlows(config, network, static_cast<uint64_t>(warmup.GetMicroSeconds()));
-        Simulator::Schedule(warmup, [&flows] {
-            for (const auto& flow : flows)
-            {
-                flow->GetStatistics().StartMeasuring(static_cast<uint64_t>(Simulator::Now().GetMicroSeconds()));
-            }
-        });
+        Simulator::Schedule(warmup,
+                            [&flows]
+                            {
+                                for (const auto& flow : flows)
+                                {
+                                    flow->GetStatistics().StartMeasuring(static_cast<uint64_t>(Simulator::Now().GetMicroSeconds()));
+                                }
+                            });
         IntervalWriter writer(*intervals, flows, Seconds(config.outputs.interval_s));
-        simulator.Get().SetPoll([&] {
-            result.interrupted = !poll(static_cast<double>(simulator.Get().NowTick()) / 1e6);
-            return !result.interrupted;
-        });
+        simulator.Get().SetPoll(
+            [&]
+            {
+                result.interrupted = !poll(static_cast<double>(simulator.Get().NowTick()) / 1e6);
+                return !result.interrupted;
+            });
         Simulator::Stop(Seconds(config.duration_s));
 
         const double cpuAtRunS = CpuSeconds();

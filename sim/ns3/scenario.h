@@ -16,8 +16,8 @@ namespace ns3
 
 struct ScenarioResult
 {
-    nlohmann::ordered_json json;               ///< result.json
-    std::vector<uint32_t> maxPacketsInFlight;  ///< for each flow, when a new segment left
+    nlohmann::ordered_json json;              ///< result.json
+    std::vector<uint32_t> maxPacketsInFlight; ///< for each flow, when a new segment left
     bool interrupted = false;
 };
 

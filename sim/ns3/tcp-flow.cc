@@ -26,14 +26,14 @@ using perhop::air::config_error;
 using perhop::air::cwl_policy;
 
 constexpr uint16_t FIRST_SOURCE_PORT = 49152;
-constexpr uint16_t FIRST_SINK_PORT = 5000;
+constexpr uint16_t FIRST_SINK_PORT = 60000; // no protocol that Wireshark would look for
 constexpr uint32_t LARGEST_UNSCALED_WINDOW_BYTES = 65535;
 constexpr uint32_t UNLIMITED_WINDOW_BYTES = 1 << 20;
-constexpr double MIN_RTO_S = 1.0;      // RFC 6298, and what the papers' simulator does
+constexpr double MIN_RTO_S = 1.0; // RFC 6298, and what the papers' simulator does
 constexpr double MAX_RTO_S = 60.0;
 constexpr uint32_t INITIAL_WINDOW_SEGMENTS = 1;
-constexpr uint32_t RETRIES_FOR_EVER = 1'000'000;   // a flow outlives any break of its path
-constexpr uint32_t FILL_SEGMENTS = 16; // the sender's buffer is filled in portions of this many segments
+constexpr uint32_t RETRIES_FOR_EVER = 1'000'000; // a flow outlives any break of its path
+constexpr uint32_t FILL_SEGMENTS = 16;           // the sender's buffer is filled in portions of this many segments
 
 /// ns-3's class for the run file's name of a congestion control.
 struct Variant
@@ -110,6 +110,16 @@ TcpFlow::TcpFlow(const perhop::air::flow_config& config, std::size_t index, Ptr<
     m_key.protocol = perhop::shim::ip_protocol_tcp;
 }
 
+TcpFlow::~TcpFlow()
+{
+    // The sockets live on in their nodes until the simulator is destroyed.
+    if (m_sender)
+    {
+        m_sender->SetObserver(nullptr);
+        m_sender->SetSendCallback(MakeNullCallback<void, Ptr<Socket>, uint32_t>());
+    }
+}
+
 perhop::policy::cwl_config
 TcpFlow::GetLimitConfig() const
 {
@@ -130,8 +140,8 @@ TcpFlow::GetLimitConfig() const
         break;
     }
     limit.fixed_packets = m_config.cwl_packets;
-    limit.rounding = m_config.round == perhop::air::cwl_rounding::floor ? perhop::policy::cwl_rounding::floor
-                                                                        : perhop::policy::cwl_rounding::half_up;
+    limit.rounding =
+        m_config.round == perhop::air::cwl_rounding::floor ? perhop::policy::cwl_rounding::floor : perhop::policy::cwl_rounding::half_up;
     return limit;
 }
 

@@ -28,6 +28,11 @@ class TcpFlow
     /// @throws perhop::air::config_error a TCP that ns-3 does not have, a window that cannot be advertised
     TcpFlow(const perhop::air::flow_config& config, std::size_t index, Ptr<Node> source, Ptr<Node> sink, uint64_t measureFromUs);
 
+    ~TcpFlow();
+
+    TcpFlow(const TcpFlow&) = delete;
+    TcpFlow& operator=(const TcpFlow&) = delete;
+
     /// Opens the receiver's socket now and schedules the sender's start and stop.
     void Start();
 

@@ -64,7 +64,10 @@ class AirSimulatorImplTest : public testing::Test
     /// Notes what ran and when.
     std::function<void()> Note(const std::string& name)
     {
-        return [this, name] { m_log.push_back(name + "@" + std::to_string(Simulator::Now().GetMicroSeconds())); };
+        return [this, name]
+        {
+            m_log.push_back(name + "@" + std::to_string(Simulator::Now().GetMicroSeconds()));
+        };
     }
 
     using Log = std::vector<std::string>;
@@ -96,9 +99,11 @@ TEST_F(AirSimulatorImplTest, ManyRandomEventsRunInOrder)
     for (int i = 0; i < 2000; ++i)
     {
         const uint64_t at = random() % 500;
-        events.push_back(Simulator::Schedule(MicroSeconds(at), [&ran, i] {
-            ran.emplace_back(Simulator::Now().GetMicroSeconds(), i);
-        }));
+        events.push_back(Simulator::Schedule(MicroSeconds(at),
+                                             [&ran, i]
+                                             {
+                                                 ran.emplace_back(Simulator::Now().GetMicroSeconds(), i);
+                                             }));
         if (random() % 3 != 0)
         {
             expected.emplace_back(at, i);
@@ -132,11 +137,13 @@ TEST_F(AirSimulatorImplTest, TheAirRunsBetweenEventsAndFirstOnATie)
 
 TEST_F(AirSimulatorImplTest, WhatTheAirSchedulesForNowRunsAtThatTickAndBeforeLaterTicks)
 {
-    m_air.ticks.emplace(7, [this] {
-        Note("air")();
-        Simulator::ScheduleNow(Note("now"));
-        Simulator::Schedule(MicroSeconds(1), Note("next"));
-    });
+    m_air.ticks.emplace(7,
+                        [this]
+                        {
+                            Note("air")();
+                            Simulator::ScheduleNow(Note("now"));
+                            Simulator::Schedule(MicroSeconds(1), Note("next"));
+                        });
     m_air.ticks.emplace(9, Note("air"));
     Simulator::Run();
     EXPECT_EQ(m_log, (Log{"air@7", "now@7", "next@8", "air@9"}));
@@ -144,10 +151,12 @@ TEST_F(AirSimulatorImplTest, WhatTheAirSchedulesForNowRunsAtThatTickAndBeforeLat
 
 TEST_F(AirSimulatorImplTest, AnEventMayMakeTheAirDueAtOnce)
 {
-    Simulator::Schedule(MicroSeconds(4), [this] {
-        Note("submit")();
-        m_air.ticks.emplace(4, Note("air"));
-    });
+    Simulator::Schedule(MicroSeconds(4),
+                        [this]
+                        {
+                            Note("submit")();
+                            m_air.ticks.emplace(4, Note("air"));
+                        });
     Simulator::Schedule(MicroSeconds(4), Note("other"));
     Simulator::Run();
     EXPECT_EQ(m_log, (Log{"submit@4", "air@4", "other@4"}));
@@ -156,16 +165,21 @@ TEST_F(AirSimulatorImplTest, AnEventMayMakeTheAirDueAtOnce)
 TEST_F(AirSimulatorImplTest, AnUpcallRunsInItsNodesContextAndSchedulesInIt)
 {
     std::vector<uint32_t> contexts;
-    const auto note = [&contexts] { contexts.push_back(Simulator::GetContext()); };
-    m_air.ticks.emplace(1, [&] {
-        note();
-        {
-            const AirSimulatorImpl::ContextGuard guard(*m_impl, 42);
-            note();
-            Simulator::Schedule(MicroSeconds(1), note);
-        }
-        note();
-    });
+    const auto note = [&contexts]
+    {
+        contexts.push_back(Simulator::GetContext());
+    };
+    m_air.ticks.emplace(1,
+                        [&]
+                        {
+                            note();
+                            {
+                                const AirSimulatorImpl::ContextGuard guard(*m_impl, 42);
+                                note();
+                                Simulator::Schedule(MicroSeconds(1), note);
+                            }
+                            note();
+                        });
     Simulator::ScheduleWithContext(7, MicroSeconds(5), note);
     Simulator::Run();
     EXPECT_EQ(contexts, (std::vector<uint32_t>{Simulator::NO_CONTEXT, 42, Simulator::NO_CONTEXT, 42, 7}));
@@ -193,7 +207,10 @@ TEST_F(AirSimulatorImplTest, ACancelledOrRemovedEventDoesNotRunAndIsExpired)
 TEST_F(AirSimulatorImplTest, RemovingReleasesTheEventAtOnce)
 {
     const auto owned = std::make_shared<int>(1);
-    const EventId event = Simulator::Schedule(MicroSeconds(5), [owned] {});
+    const EventId event = Simulator::Schedule(MicroSeconds(5),
+                                              [owned]
+                                              {
+                                              });
     Simulator::Remove(event);
     EXPECT_EQ(owned.use_count(), 2) << "only the EventId holds it";
 }
@@ -203,11 +220,17 @@ TEST_F(AirSimulatorImplTest, AnOldEventOfTheAirsTickIsStillPending)
     // Scheduled early (small uid) for a time at which the air runs after younger events (large uid) have run.
     bool expired = true;
     EventId old;
-    Simulator::Schedule(MicroSeconds(1), [&] {
-        old = Simulator::Schedule(MicroSeconds(9), Note("old"));
-        Simulator::Schedule(MicroSeconds(4), Note("young"));
-    });
-    m_air.ticks.emplace(10, [&] { expired = old.IsExpired(); });
+    Simulator::Schedule(MicroSeconds(1),
+                        [&]
+                        {
+                            old = Simulator::Schedule(MicroSeconds(9), Note("old"));
+                            Simulator::Schedule(MicroSeconds(4), Note("young"));
+                        });
+    m_air.ticks.emplace(10,
+                        [&]
+                        {
+                            expired = old.IsExpired();
+                        });
     Simulator::Run();
     EXPECT_FALSE(expired);
     EXPECT_EQ(m_log, (Log{"young@5", "old@10"}));
@@ -217,7 +240,11 @@ TEST_F(AirSimulatorImplTest, TheRunningEventIsExpired)
 {
     EventId self;
     bool expired = false;
-    self = Simulator::Schedule(MicroSeconds(1), [&] { expired = self.IsExpired(); });
+    self = Simulator::Schedule(MicroSeconds(1),
+                               [&]
+                               {
+                                   expired = self.IsExpired();
+                               });
     Simulator::Run();
     EXPECT_TRUE(expired);
 }
@@ -238,9 +265,21 @@ TEST_F(AirSimulatorImplTest, StopEndsTheRunAtItsTimeAndARunCanGoOn)
 TEST_F(AirSimulatorImplTest, DestroyEventsRunAtDestroyUnlessCancelled)
 {
     int destroyed = 0;
-    Simulator::ScheduleDestroy([&destroyed] { destroyed += 1; });
-    const EventId cancelled = Simulator::ScheduleDestroy([&destroyed] { destroyed += 10; });
-    const EventId removed = Simulator::ScheduleDestroy([&destroyed] { destroyed += 100; });
+    Simulator::ScheduleDestroy(
+        [&destroyed]
+        {
+            destroyed += 1;
+        });
+    const EventId cancelled = Simulator::ScheduleDestroy(
+        [&destroyed]
+        {
+            destroyed += 10;
+        });
+    const EventId removed = Simulator::ScheduleDestroy(
+        [&destroyed]
+        {
+            destroyed += 100;
+        });
     EXPECT_FALSE(cancelled.IsExpired());
     Simulator::Cancel(cancelled);
     Simulator::Remove(removed);
@@ -254,8 +293,15 @@ TEST_F(AirSimulatorImplTest, DestroyEventsRunAtDestroyUnlessCancelled)
 TEST_F(AirSimulatorImplTest, ThePollEndsARun)
 {
     int polls = 0;
-    m_impl->SetPoll([&polls] { return ++polls < 3; });
-    std::function<void()> again = [&again] { Simulator::Schedule(MicroSeconds(1), again); };
+    m_impl->SetPoll(
+        [&polls]
+        {
+            return ++polls < 3;
+        });
+    std::function<void()> again = [&again]
+    {
+        Simulator::Schedule(MicroSeconds(1), again);
+    };
     again();
     Simulator::Run();
     EXPECT_EQ(polls, 3);
