@@ -45,7 +45,7 @@ struct tcp_view {
   std::uint32_t window_bytes = 0;  ///< as advertised: the window field, times 2^scale where scaling is in use
   std::uint32_t payload_bytes = 0;
   std::uint16_t mss_option_bytes = 0;  ///< MSS option of a SYN, 0 when absent
-  bool timestamps = false;             ///< the timestamps option is present
+  bool timestamps = false;             ///< timestamps option of a SYN; read from a SYN only
   /// Payload of a full segment of this connection where the caller knows what was negotiated; 0 when it does not.
   std::uint16_t segment_bytes = 0;
 };

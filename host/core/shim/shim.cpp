@@ -44,8 +44,8 @@ void note_options(flow_state& state, const tcp_view& tcp) {
   if (tcp.syn && tcp.mss_option_bytes != 0 && (state.mss_option_bytes == 0 || tcp.mss_option_bytes < state.mss_option_bytes)) {
     state.mss_option_bytes = tcp.mss_option_bytes;
   }
-  // The first SYN only offers timestamps; every segment after it shows whether they are in use (RFC 7323, 3.2).
-  state.timestamps = tcp.timestamps;
+  // The first SYN only offers timestamps; the one that answers it decides (RFC 7323, 3.2).
+  if (tcp.syn) state.timestamps = tcp.timestamps;
 }
 
 void time_sent(round_trip_timer& timer, time_us now, const tcp_view& tcp) {
