@@ -12,6 +12,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.ticker import NullLocator
 
 from perhop.rows import Hop, Mean, Summary
 
@@ -75,18 +76,34 @@ def lines_figure(summaries: Sequence[Summary], x_name: str, caption: Callable[[S
             axis.set_title(title, loc="left")
             axis.set_ylabel(unit)
             axis.set_xlabel(x_name.rsplit(".", 1)[-1].replace("_", " "))
-        if _spans_decades(axes[0]):
-            axes[0].set_yscale("log")
+        if _spans_much(axes[0]):
+            _make_logarithmic(axes[0])
         handles, labels = axes[0].get_legend_handles_labels()
         if len(labels) > 1:
             figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 6))
         return _svg(figure)
 
 
-def _spans_decades(axis: Axes) -> bool:
-    """Whether the values span so much that only a logarithmic axis shows the small ones."""
-    values = [float(y) for line in axis.get_lines() for y in line.get_ydata() if y and not math.isnan(y)]
-    return bool(values) and min(values) > 0 and max(values) / min(values) > 100
+def _spans_much(axis: Axes) -> bool:
+    """Whether the values span so much that small ones would lie on one another."""
+    values = _values(axis)
+    return bool(values) and min(values) > 0 and max(values) / min(values) > 4
+
+
+def _make_logarithmic(axis: Axes) -> None:
+    """A logarithmic axis with round numbers on it."""
+    values = _values(axis)
+    axis.set_yscale("log")
+    axis.set_ylim(min(values) / 1.15, max(values) * 1.15)
+    decades = range(math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))) + 1)
+    ticks = [factor * 10.0**decade for decade in decades for factor in (1, 2, 3, 5)]
+    axis.set_yticks([tick for tick in ticks if min(values) / 1.15 <= tick <= max(values) * 1.15])
+    axis.yaxis.set_major_formatter(lambda tick, _: f"{tick:g}")
+    axis.yaxis.set_minor_locator(NullLocator())
+
+
+def _values(axis: Axes) -> list[float]:
+    return [float(y) for container in axis.containers for y in container[0].get_ydata() if not math.isnan(y)]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The experiments that come with the project: they load, and their models and checks can tell right from wrong."""
+
+import importlib.util
+import random
+import sys
+from pathlib import Path
+
+import pytest
+from perhop import spec_generated as spec
+from perhop import studies
+from perhop.results import Results
+
+EXPERIMENTS = Path(__file__).resolve().parents[3] / "sim" / "experiments"
+
+
+def module(file: Path):
+    """A module of an experiment folder, under a name of its own."""
+    name = f"{file.parent.name}_{file.stem}"
+    found = importlib.util.spec_from_file_location(name, file)
+    loaded = importlib.util.module_from_spec(found)
+    sys.modules[name] = loaded
+    found.loader.exec_module(loaded)
+    return loaded
+
+
+@pytest.mark.parametrize("folder", sorted(path.parent.name for path in EXPERIMENTS.glob("*/experiment.yaml")))
+@pytest.mark.parametrize("quick", [False, True])
+def test_every_experiment_of_the_project_resolves(folder, quick):
+    assert studies.plan(EXPERIMENTS / folder, quick=quick).runs
+
+
+# --- one hop --------------------------------------------------------------------------------------------------------
+
+
+def test_one_hop_formula_is_the_sum_of_the_exchange():
+    one_hop = module(EXPERIMENTS / "one_hop_service_time/check.py")
+    # 802.11b at 2 Mb/s: DIFS 50, mean backoff 310, RTS 352, CTS 304, MAC ACK 304, 3 SIFS 30, and DATA of 54 bytes of
+    # headers and FCS: 192 + 4 (54 + 1500) = 6408, or 192 + 4 (54 + 40) = 568.
+    assert one_hop.expected_us("dsss_long", 1500) == 50 + 310 + 352 + 304 + 6408 + 304 + 30
+    assert one_hop.expected_us("dsss_long", 40) == 50 + 310 + 352 + 304 + 568 + 304 + 30
+
+
+@pytest.mark.parametrize(
+    ("column", "factor", "passed"),
+    [
+        (None, 1.0, True),
+        ("service_time_us", 1.011, False),
+        ("table_mean_service_us", 0.989, False),
+        ("path_header_delay_us", 1.011, False),
+        ("path_header_delay_us", 0.0, False),
+    ],
+)
+def test_one_hop_check_sees_each_measurement(column, factor, passed, tmp_path):
+    one_hop = module(EXPERIMENTS / "one_hop_service_time/check.py")
+    hops = []
+    for ip_bytes in (1500, 40):
+        row = {"sweep.flows.0.ip_bytes": ip_bytes, "direction": "forward", "profile": "dsss_long"}
+        row |= dict.fromkeys(one_hop.MEASUREMENTS.values(), one_hop.expected_us("dsss_long", ip_bytes) * 1.004)
+        if column and ip_bytes == 40:
+            row[column] = one_hop.expected_us("dsss_long", ip_bytes) * factor
+        hops.append(row)
+    assert one_hop.check(Results([], hops, []), tmp_path).passed == passed
+
+
+# --- window limits --------------------------------------------------------------------------------------------------
+
+
+def cwl_rows(best, delay_share, delay_rtt_ms):
+    """Flows of chains of 3 to 8 hops whose best fixed limit at h hops is best(h)."""
+    rows = []
+    for hops in range(3, 9):
+        for limit in (1, 2, 3, 4, 5, 6, 8):
+            pps = 20.0 - abs(limit - best(hops))
+            rows.append({"hops": hops, "policy": f"cwl {limit}", "packets_per_s": pps, "rtt_ms": 40.0 * limit})
+        rows.append({"hops": hops, "policy": "hop", "packets_per_s": 20.0, "rtt_ms": 100.0})
+        rows.append({"hops": hops, "policy": "delay", "packets_per_s": 20 * delay_share, "rtt_ms": delay_rtt_ms})
+    return rows
+
+
+TABLE_1 = {3: 1, 4: 1, 5: 2, 6: 2, 7: 3, 8: 3}
+
+
+@pytest.mark.parametrize(
+    ("best", "delay_share", "delay_rtt_ms", "passed"),
+    [
+        (lambda hops: TABLE_1[hops], 0.96, 100.0, True),
+        (lambda hops: TABLE_1[hops] + 1, 0.96, 100.0, True),
+        (lambda hops: TABLE_1[hops] + (2 if hops == 6 else 0), 0.96, 100.0, False),
+        (lambda hops: TABLE_1[hops], 0.94, 100.0, False),
+        (lambda hops: TABLE_1[hops], 0.96, 320.0, False),
+    ],
+)
+def test_window_limit_check_holds_the_three_claims(best, delay_share, delay_rtt_ms, passed, tmp_path):
+    cwl = module(EXPERIMENTS / "cwl_table/check.py")
+    assert cwl.check(Results(cwl_rows(best, delay_share, delay_rtt_ms), [], []), tmp_path).passed == passed
+    assert (tmp_path / "cwl_table.svg").read_text().count("<svg") == 1
+
+
+# --- Bianchi --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def bianchi():
+    return module(EXPERIMENTS / "bianchi/model.py")
+
+
+def setting(bianchi, stations, rts):
+    return bianchi.Setting(
+        profile="dsss_long", data_rate_index=1, stations=stations, ip_bytes=1500, rts=rts, attempts=7, propagation_us=1
+    )
+
+
+def simulate_dcf(bianchi, wanted, packets, seed):
+    """Throughput of n saturated stations, by an event simulation of 9.3.4 that shares nothing with the model.
+
+    Every station has a time from which it may count and slots left; the earliest expiry sends. Times in microseconds.
+    """
+    draw = random.Random(seed)
+    profile = spec.PROFILES[wanted.profile]
+    success_us, _ = bianchi.busy_times_us(wanted)
+    success_us -= profile.difs_us
+    first_us = spec.airtime_us(profile, 0, 20) if wanted.rts else spec.airtime_us(profile, 1, 1500 + 36)
+    stations = range(wanted.stations)
+    tries = [0 for _ in stations]
+
+    def slots(station):
+        return draw.randrange(min((profile.cw_min + 1) << tries[station], profile.cw_max + 1))
+
+    left = [slots(station) for station in stations]
+    counting_from = [profile.difs_us for _ in stations]
+    delivered, start_us = 0, 0
+    while delivered < packets:
+        expiry = [counting_from[i] + left[i] * profile.slot_us for i in stations]
+        now = min(expiry)
+        senders = [i for i in stations if expiry[i] == now]
+        for i in stations:
+            if i not in senders:
+                left[i] -= max(0, (now - counting_from[i]) // profile.slot_us)
+        if len(senders) == 1:
+            delivered += 1
+            tries[senders[0]] = 0
+            end = now + success_us
+            counting_from = [end + profile.difs_us for _ in stations]
+        else:
+            for i in senders:
+                tries[i] = (tries[i] + 1) % wanted.attempts
+            end = now + first_us
+            counting_from = [
+                end + (profile.response_timeout_us if i in senders else profile.eifs_us + 1) for i in stations
+            ]
+        for i in senders:
+            left[i] = slots(i)
+        start_us = now
+    return delivered * wanted.ip_bytes * 8 / start_us * 1e6
+
+
+@pytest.mark.parametrize("rts", [False, True])
+@pytest.mark.parametrize("stations", [2, 5, 20])
+def test_the_model_agrees_with_a_simulation_of_its_own(bianchi, stations, rts):
+    wanted = setting(bianchi, stations, rts)
+    simulated_bps = simulate_dcf(bianchi, wanted, packets=20000, seed=stations)
+    assert bianchi.predict(wanted).throughput_bps == pytest.approx(simulated_bps, rel=0.01)
+
+
+@pytest.mark.parametrize("stations", [2, 5, 10, 20, 50])
+def test_the_fixed_point_is_one(bianchi, stations):
+    found = bianchi.predict(setting(bianchi, stations, rts=False))
+    assert found.collision == pytest.approx(1 - (1 - found.tau) ** (stations - 1), abs=1e-9)
+
+
+def test_one_station_gets_what_the_exchange_allows(bianchi):
+    found = bianchi.predict(setting(bianchi, 1, rts=False))
+    # DATA 6336, SIFS 10, MAC ACK 304, DIFS 50, 2 us of propagation and 310 us of mean backoff.
+    assert found.throughput_bps == pytest.approx(12000 / 7012e-6, rel=1e-9)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From an experiment file to runs."""
+
+import json
+
+import pytest
+from perhop.load import load
+from perhop.resolve import resolve
+
+
+@pytest.fixture
+def runs(experiment):
+    """Resolve the small experiment, with --set overrides and text appended to its file."""
+
+    def make(*overrides, append="", quick=False):
+        experiment.write_text(experiment.read_text() + append)
+        return resolve(load(experiment, overrides, quick))
+
+    return make
+
+
+def test_a_sweep_is_unrolled_over_points_policies_and_seeds(runs):
+    labels = [run.label for run in runs()]
+    assert labels == [
+        f"h={hops} policy={policy} seed={seed}"
+        for hops in (1, 3)
+        for policy in ("no limit", "cwl 8")
+        for seed in (1, 2)
+    ]
+
+
+def test_two_swept_fields_give_their_product(runs):
+    found = runs("sweep.mac.data_rate_mbps=[2, 11]", "seeds=[1]", "policies=[none]")
+    assert [(run.hops, run.config["mac"]["data_rate_index"]) for run in found] == [(1, 1), (1, 3), (3, 1), (3, 3)]
+
+
+def test_a_run_is_what_the_simulators_read(runs):
+    run = runs("seeds=[7]", "policies=[fixed 3]", "topology.hops=3")[0]
+    assert run.program == "perhop-sim"
+    assert run.config == {
+        "schema": 1,
+        "label": "h=3 policy=cwl 3 seed=7",
+        "seed": 7,
+        "duration_s": 10.0,
+        "warmup_s": 2.0,
+        "mac": {
+            "profile": "dsss_long",
+            "compat": "standard",
+            "data_rate_index": 1,
+            "rts_threshold_bytes": 0,
+            "short_retry_limit": 7,
+            "long_retry_limit": 4,
+            "queue_packets": 50,
+            "average_shift": 4,
+        },
+        "medium": {
+            "reception": "ns2",
+            "loss": "range",
+            "tx_range_m": 250,
+            "cs_range_m": 550,
+            "capture_ratio_db": 10,
+            "propagation_us": "auto",
+            "frame_error_rate": 0,
+            "loss_exponent": 3,
+            "tx_power_dbm": 24.5,
+        },
+        "warp": "on",
+        "nodes": [{"x_m": 250 * i, "y_m": 0} for i in range(4)],
+        "routes": [[0, 3, 1], [1, 0, 0], [1, 3, 2], [2, 0, 1], [2, 3, 3], [3, 0, 2]],
+        "flows": [
+            {
+                "kind": "tcp",
+                "src": 0,
+                "dst": 3,
+                "start_s": 0.1,
+                "stop_s": None,
+                "variant": "newreno",
+                "sack": False,
+                "segment_bytes": 1460,
+                "tcp_ack_every": 1,
+                "max_window_packets": 44,
+                "policy": {"cwl": "fixed", "cwl_packets": 3, "round": "half_up"},
+            }
+        ],
+        "outputs": {"pcapng": True, "trace": False, "completions": False, "interval_s": 1.0},
+    }
+    json.dumps(run.config, allow_nan=False)
+
+
+def test_a_run_keeps_its_id_until_something_changes(runs):
+    first, again = runs(), runs()
+    assert [run.id for run in first] == [run.id for run in again]
+    assert len({run.id for run in first}) == 8
+    changed = runs("mac.queue_packets=49")
+    assert not {run.id for run in first} & {run.id for run in changed}
+
+
+def test_packets_are_recorded_of_the_longest_run_of_the_first_seed(runs):
+    recorded = [run.label for run in runs() if run.config["outputs"]["pcapng"]]
+    assert recorded == ["h=3 policy=cwl 8 seed=1"]
+
+
+@pytest.mark.parametrize(("choice", "count"), [("all", 8), ('"off"', 0)])
+def test_packets_can_be_recorded_of_all_runs_or_none(runs, choice, count):
+    found = runs(f"outputs={{pcapng: {choice}}}")
+    assert sum(run.config["outputs"]["pcapng"] for run in found) == count
+
+
+def test_a_range_of_windows_is_that_many_policies(runs):
+    policies = [run.policy for run in runs("policies=[fixed 1..3, delay floor]", "seeds=[1]", "topology.hops=1")]
+    assert policies == ["cwl 1", "cwl 2", "cwl 3", "delay floor"]
+
+
+def test_setting_a_swept_field_replaces_its_values(runs):
+    assert {run.hops for run in runs("topology.hops=5")} == {5}
+    assert {run.hops for run in runs("topology.hops=[2, 4]")} == {2, 4}
+
+
+def test_quick_takes_the_first_seed_unless_the_file_says_more(runs):
+    assert {run.seed for run in runs(quick=True)} == {1}
+    found = runs(quick=True, append="quick:\n  duration_s: 3\n  topology.hops: [2]\n")
+    assert {(run.hops, run.config["duration_s"]) for run in found} == {(2, 3.0)}
+
+
+def test_each_means_every_other_node(experiment):
+    experiment.write_text(
+        "name: star\ntopology: {kind: star, stations: 3}\nduration_s: 9\n"
+        "flows:\n  - {kind: mac_saturated, src: each, dst: first, ip_bytes: 40}\n"
+    )
+    (run,) = resolve(load(experiment))
+    assert [(flow["src"], flow["dst"]) for flow in run.config["flows"]] == [(1, 0), (2, 0), (3, 0)]
+    assert run.program == "perhop-air" and run.policy == "" and run.label == "seed=1"
+
+
+def test_a_flow_can_have_a_policy_of_its_own(runs):
+    found = runs("flows.0.policy=delay", "seeds=[1]", "topology.hops=1")
+    assert [run.config["flows"][0]["policy"]["cwl"] for run in found] == ["delay"]

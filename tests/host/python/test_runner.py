@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs are made in parallel, kept when others crash or the user stops them, and not made twice."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pyarrow.parquet as pq
+import pytest
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    """Gives the labels of the runs that were started since the last call."""
+    log = tmp_path / "made.log"
+    monkeypatch.setenv("FAKE_LOG", str(log))
+
+    def read() -> list[str]:
+        labels = log.read_text().splitlines() if log.exists() else []
+        log.unlink(missing_ok=True)
+        return labels
+
+    return read
+
+
+def states(out):
+    """Label -> status, from state.json."""
+    return {run["label"]: run["status"] for run in json.loads((out / "state.json").read_text())["runs"].values()}
+
+
+def test_all_runs_are_made_and_their_results_written(experiment, fake_build, perhop, tmp_path, made):
+    out = tmp_path / "out"
+    done = perhop("run", experiment, "--out", out)
+    assert done.code == 0, done.stderr
+    assert len(made()) == 8
+    assert set(states(out).values()) == {"finished"}
+    for name in (
+        "results.parquet",
+        "flows.parquet",
+        "hops.parquet",
+        "packets.pcapng",
+        "report.html",
+        "provenance.json",
+    ):
+        assert (out / name).stat().st_size > 0
+    assert (out / "experiment.yaml").read_text() == experiment.read_text()
+    assert not [path for path in out.rglob("*.tmp")]
+    assert "h=3 policy=cwl 8 seed=1" in done.stdout, "it says whose packets they are"
+
+
+def test_finished_runs_are_reused_and_fresh_makes_them_again(experiment, fake_build, perhop, tmp_path, made):
+    perhop("run", experiment, "--out", tmp_path / "out")
+    made()
+    done = perhop("run", experiment, "--out", tmp_path / "out", "--resume")
+    assert (done.code, made()) == (0, [])
+    assert "8 runs reused" in done.stdout
+    assert perhop("run", experiment, "--out", tmp_path / "out", "--fresh").code == 0
+    assert len(made()) == 8
+
+
+def test_a_change_makes_only_the_runs_that_it_touches(experiment, fake_build, perhop, tmp_path, made):
+    perhop("run", experiment, "--out", tmp_path / "out")
+    made()
+    perhop("run", experiment, "--out", tmp_path / "out", "--set", "topology.hops=[1, 3, 4]")
+    # The packets are now recorded in the longer chain, so h=3's run without its packets is another one.
+    assert sorted(made()) == sorted(
+        ["h=3 policy=cwl 8 seed=1"]
+        + [f"h=4 policy={policy} seed={seed}" for policy in ("no limit", "cwl 8") for seed in (1, 2)]
+    )
+    perhop("run", experiment, "--out", tmp_path / "out")
+    assert made() == [], "the first call's runs are still known"
+
+
+def test_another_program_makes_all_runs_again(experiment, fake_build, perhop, tmp_path, made):
+    perhop("run", experiment, "--out", tmp_path / "out")
+    made()
+    program = fake_build / "sim/ns3/perhop-sim"
+    program.write_text(program.read_text() + "# a new build\n")
+    perhop("run", experiment, "--out", tmp_path / "out")
+    assert len(made()) == 8
+
+
+def test_a_crash_is_told_and_the_other_runs_go_on(experiment, fake_build, perhop, tmp_path, monkeypatch, made):
+    out = tmp_path / "out"
+    monkeypatch.setenv("FAKE_CRASH", "h=3 policy=cwl 8 seed=2")
+    done = perhop("run", experiment, "--out", out)
+    assert done.code == 1
+    assert "h=3 policy=cwl 8 seed=2: perhop-sim failed (exit 134): mac_core: assertion failed" in done.said
+    assert list(states(out).values()).count("finished") == 7
+    assert states(out)["h=3 policy=cwl 8 seed=2"] == "failed"
+    assert len(pq.read_table(out / "flows.parquet")) == 7
+    assert "assertion failed" in (out / "report.html").read_text()
+
+    monkeypatch.delenv("FAKE_CRASH")
+    made()
+    assert perhop("run", experiment, "--out", out).code == 0
+    assert made() == ["h=3 policy=cwl 8 seed=2"]
+    assert not list((out / "runs").glob("*.failed"))
+
+
+def start(experiment, out, **environment):
+    """The command in a process of its own, two runs at a time."""
+    call = [sys.executable, "-c", "from perhop.cli import main; main()", "run", experiment, "--out", out, "--jobs", "2"]
+    return subprocess.Popen(
+        [str(word) for word in call],
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for(condition, patience_s=20.0):
+    end = time.monotonic() + patience_s
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_study_keeps_what_it_has_and_can_be_resumed(number, experiment, fake_build, tmp_path, made):
+    out = tmp_path / "out"
+    process = start(experiment, out, FAKE_WALL_S="1.0")
+    wait_for(lambda: list((out / "runs").glob("????????????????")) if out.exists() else False)
+    wait_for(lambda: list((out / "runs").glob("*.running")))
+    time.sleep(0.3)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=20)
+
+    assert process.returncode == 130
+    assert "The same command continues" in errors
+    finished = [label for label, status in states(out).items() if status == "finished"]
+    cut = [label for label, status in states(out).items() if status == "interrupted"]
+    assert 0 < len(finished) < 8 and 0 < len(cut) <= 2
+    assert not list((out / "runs").glob("*.running"))
+    table = pq.read_table(out / "flows.parquet").to_pylist()
+    assert {row["label"]: row["interrupted"] for row in table} == {
+        **dict.fromkeys(finished, False),
+        **dict.fromkeys(cut, True),
+    }
+    assert "Interrupted" in (out / "report.html").read_text()
+
+    made()
+    again = start(experiment, out, FAKE_WALL_S="0")
+    assert again.communicate(timeout=30) and again.returncode == 0
+    assert len(made()) == 8 - len(finished)
+    assert set(states(out).values()) == {"finished"}
+    assert not list((out / "runs").glob("*.partial"))
+
+
+def test_an_interruption_at_once_leaves_a_state_to_resume(experiment, fake_build, tmp_path):
+    out = tmp_path / "out"
+    process = start(experiment, out, FAKE_WALL_S="5")
+    wait_for(lambda: len(list((out / "runs").glob("*.running/run.json"))) == 2 if out.exists() else False)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert sorted(states(out).values()) == ["interrupted"] * 2 + ["pending"] * 6
+
+
+def test_two_commands_do_not_share_a_folder(experiment, fake_build, perhop, tmp_path):
+    out = tmp_path / "out"
+    process = start(experiment, out, FAKE_WALL_S="3")
+    wait_for(lambda: list((out / "runs").glob("*.running")) if out.exists() else False)
+    done = perhop("run", experiment, "--out", out)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert done.code == 2
+    assert "another perhop is running" in done.said
+
+
+def test_json_and_the_result_line_hold_the_same_rows(experiment, fake_build, perhop, tmp_path, monkeypatch):
+    monkeypatch.setenv("PERHOP_SETUP_S", "12.5")
+    monkeypatch.setattr("perhop.paths.repository", lambda: tmp_path)
+    out = tmp_path / "out" / "study"
+    told = json.loads(perhop("run", experiment, "--out", out, "--json").stdout)
+    last = perhop("run", experiment, "--out", out, "--result-target", "chain").stdout.splitlines()[-1]
+    result = json.loads(last.removeprefix("RESULT "))
+    assert last.startswith("RESULT ")
+    assert result == json.loads((tmp_path / "out/chain/result.json").read_text())
+    assert result["rows"] == told["rows"] and result["setup_s"] == 12.5 and result["run_s"] >= 0
+    assert [(row["hops"], row["policy"]) for row in result["rows"]] == [
+        (hops, policy) for hops in (1, 3) for policy in ("no limit", "cwl 8")
+    ]
+    for row in result["rows"]:
+        assert len(row["service_time_us"]) == row["hops"]
+        assert {"goodput_bps", "rtt_ms", "retries", "drops", "cwl_packets"} <= set(row)
+    assert result["report"].endswith("report.html") and result["pcapng"].endswith("packets.pcapng")
+    assert result["parquet"].endswith("results.parquet")
