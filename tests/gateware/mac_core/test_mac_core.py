@@ -29,11 +29,14 @@ def timeline(scenario: Scenario):
     return cocotb.test(name=scenario.name)(run)
 
 
+TIMELINES: dict[str, list[str]] = {}
 for _file in sorted(FOLDER.glob("*.yaml")):
+    TIMELINES[_file.stem] = []
     for _scenario in load_scenarios(_file):
+        TIMELINES[_file.stem].append(_scenario.name)
         globals()[_scenario.name] = timeline(_scenario)
 
 
-@pytest.mark.parametrize("name", cocotb_tests(globals()))
-def test_mac_core(name):
-    simulate("mac_core", __file__, name)
+@pytest.mark.parametrize(("name", "topic"), [(name, topic) for topic, names in TIMELINES.items() for name in names])
+def test_timeline(name, topic):
+    simulate("mac_core", __file__, name, together=TIMELINES[topic])
