@@ -60,9 +60,9 @@ private:
     node(VerilatedContext& context, const air_config& config, node_id id) : core(context, config, id) {}
 
     rtl_node core;
-    tick local = 0;             // time up to which the core has been clocked
-    tick first_edge = 0;        // of the carrier edges held back
-    tick previous_edge = 0;     // ... the last but one
+    tick local = 0;          // time up to which the core has been clocked
+    tick first_edge = 0;     // of the carrier edges held back
+    tick previous_edge = 0;  // ... the last but one
     tick last_edge = 0;
     std::uint32_t held_edges = 0;
     std::uint32_t deferred = 0;  // submissions that wait for the end of an evaluation
@@ -104,18 +104,14 @@ private:
 
   air_counters counters_;
   stopwatch_scale scale_;
-  std::uint64_t inside_counts_ = 0;    // in advance() and submit(), listener included
+  std::uint64_t inside_counts_ = 0;  // in advance() and submit(), listener included
   std::uint64_t listener_counts_ = 0;
-  std::uint64_t rtl_counts_ = 0;       // of the timed evaluations, listener excluded
+  std::uint64_t rtl_counts_ = 0;  // of the timed evaluations, listener excluded
   std::uint64_t timed_evaluations_ = 0;
 };
 
 air::impl::impl(const air_config& config, listener& listener)
-    : profile_(*config.mac.profile),
-      warp_(config.warp),
-      listener_(listener),
-      medium_(config),
-      wakes_(config.nodes.size()) {
+    : profile_(*config.mac.profile), warp_(config.warp), listener_(listener), medium_(config), wakes_(config.nodes.size()) {
   for (node_id id = 0; id < config.nodes.size(); ++id) {
     node& added = nodes_.emplace_back(context_, config, id);
     settle(added, id);
@@ -277,8 +273,8 @@ void air::impl::clock(node& node, node_id id, std::uint32_t ticks) {
 void air::impl::settle(node& node, node_id id) {
   for (unsigned clocks = 0; !node.core.quiescent(); ++clocks) {
     if (clocks == settle_limit_clocks) {
-      throw std::logic_error("node " + std::to_string(id) + ": the MAC core does not settle within " +
-                             std::to_string(settle_limit_clocks) + " clocks at " + std::to_string(now_) + " us");
+      throw std::logic_error("node " + std::to_string(id) + ": the MAC core does not settle within " + std::to_string(settle_limit_clocks) +
+                             " clocks at " + std::to_string(now_) + " us");
     }
     clock(node, id, 0);
   }
@@ -332,8 +328,7 @@ void air::impl::serve_deferred() {
 }
 
 const air_counters& air::impl::counters() {
-  const double timed_share =
-      timed_evaluations_ == 0 ? 0 : static_cast<double>(counters_.wakes) / static_cast<double>(timed_evaluations_);
+  const double timed_share = timed_evaluations_ == 0 ? 0 : static_cast<double>(counters_.wakes) / static_cast<double>(timed_evaluations_);
   counters_.rtl_s = scale_.seconds(rtl_counts_) * timed_share;
   counters_.medium_s = std::max(0.0, scale_.seconds(inside_counts_ - listener_counts_) - counters_.rtl_s);
   return counters_;

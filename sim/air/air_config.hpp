@@ -50,9 +50,9 @@ struct medium_config {
   double frame_error_rate = 0;                  ///< of every reception of a DATA frame that would be good
   double loss_exponent = 3;                     ///< log_distance only
   double tx_power_dbm = 24.5;
-  std::vector<double> sinr_threshold_db;        ///< sinr only: one for each rate of the profile
-  std::optional<double> noise_dbm;              ///< sinr only; without it every rate is good up to tx_range_m
-  std::optional<double> relock_ratio_db;        ///< sinr only; without it a receiver stays with the first frame
+  std::vector<double> sinr_threshold_db;  ///< sinr only: one for each rate of the profile
+  std::optional<double> noise_dbm;        ///< sinr only; without it every rate is good up to tx_range_m
+  std::optional<double> relock_ratio_db;  ///< sinr only; without it a receiver stays with the first frame
 };
 
 enum class warp_mode {

@@ -34,9 +34,7 @@ public:
     return {groups_.data() + group_first_[transmitter], groups_.data() + group_first_[transmitter + 1]};
   }
   /// The members of a group, in ascending order of node.
-  std::span<const link> members(const link_group& group) const {
-    return {links_.data() + group.first, links_.data() + group.last};
-  }
+  std::span<const link> members(const link_group& group) const { return {links_.data() + group.first, links_.data() + group.last}; }
 
   /// Propagation time of a link of the table; 0 if the receiver is not in it.
   tick delay(node_id transmitter, node_id receiver) const;

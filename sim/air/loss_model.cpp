@@ -69,9 +69,12 @@ private:
 
 std::unique_ptr<loss_model> make_loss_model(const medium_config& config) {
   switch (config.loss) {
-    case loss_kind::range: return std::make_unique<range_loss>(config);
-    case loss_kind::two_ray: return std::make_unique<two_ray_loss>(config);
-    case loss_kind::log_distance: return std::make_unique<log_distance_loss>(config);
+    case loss_kind::range:
+      return std::make_unique<range_loss>(config);
+    case loss_kind::two_ray:
+      return std::make_unique<two_ray_loss>(config);
+    case loss_kind::log_distance:
+      return std::make_unique<log_distance_loss>(config);
   }
   return nullptr;
 }

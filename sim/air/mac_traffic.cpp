@@ -170,7 +170,8 @@ void mac_traffic::on_transmission(const transmission& frame) {
 
 std::vector<std::uint8_t> mac_traffic::msdu(const flow& flow, std::uint32_t number) const {
   const std::uint32_t ethertype = flow.config.path_header ? path_header_ethertype : ipv4_ethertype;
-  std::vector<std::uint8_t> bytes = {0xaa, 0xaa, 0x03, 0, 0, 0, static_cast<std::uint8_t>(ethertype >> 8), static_cast<std::uint8_t>(ethertype)};
+  std::vector<std::uint8_t> bytes = {
+      0xaa, 0xaa, 0x03, 0, 0, 0, static_cast<std::uint8_t>(ethertype >> 8), static_cast<std::uint8_t>(ethertype)};
   if (flow.config.path_header) {
     const wire::path_header_buffer& header = flow.headers[number % header_ring];
     bytes.insert(bytes.end(), header.begin(), header.end());

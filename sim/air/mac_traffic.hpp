@@ -49,22 +49,22 @@ private:
 
   struct flow {
     flow_config config;
-    std::uint8_t peer;           // of dst, in the MAC of src
+    std::uint8_t peer;  // of dst, in the MAC of src
     bool active = false;
-    tick next_event;             // start, then packet (Poisson) or stop
+    tick next_event;  // start, then packet (Poisson) or stop
     tick stop;
-    double next_arrival_us;      // Poisson: without rounding
-    std::uint32_t packets = 0;   // made so far
+    double next_arrival_us;     // Poisson: without rounding
+    std::uint32_t packets = 0;  // made so far
     std::uint64_t delivered = 0;
     std::uint64_t delivered_measured = 0;
     std::array<wire::path_header_buffer, header_ring> headers;
   };
 
   struct sender {
-    std::deque<packet> queue;                  // Poisson packets that the MAC has no room for
-    std::vector<std::uint32_t> saturated;      // flows that always have a packet
+    std::deque<packet> queue;              // Poisson packets that the MAC has no room for
+    std::vector<std::uint32_t> saturated;  // flows that always have a packet
     std::size_t next_saturated = 0;
-    std::vector<std::uint32_t> delay_us;       // by peer: the neighbour table's delay of the last packet
+    std::vector<std::uint32_t> delay_us;  // by peer: the neighbour table's delay of the last packet
   };
 
   void pump(node_id node);

@@ -91,8 +91,8 @@ void medium::arrive(tick now, const event& event) {
   const bool starts = (event.key & ((1U << phase_bits) - 1)) == phase_start;
   const link_group& group = groups[starts ? flight.next_start++ : flight.next_end++];
   const auto receivers = links_.members(group);
-  const incoming_frame incoming{event.slot, flight.frame.id, flight.frame.end + group.delay, flight.airtime_us,
-                                flight.frame.rate_index, flight.frame.kind == frame_kind::data};
+  const incoming_frame incoming{event.slot,        flight.frame.id,         flight.frame.end + group.delay,
+                                flight.airtime_us, flight.frame.rate_index, flight.frame.kind == frame_kind::data};
   if (flight.next_end == groups.size()) {
     landed_.push_back(event.slot);
     remove_first();

@@ -82,8 +82,8 @@ private:
   std::span<const transmit_rate> rates_;
   std::vector<flight> flights_;
   std::vector<frame_slot> free_slots_;
-  std::vector<frame_slot> landed_;  // over, but their frames may still be read until the next process()
-  std::vector<event> events_;       // binary heap
+  std::vector<frame_slot> landed_;            // over, but their frames may still be read until the next process()
+  std::vector<event> events_;                 // binary heap
   std::vector<std::uint8_t> wants_rx_start_;  // booleans
 
   std::size_t wanting_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// perhop-air RUN_JSON: one run of MAC-level traffic. Writes result.json, intervals.csv and what else `outputs` asks for.
+// perhop-air [--config] RUN_JSON: one run of MAC-level traffic. Writes result.json, intervals.csv and what else `outputs` asks for.
 // Exit status: 0 done, 2 run.json is wrong, 130 interrupted (results so far are complete), 1 anything else.
 #include <sys/resource.h>
 
@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
 
 #include "sim/air/mac_traffic.hpp"
 
@@ -115,13 +116,14 @@ int run(const std::filesystem::path& file) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: perhop-air RUN_JSON\n");
+  const bool named = argc == 3 && std::string_view(argv[1]) == "--config";
+  if (argc != 2 && !named) {
+    std::fprintf(stderr, "usage: perhop-air [--config] RUN_JSON\n");
     return exit_bad_config;
   }
   std::signal(SIGINT, [](int) { interrupted = 1; });
   try {
-    return run(argv[1]);
+    return run(argv[argc - 1]);
   } catch (const config_error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return exit_bad_config;

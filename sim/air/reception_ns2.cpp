@@ -7,14 +7,9 @@ namespace perhop::air {
 
 reception_ns2::reception_ns2(std::size_t nodes, double sensitivity_w, double capture_ratio, std::uint16_t capture_eifs_us,
                              frame_errors errors)
-    : receivers_(nodes),
-      sensitivity_w_(sensitivity_w),
-      capture_ratio_(capture_ratio),
-      capture_eifs_us_(capture_eifs_us),
-      errors_(errors) {}
+    : receivers_(nodes), sensitivity_w_(sensitivity_w), capture_ratio_(capture_ratio), capture_eifs_us_(capture_eifs_us), errors_(errors) {}
 
-void reception_ns2::frame_starts(tick now, const incoming_frame& frame, std::span<const link> receivers,
-                                 indication_board& board) {
+void reception_ns2::frame_starts(tick now, const incoming_frame& frame, std::span<const link> receivers, indication_board& board) {
   for (const link& to : receivers) {
     receiver& at = receivers_[to.node];
     if (at.slot == no_frame) {
@@ -40,8 +35,7 @@ void reception_ns2::frame_starts(tick now, const incoming_frame& frame, std::spa
   }
 }
 
-void reception_ns2::frame_ends(tick now, const incoming_frame& frame, std::span<const link> receivers,
-                               indication_board& board) {
+void reception_ns2::frame_ends(tick now, const incoming_frame& frame, std::span<const link> receivers, indication_board& board) {
   for (const link& to : receivers) {
     receiver& at = receivers_[to.node];
     if (at.slot != frame.slot) continue;

@@ -31,7 +31,7 @@ public:
 private:
   struct receiver {
     double power_w = 0;
-    tick end = 0;         // of the frame it has
+    tick end = 0;  // of the frame it has
     tick sends_until = 0;
     frame_slot slot = no_frame;
     bool error = false;

@@ -16,8 +16,7 @@ void reception_sinr::sense(receiver& at, node_id node, indication_board& board) 
   board.set_carrier(node, busy);
 }
 
-void reception_sinr::frame_starts(tick now, const incoming_frame& frame, std::span<const link> receivers,
-                                  indication_board& board) {
+void reception_sinr::frame_starts(tick now, const incoming_frame& frame, std::span<const link> receivers, indication_board& board) {
   for (const link& to : receivers) {
     receiver& at = receivers_[to.node];
     at.total_w += to.power_w;

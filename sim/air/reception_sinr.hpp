@@ -23,7 +23,7 @@ public:
     double sensitivity_w;
     double carrier_sense_w;
     double noise_w;
-    std::vector<double> threshold_ratio;        ///< one for each rate; the first is that of the preamble
+    std::vector<double> threshold_ratio;  ///< one for each rate; the first is that of the preamble
     std::optional<double> relock_ratio;
   };
 
@@ -37,8 +37,8 @@ public:
 
 private:
   struct receiver {
-    double total_w = 0;   // of all frames that arrive
-    double power_w = 0;   // of the frame it has
+    double total_w = 0;  // of all frames that arrive
+    double power_w = 0;  // of the frame it has
     double worst_sinr = 0;
     tick sends_until = 0;
     frame_slot slot = no_frame;

@@ -24,8 +24,7 @@ void configure(Vmac_core___024root& pins, const air_config& config, node_id node
   pins.cfg_eifs_us = profile.eifs_us;
   // ns-2 waits for the end of the response: the core adds the response's own airtime to this setting.
   pins.cfg_response_timeout_us =
-      ns2 ? profile.ns2_response_timeout_us - airtime_us(profile, profile.control_rate_index, cts_bytes)
-          : profile.response_timeout_us;
+      ns2 ? profile.ns2_response_timeout_us - airtime_us(profile, profile.control_rate_index, cts_bytes) : profile.response_timeout_us;
   pins.cfg_nav_reset_us = profile.nav_reset_us;
   pins.cfg_cw_min = profile.cw_min;
   pins.cfg_cw_max = profile.cw_max;
@@ -44,6 +43,7 @@ void configure(Vmac_core___024root& pins, const air_config& config, node_id node
   pins.cfg_quirk_no_nav_reset = ns2;
   pins.cfg_quirk_fixed_timeout = ns2;
   pins.cfg_quirk_draw_below_cw = ns2;
+  pins.cfg_quirk_backoff_at_once = ns2;
 }
 
 /// The absolute time, not after `now`, whose lower 32 bits are `low`.

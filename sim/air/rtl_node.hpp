@@ -43,9 +43,7 @@ public:
     pins_->phy_rx_retry = frame.retry;
   }
   /// ns-2's capture(): sets the NAV, by way of the Duration of a frame for nobody.
-  void strobe_reserve(std::uint16_t duration_us) {
-    strobe_rx_end({.kind = frame_kind::other, .duration_us = duration_us}, true);
-  }
+  void strobe_reserve(std::uint16_t duration_us) { strobe_rx_end({.kind = frame_kind::other, .duration_us = duration_us}, true); }
   void strobe_descriptor(const tx_request& request, std::uint16_t tag, std::uint32_t airtime_us) {
     pins_->desc_valid = 1;
     pins_->desc_ra = request.ra;

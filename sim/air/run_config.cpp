@@ -144,8 +144,8 @@ mac_config read_mac(section mac) {
     for (const timing_profile& candidate : timing_profiles()) known += (known.empty() ? "" : ", ") + std::string(candidate.name);
     mac.fail("profile", "unknown profile " + in_quotes(profile) + "; one of " + known);
   }
-  config.compatibility = mac.one_of<mac_compatibility>(
-      "compat", "compatibility", {{"standard", mac_compatibility::standard}, {"ns2", mac_compatibility::ns2}});
+  config.compatibility = mac.one_of<mac_compatibility>("compat", "compatibility",
+                                                       {{"standard", mac_compatibility::standard}, {"ns2", mac_compatibility::ns2}});
   config.data_rate_index = static_cast<std::uint8_t>(mac.integer("data_rate_index", 0, config.profile->rates.size() - 1));
   config.rts_threshold_bytes = static_cast<std::uint32_t>(mac.integer("rts_threshold_bytes", 0, 4095));
   config.short_retry_limit = static_cast<std::uint8_t>(mac.integer("short_retry_limit", 1, 31));
@@ -158,11 +158,10 @@ mac_config read_mac(section mac) {
 
 medium_config read_medium(section medium, const timing_profile& profile) {
   medium_config config;
-  config.reception = medium.one_of<reception_kind>("reception", "reception rule",
-                                                   {{"ns2", reception_kind::ns2}, {"sinr", reception_kind::sinr}});
+  config.reception =
+      medium.one_of<reception_kind>("reception", "reception rule", {{"ns2", reception_kind::ns2}, {"sinr", reception_kind::sinr}});
   config.loss = medium.one_of<loss_kind>(
-      "loss", "loss model",
-      {{"range", loss_kind::range}, {"two_ray", loss_kind::two_ray}, {"log_distance", loss_kind::log_distance}});
+      "loss", "loss model", {{"range", loss_kind::range}, {"two_ray", loss_kind::two_ray}, {"log_distance", loss_kind::log_distance}});
   config.tx_range_m = medium.number("tx_range_m", 1, 1e6);
   config.cs_range_m = medium.number("cs_range_m", 1, 1e6);
   if (config.cs_range_m < config.tx_range_m) {
@@ -204,8 +203,7 @@ medium_config read_medium(section medium, const timing_profile& profile) {
 flow_config read_flow(section flow, std::size_t nodes) {
   flow_config config;
   config.kind = flow.one_of<flow_kind>(
-      "kind", "flow kind",
-      {{"tcp", flow_kind::tcp}, {"mac_saturated", flow_kind::mac_saturated}, {"mac_poisson", flow_kind::mac_poisson}});
+      "kind", "flow kind", {{"tcp", flow_kind::tcp}, {"mac_saturated", flow_kind::mac_saturated}, {"mac_poisson", flow_kind::mac_poisson}});
   config.src = static_cast<node_id>(flow.integer("src", 0, nodes - 1));
   config.dst = static_cast<node_id>(flow.integer("dst", 0, nodes - 1));
   if (config.src == config.dst) flow.fail("dst", "is src itself; name another node");
@@ -228,14 +226,12 @@ flow_config read_flow(section flow, std::size_t nodes) {
   config.max_window_packets = static_cast<std::uint32_t>(flow.integer("max_window_packets", 0, 1'000'000));
   section policy = flow.object("policy");
   config.cwl = policy.one_of<cwl_policy>(
-      "cwl", "policy",
-      {{"none", cwl_policy::none}, {"fixed", cwl_policy::fixed}, {"hop", cwl_policy::hop}, {"delay", cwl_policy::delay}});
+      "cwl", "policy", {{"none", cwl_policy::none}, {"fixed", cwl_policy::fixed}, {"hop", cwl_policy::hop}, {"delay", cwl_policy::delay}});
   const auto packets = [&](const char* key) { return static_cast<std::uint32_t>(policy.integer(key, 0, 1'000'000)); };
   policy.optional("cwl_packets", config.cwl_packets, packets);
   if (config.cwl == cwl_policy::fixed && config.cwl_packets == 0) policy.fail("cwl_packets", "must be at least 1 with cwl fixed");
   if (policy.has("round")) {
-    config.round =
-        policy.one_of<cwl_rounding>("round", "rounding", {{"half_up", cwl_rounding::half_up}, {"floor", cwl_rounding::floor}});
+    config.round = policy.one_of<cwl_rounding>("round", "rounding", {{"half_up", cwl_rounding::half_up}, {"floor", cwl_rounding::floor}});
   }
   policy.finish();
   flow.finish();

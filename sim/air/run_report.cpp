@@ -16,9 +16,12 @@ double mean(double sum, std::uint64_t count) { return count == 0 ? 0 : sum / sta
 
 std::string_view name_of(flow_kind kind) {
   switch (kind) {
-    case flow_kind::tcp: return "tcp";
-    case flow_kind::mac_saturated: return "mac_saturated";
-    case flow_kind::mac_poisson: return "mac_poisson";
+    case flow_kind::tcp:
+      return "tcp";
+    case flow_kind::mac_saturated:
+      return "mac_saturated";
+    case flow_kind::mac_poisson:
+      return "mac_poisson";
   }
   return {};
 }
@@ -65,8 +68,8 @@ void run_report::on_completion(const completion& record) {
 
   if (completions_csv_ != nullptr) {
     std::ostream& csv = *completions_csv_;
-    csv << record.t_done_us << ',' << record.node << ',' << static_cast<std::int64_t>(static_cast<std::int32_t>(to)) << ',' << record.tag << ','
-        << +record.peer << ',' << record.sequence << ',' << record.mpdu_bytes << ',' << +record.rate_index << ','
+    csv << record.t_done_us << ',' << record.node << ',' << static_cast<std::int64_t>(static_cast<std::int32_t>(to)) << ',' << record.tag
+        << ',' << +record.peer << ',' << record.sequence << ',' << record.mpdu_bytes << ',' << +record.rate_index << ','
         << to_string(record.result) << ',' << +record.rts_attempts << ',' << +record.data_attempts << ',' << +record.ssrc << ','
         << +record.slrc << ',' << record.cw << ',' << record.slots_drawn << ',' << record.t_enqueue_us << ',' << record.t_head_us << ','
         << record.t_first_tx_us;

@@ -19,12 +19,12 @@ namespace perhop::air {
 
 /// One flow's line in result.json. What does not apply to a flow stays 0.
 struct flow_result {
-  double goodput_bps = 0;        ///< of the application (TCP payload; IP bytes for MAC-level flows)
+  double goodput_bps = 0;  ///< of the application (TCP payload; IP bytes for MAC-level flows)
   double packets_per_s = 0;
   std::uint64_t delivered_packets = 0;
   double rtt_ms = 0;
-  double cwl_packets = 0;        ///< mean over the measured time
-  double cwnd_packets = 0;       ///< likewise
+  double cwl_packets = 0;   ///< mean over the measured time
+  double cwnd_packets = 0;  ///< likewise
   std::uint64_t retransmissions = 0;
   std::uint64_t timeouts = 0;
 };
@@ -68,7 +68,7 @@ public:
 
 private:
   struct hop_sums {
-    std::uint64_t packets = 0;       // completions in the measured time
+    std::uint64_t packets = 0;  // completions in the measured time
     std::uint64_t delivered = 0;
     std::uint64_t drops = 0;
     std::uint64_t rts_attempts = 0;
@@ -76,7 +76,7 @@ private:
     std::uint64_t retries = 0;
     std::uint64_t service_us = 0;
     std::array<std::uint64_t, service_parts::count> parts_us{};
-    double table_service_us = 0;     // neighbour table's delay of this very packet, summed
+    double table_service_us = 0;  // neighbour table's delay of this very packet, summed
     double table_contention_us = 0;
     double table_overhead_us = 0;
     double table_data_attempts = 0;
@@ -96,9 +96,9 @@ private:
   std::uint64_t completions_checked_ = 0;
   std::uint64_t sum_mismatches_ = 0;
   std::vector<std::uint64_t> queue_drops_;
-  std::unordered_map<std::uint64_t, std::size_t> hop_index_;   // from << 32 | to
+  std::unordered_map<std::uint64_t, std::size_t> hop_index_;  // from << 32 | to
   std::vector<hop_sums> hops_;
-  std::vector<std::pair<node_id, node_id>> hop_ends_;          // parallel to hops_
+  std::vector<std::pair<node_id, node_id>> hop_ends_;  // parallel to hops_
   std::size_t last_hop_ = 0;
 };
 

@@ -25,28 +25,28 @@ constexpr std::uint64_t mac_address(node_id node) { return node_address_base + n
 
 /// One frame on the air. It occupies the transmitter during [start, end); others hear it later by the propagation time.
 struct transmission {
-  std::uint64_t id;         ///< 0, 1, 2, ... in order of start (ties: in order of node)
-  node_id node;             ///< the transmitter
-  tick start, end;          ///< first and last bit at the transmitter's antenna
+  std::uint64_t id;  ///< 0, 1, 2, ... in order of start (ties: in order of node)
+  node_id node;      ///< the transmitter
+  tick start, end;   ///< first and last bit at the transmitter's antenna
   frame_kind kind;
-  std::uint8_t rate_index;  ///< into timing_profile::rates
-  std::uint16_t psdu_bytes; ///< MPDU with FCS
-  std::uint16_t duration_us; ///< Duration field of the 802.11 header
-  std::uint64_t ra, ta;     ///< 48-bit addresses; ta is 0 in a CTS and a MAC ACK, which have none
+  std::uint8_t rate_index;    ///< into timing_profile::rates
+  std::uint16_t psdu_bytes;   ///< MPDU with FCS
+  std::uint16_t duration_us;  ///< Duration field of the 802.11 header
+  std::uint64_t ra, ta;       ///< 48-bit addresses; ta is 0 in a CTS and a MAC ACK, which have none
   std::uint16_t sequence;
   bool retry;
-  std::uint32_t tag;        ///< the descriptor's tag (DATA only)
-  std::uint64_t payload;    ///< cookie of the submitter (DATA only, else 0)
+  std::uint32_t tag;      ///< the descriptor's tag (DATA only)
+  std::uint64_t payload;  ///< cookie of the submitter (DATA only, else 0)
 };
 
 /// A packet for the MAC queue of a node.
 struct tx_request {
-  std::uint64_t ra;         ///< 48-bit address of the next hop, or broadcast_address
-  std::uint8_t peer;        ///< the next hop's slot in the MAC's neighbour table, 0..15
-  std::uint16_t mpdu_bytes; ///< whole MPDU with MAC header and FCS
+  std::uint64_t ra;          ///< 48-bit address of the next hop, or broadcast_address
+  std::uint8_t peer;         ///< the next hop's slot in the MAC's neighbour table, 0..15
+  std::uint16_t mpdu_bytes;  ///< whole MPDU with MAC header and FCS
   std::uint8_t rate_index;
   bool use_rts;
-  std::uint64_t payload;    ///< cookie, handed back with the transmission and the completion
+  std::uint64_t payload;  ///< cookie, handed back with the transmission and the completion
 };
 
 /// Where the microseconds between t_enqueue and t_done went, as the gateware accounted for them.
@@ -79,8 +79,8 @@ struct service_parts {
 /// The MAC is done with a packet: the completion record of the gateware, with its times made absolute.
 struct completion {
   node_id node;
-  std::uint64_t payload;    ///< cookie of the tx_request
-  std::uint64_t ra;         ///< of the tx_request
+  std::uint64_t payload;  ///< cookie of the tx_request
+  std::uint64_t ra;       ///< of the tx_request
   std::uint16_t tag;
   std::uint8_t peer;
   std::uint16_t sequence;

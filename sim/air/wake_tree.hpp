@@ -13,8 +13,7 @@ namespace perhop::air {
 
 class wake_tree {
 public:
-  explicit wake_tree(std::size_t nodes)
-      : leaves_(std::bit_ceil(std::max<std::size_t>(nodes, 1))), earliest_(2 * leaves_, never) {}
+  explicit wake_tree(std::size_t nodes) : leaves_(std::bit_ceil(std::max<std::size_t>(nodes, 1))), earliest_(2 * leaves_, never) {}
 
   tick earliest() const { return earliest_[1]; }
   tick of(node_id node) const { return earliest_[leaves_ + node]; }

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "sim/air/node_set.hpp"
+#include "sim/air/wake_tree.hpp"
+
+namespace perhop::air {
+namespace {
+
+std::vector<node_id> due(const wake_tree& tree, tick now) {
+  std::vector<node_id> nodes;
+  tree.for_each_due(now, [&](node_id node) { nodes.push_back(node); });
+  return nodes;
+}
+
+TEST(wake_tree, finds_the_earliest_and_all_that_are_due_as_a_linear_search_does) {
+  std::mt19937 random(7);
+  for (const std::size_t nodes : {1, 2, 3, 16, 17, 100}) {
+    wake_tree tree(nodes);
+    std::vector<tick> wakes(nodes, never);
+    EXPECT_EQ(tree.earliest(), never);
+    for (int change = 0; change < 300; ++change) {
+      const auto node = static_cast<node_id>(random() % nodes);
+      const tick wake = random() % 5 == 0 ? never : random() % 50;
+      wakes[node] = wake;
+      tree.set(node, wake);
+      EXPECT_EQ(tree.earliest(), *std::min_element(wakes.begin(), wakes.end()));
+      const tick now = random() % 50;
+      std::vector<node_id> expected;
+      for (node_id candidate = 0; candidate < nodes; ++candidate) {
+        if (wakes[candidate] <= now) expected.push_back(candidate);
+      }
+      ASSERT_EQ(due(tree, now), expected) << nodes << " nodes, change " << change;
+    }
+  }
+}
+
+TEST(node_set, is_walked_in_ascending_order_once) {
+  node_set set(130);
+  for (const node_id node : {129, 0, 64, 63, 64}) set.insert(node);
+  EXPECT_TRUE(set.contains(63));
+  EXPECT_FALSE(set.contains(65));
+  std::vector<node_id> visited;
+  set.drain([&](node_id node) { visited.push_back(node); });
+  EXPECT_EQ(visited, (std::vector<node_id>{0, 63, 64, 129}));
+  set.drain([&](node_id) { FAIL() << "the set was emptied"; });
+}
+
+}  // namespace
+}  // namespace perhop::air

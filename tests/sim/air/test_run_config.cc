@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// run.json: what is wrong is named, with the remedy.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "run_json.hpp"
+#include "sim/air/run_config.hpp"
+
+namespace perhop::air {
+namespace {
+
+using nlohmann::json;
+
+/// The message that a changed run.json gets; empty if it is accepted.
+std::string message(const std::function<void(json&)>& change) {
+  json run = two_node_run();
+  change(run);
+  try {
+    parse_run_config(run.dump(), "run.json");
+  } catch (const config_error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(run_config, a_valid_file_is_read) {
+  json run = two_node_run();
+  run["medium"]["propagation_us"] = 3;
+  run["routes"] = {{0, 1, 1}, {1, 0, 0}};
+  run["flows"].push_back(json::parse(R"({"kind": "tcp", "src": 0, "dst": 1, "variant": "newreno", "sack": false, "segment_bytes": 1460,
+    "start_s": 0.1, "stop_s": null, "tcp_ack_every": 2, "max_window_packets": 44,
+    "policy": {"cwl": "delay", "cwl_packets": 8, "round": "floor"}})"));
+  const run_config config = parse_run_config(run.dump(), "run.json");
+  EXPECT_EQ(config.air.mac.profile, find_profile("dsss_long"));
+  EXPECT_EQ(config.air.medium.propagation_us, 3U);
+  EXPECT_EQ(config.air.nodes.at(1).x_m, 250);
+  EXPECT_EQ(config.path(0, 1), (std::vector<node_id>{0, 1}));
+  EXPECT_EQ(config.flows.at(1).cwl, cwl_policy::delay);
+  EXPECT_EQ(config.flows.at(1).round, cwl_rounding::floor);
+  EXPECT_FALSE(config.flows.at(1).stop_s);
+  EXPECT_EQ(config.air.medium.sinr_threshold_db.size(), 4U);
+}
+
+TEST(run_config, an_unknown_choice_lists_the_known_ones) {
+  EXPECT_EQ(
+      message([](json& run) { run["mac"]["profile"] = "x"; }),
+      "run.json: field mac.profile: unknown profile 'x'; one of dsss_long, dsss_short, ofdm_20mhz, erp_short_slot, ofdm_10mhz, host_phy");
+  EXPECT_EQ(message([](json& run) { run["medium"]["reception"] = "magic"; }),
+            "run.json: field medium.reception: unknown reception rule 'magic'; one of ns2, sinr");
+  EXPECT_EQ(message([](json& run) { run["warp"] = "off"; }),
+            "run.json: field warp: unknown warp mode 'off'; one of on, all_nodes, every_tick");
+}
+
+TEST(run_config, unknown_missing_and_wrong_fields_are_named) {
+  EXPECT_EQ(message([](json& run) { run["mac"]["retries"] = 3; }),
+            "run.json: field mac.retries: unknown field; known here: profile, compat, data_rate_index, rts_threshold_bytes, "
+            "short_retry_limit, long_retry_limit, queue_packets, average_shift");
+  EXPECT_EQ(message([](json& run) { run["flows"][0].erase("dst"); }), "run.json: field flows[0].dst: is missing; add it");
+  EXPECT_EQ(message([](json& run) { run.erase("nodes"); }), "run.json: field nodes: is missing; add it");
+  EXPECT_EQ(message([](json& run) { run["nodes"][1]["x_m"] = "far"; }), "run.json: field nodes[1].x_m: must be a number");
+  EXPECT_EQ(message([](json& run) { run["flows"][0]["path_header"] = 1; }), "run.json: field flows[0].path_header: must be true or false");
+  EXPECT_EQ(message([](json& run) { run["mac"] = 3; }), "run.json: field mac: must be an object {...}");
+}
+
+TEST(run_config, values_out_of_range_say_the_range) {
+  EXPECT_EQ(message([](json& run) { run["mac"]["data_rate_index"] = 4; }),
+            "run.json: field mac.data_rate_index: 4 is not a whole number from 0 to 3");
+  EXPECT_EQ(message([](json& run) { run["mac"]["short_retry_limit"] = -1; }),
+            "run.json: field mac.short_retry_limit: -1 is not a whole number from 1 to 31");
+  EXPECT_EQ(message([](json& run) { run["medium"]["frame_error_rate"] = 1.5; }),
+            "run.json: field medium.frame_error_rate: 1.5 is out of range; give a number from 0 to 1");
+  EXPECT_EQ(message([](json& run) { run["flows"][0]["dst"] = 2; }), "run.json: field flows[0].dst: 2 is not a whole number from 0 to 1");
+  EXPECT_EQ(message([](json& run) { run["flows"][0]["dst"] = 0; }), "run.json: field flows[0].dst: is src itself; name another node");
+  EXPECT_EQ(message([](json& run) { run["warmup_s"] = 0.5; }),
+            "run.json: field warmup_s: leaves nothing to measure; give less than duration_s");
+  EXPECT_NE(message([](json& run) { run["medium"]["cs_range_m"] = 100; }), "");
+  EXPECT_NE(message([](json& run) { run["medium"]["propagation_us"] = 0; }), "");
+  EXPECT_NE(message([](json& run) { run["medium"]["propagation_us"] = "slow"; }), "");
+  EXPECT_NE(message([](json& run) { run["medium"]["sinr_threshold_db"] = {1, 2}; }), "");
+  EXPECT_NE(message([](json& run) { run["schema"] = 2; }), "");
+  EXPECT_NE(message([](json& run) { run["nodes"] = json::array(); }), "");
+}
+
+TEST(run_config, tcp_needs_routes_both_ways) {
+  const auto tcp = [](json& run) {
+    run["flows"] = json::parse(R"([{"kind": "tcp", "src": 0, "dst": 1, "variant": "newreno", "sack": false, "segment_bytes": 1460,
+      "start_s": 0, "stop_s": null, "tcp_ack_every": 1, "max_window_packets": 0, "policy": {"cwl": "none"}}])");
+  };
+  EXPECT_EQ(message([&](json& run) {
+              tcp(run);
+              run["routes"] = {{0, 1, 1}};
+            }),
+            "run.json: field flows[0].dst: routes do not lead from node 0 to node 1 and back; add them to routes");
+  EXPECT_EQ(message([&](json& run) {
+              tcp(run);
+              run["routes"] = {{0, 1, 1}, {1, 0, 0}};
+            }),
+            "");
+}
+
+TEST(run_config, broken_json_is_told_with_its_line) {
+  try {
+    parse_run_config("{\n \"schema\": 1,\n \"label\": }", "run.json");
+    FAIL();
+  } catch (const config_error& error) {
+    EXPECT_EQ(std::string(error.what()).rfind("run.json: line 3: no valid JSON", 0), 0U) << error.what();
+  }
+  EXPECT_THROW(load_run_config("/nonexistent/run.json"), config_error);
+}
+
+}  // namespace
+}  // namespace perhop::air
