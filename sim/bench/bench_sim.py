@@ -112,7 +112,7 @@ def run_ours(build: Path, hops: int, seconds: float, seed: int) -> tuple[float, 
     with tempfile.TemporaryDirectory(dir=OUT) as directory:
         config = Path(directory) / "run.json"
         config.write_text(json.dumps(run_json(hops, seconds, seed, Path(directory))))
-        cpu_s, _ = cpu_of([build / "sim/ns3/perhop-sim", "--config", config])
+        cpu_s, _ = cpu_of([build / "sim/ns3/perhop-sim", config])
         result = json.loads((Path(directory) / "result.json").read_text())
     return cpu_s, result["flows"][0]["delivered_packets"], result
 

@@ -27,6 +27,7 @@ module interframe_space
   input  wire logic        rx_end,
   input  wire logic        rx_bad,
   input  wire logic        tx_go,            // an own frame starts
+  input  wire logic        waive,            // one clock: the idle medium needs no inter-frame space now
 
   // From medium_reservation.
   input  wire logic [15:0] reserved_us,
@@ -53,6 +54,7 @@ module interframe_space
       if (tick_n != '0) begin
         idle_us_q <= cca_busy ? '0 : saturated(25'(idle_base_us) + 25'(free_share(tick_n, reserved_us)));
       end
+      if (waive) idle_us_q <= '1;
       if (tx_go) extended_q <= 1'b0;
       else if (rx_end) extended_q <= rx_bad && !cfg_quirk_eifs_as_nav;
     end

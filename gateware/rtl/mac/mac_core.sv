@@ -55,6 +55,7 @@ module mac_core
   input  wire logic        cfg_quirk_no_nav_reset,
   input  wire logic        cfg_quirk_fixed_timeout,
   input  wire logic        cfg_quirk_draw_below_cw,
+  input  wire logic        cfg_quirk_backoff_at_once,   // ns-2: a back-off that begins on an idle medium skips the IFS
 
   // From the PHY.
   input  wire logic        phy_cca_busy,        // level
@@ -207,7 +208,8 @@ module mac_core
 
   interframe_space u_interframe_space (
     .clk, .rst, .tick_n, .cfg_difs_us, .cfg_eifs_us, .cfg_quirk_eifs_as_nav,
-    .cca_busy, .rx_end, .rx_bad, .tx_go(send || answer), .reserved_us, .idle_us, .ifs_us
+    .cca_busy, .rx_end, .rx_bad, .tx_go(send || answer),
+    .waive(cfg_quirk_backoff_at_once && draw && !cca_busy && reserved_us == '0), .reserved_us, .idle_us, .ifs_us
   );
 
   assign draw = draw_wanted && !draw_again;

@@ -816,6 +816,7 @@ REGISTERS: Mapping[str, Register] = MappingProxyType({
         RegisterField("no_nav_reset", 1, 1, "rw", 0, "", "cfg_quirk_no_nav_reset", "The NAV set by an RTS is not reset when nothing follows."),
         RegisterField("fixed_timeout", 2, 1, "rw", 0, "", "cfg_quirk_fixed_timeout", "The response must have ended by response_timeout + its airtime; its start does not hold the timeout."),
         RegisterField("draw_below_cw", 3, 1, "rw", 0, "", "cfg_quirk_draw_below_cw", "Backoff is drawn from 0 to CW - 1."),
+        RegisterField("backoff_at_once", 4, 1, "rw", 0, "", "cfg_quirk_backoff_at_once", "A back-off that begins on an idle medium, after an own exchange, skips the inter-frame space."),
     ),
     "response": _register(
         "response", "Response to a rate", 0x060, 32, 8, 4,

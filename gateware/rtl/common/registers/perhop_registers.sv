@@ -525,6 +525,10 @@ module perhop_registers (
                 logic next;
                 logic load_next;
             } draw_below_cw;
+            struct {
+                logic next;
+                logic load_next;
+            } backoff_at_once;
         } quirks;
         struct {
             struct {
@@ -773,6 +777,9 @@ module perhop_registers (
             struct {
                 logic value;
             } draw_below_cw;
+            struct {
+                logic value;
+            } backoff_at_once;
         } quirks;
         struct {
             struct {
@@ -1344,6 +1351,29 @@ module perhop_registers (
         end
     end
     assign hwif_out.quirks.draw_below_cw.value = field_storage.quirks.draw_below_cw.value;
+    // Field: perhop_registers.quirks.backoff_at_once
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.quirks.backoff_at_once.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.quirks && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.quirks.backoff_at_once.value & ~decoded_wr_biten[4:4]) | (decoded_wr_data[4:4] & decoded_wr_biten[4:4]);
+            load_next_c = '1;
+        end
+        field_combo.quirks.backoff_at_once.next = next_c;
+        field_combo.quirks.backoff_at_once.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.quirks.backoff_at_once.value <= 1'h0;
+        end else begin
+            if(field_combo.quirks.backoff_at_once.load_next) begin
+                field_storage.quirks.backoff_at_once.value <= field_combo.quirks.backoff_at_once.next;
+            end
+        end
+    end
+    assign hwif_out.quirks.backoff_at_once.value = field_storage.quirks.backoff_at_once.value;
     for(genvar i0=0; i0<8; i0++) begin
         // Field: perhop_registers.response[].rate
         always_comb begin
@@ -2085,6 +2115,7 @@ module perhop_registers (
             readback_data_var[1] = field_storage.quirks.no_nav_reset.value;
             readback_data_var[2] = field_storage.quirks.fixed_timeout.value;
             readback_data_var[3] = field_storage.quirks.draw_below_cw.value;
+            readback_data_var[4] = field_storage.quirks.backoff_at_once.value;
         end
         for(int i0=0; i0<8; i0++) begin
             if(rd_mux_addr == 9'h60 + (9)'(i0) * 9'h4) begin

@@ -382,10 +382,15 @@ package perhop_registers_pkg;
     } perhop_registers__quirks__draw_below_cw__out_t;
 
     typedef struct {
+        logic value;
+    } perhop_registers__quirks__backoff_at_once__out_t;
+
+    typedef struct {
         perhop_registers__quirks__eifs_as_nav__out_t eifs_as_nav;
         perhop_registers__quirks__no_nav_reset__out_t no_nav_reset;
         perhop_registers__quirks__fixed_timeout__out_t fixed_timeout;
         perhop_registers__quirks__draw_below_cw__out_t draw_below_cw;
+        perhop_registers__quirks__backoff_at_once__out_t backoff_at_once;
     } perhop_registers__quirks__out_t;
 
     typedef struct {

@@ -242,7 +242,9 @@ inline constexpr field no_nav_reset{"no_nav_reset", 1, 1, registers::access::rea
 inline constexpr field fixed_timeout{"fixed_timeout", 2, 1, registers::access::read_write, 0, ""};
 /// Backoff is drawn from 0 to CW - 1.
 inline constexpr field draw_below_cw{"draw_below_cw", 3, 1, registers::access::read_write, 0, ""};
-inline constexpr std::array<field, 4> fields{{eifs_as_nav, no_nav_reset, fixed_timeout, draw_below_cw}};
+/// A back-off that begins on an idle medium, after an own exchange, skips the inter-frame space.
+inline constexpr field backoff_at_once{"backoff_at_once", 4, 1, registers::access::read_write, 0, ""};
+inline constexpr std::array<field, 5> fields{{eifs_as_nav, no_nav_reset, fixed_timeout, draw_below_cw, backoff_at_once}};
 }  // namespace quirks
 
 /// Response to a rate. Entry i: the CTS or MAC ACK that answers a frame received at rate index i (9.7.6.5).
