@@ -170,6 +170,8 @@ def _command() -> list[str]:
 def _exit_code(done: Any) -> int:
     if done.study.interrupted:
         return EXIT_INTERRUPTED
+    if done.study.total("sum_mismatches"):
+        return EXIT_FAILED
     if done.study.failed or not done.study.complete or (done.check is not None and not done.check.passed):
         return EXIT_FAILED
     return 0
@@ -191,6 +193,12 @@ def _print_closing(console: Console, done: Any, wall_s: float) -> None:
         rows.append(("packets", done.written["pcapng"], f"  of {recorded.run.label}"))
     for name, path, note in rows:
         console.print(f"{name:<8} {paths.shown(path)}{note}", highlight=False, soft_wrap=True)
+    console.print(
+        f"records  {done.study.total('completions_checked'):,} completions, each of whose parts must sum to its whole: "
+        f"{done.study.total('sum_mismatches')} do not",
+        highlight=False,
+        soft_wrap=True,
+    )
     reused = f", {done.study.reused} runs reused" if done.study.reused else ""
     console.print(f"took     {wall_s:.1f} s{reused}", highlight=False)
 

@@ -172,7 +172,9 @@ def _lines(
             linewidth=1.8,
             capsize=3,
         )
-    axis.set_ylim(bottom=0)
+    means = [mean.value * factor for points in groups.values() for _, mean in points]
+    # A wide interval may leave the plot; the means are what it is scaled for.
+    axis.set_ylim(0, max(means, default=1.0) * 1.2 or 1.0)
     ticks = sorted({x for points in groups.values() for x, _ in points})
     if 1 < len(ticks) <= 16:
         axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])

@@ -260,7 +260,7 @@ def _hop_cell(hop: Hop, slowest_us: float) -> str:
 def _mean(value: Mean | None, factor: float, digits: int) -> str:
     if value is None or (value.value == 0 and factor == 1 and digits == 1):
         return "-"
-    half = f" <small>±{value.half * factor:.{digits}f}</small>" if value.count > 1 else ""
+    half = f"<br><small>±{value.half * factor:.{digits}f}</small>" if value.count > 1 else ""
     return f"{value.value * factor:.{digits}f}{half}"
 
 
@@ -290,9 +290,6 @@ def _what_was_run(plan: Plan, study: Study, command: list[str]) -> str:
     swept_text = "; ".join(
         f"{name} = {', '.join(dict.fromkeys(str(v) for v in values))}" for name, values in swept.items()
     )
-    checked = [o.result for o in study.outcomes if o.result is not None]
-    completions = sum(int(result.get("completions_checked", 0)) for result in checked)
-    mismatches = sum(int(result.get("sum_mismatches", 0)) for result in checked)
     facts = {
         "command": f"<code>{_text(' '.join(command))}</code>" if command else "",
         "version": _text(f"perhop {version['perhop']}, tree {version['git'] or 'not under git'}"),
@@ -303,7 +300,8 @@ def _what_was_run(plan: Plan, study: Study, command: list[str]) -> str:
             f"frames read up to {experiment.medium.tx_range_m:g} m, sensed up to {experiment.medium.cs_range_m:g} m"
         ),
         "service-time sums": _text(
-            f"{completions:,} completion records checked, {mismatches} whose parts do not sum to the whole"
+            f"{study.total('completions_checked'):,} completion records checked, "
+            f"{study.total('sum_mismatches')} whose parts do not sum to the whole"
         ),
         "packets": _text(f"packets.pcapng holds the run {recorded.run.label}") if recorded else "",
         "machine": _text(f"{platform.machine()}, Python {platform.python_version()}"),

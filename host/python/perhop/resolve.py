@@ -100,6 +100,13 @@ def _resolve_point(point: Point) -> list[Run]:
     _check_neighbours(point.document, routes)
 
     has_tcp = any(isinstance(flow.model, ex.TcpFlow) for flow in flows)
+    for flow in flows:
+        if has_tcp and not isinstance(flow.model, ex.TcpFlow):
+            raise FieldError(
+                ("flows", flow.index, "kind"),
+                f"is {flow.model.kind!r} beside TCP flows; no simulator runs both",
+                "use flows of kind tcp only, or none of them",
+            )
     hops = len(paths[0]) - 1
     own = [flow.model.policy for flow in flows if isinstance(flow.model, ex.TcpFlow)]
     texts = experiment.policies if None in own else own[:1] or ["none"]

@@ -28,8 +28,8 @@ def as_json(done: Finished, run_s: float) -> dict[str, Any]:
         "runs_reused": done.study.reused,
         "reception": done.plan.points[0].experiment.medium.reception,
         "rows": [row(summary) for summary in done.summaries],
-        "completions_checked": _total(done, "completions_checked"),
-        "sum_mismatches": _total(done, "sum_mismatches"),
+        "completions_checked": done.study.total("completions_checked"),
+        "sum_mismatches": done.study.total("sum_mismatches"),
     }
     for name in ("report", "pcapng", "parquet"):
         value[name] = paths.shown(done.written[name]) if name in done.written else None
@@ -65,10 +65,6 @@ def print_result(target: str, value: dict[str, Any]) -> None:
     """Print the RESULT line, which must be the last, and write the same object to out/<target>/result.json."""
     files.write_json(paths.repository() / "out" / target / "result.json", value)
     print("RESULT " + json.dumps(value, allow_nan=False), flush=True)
-
-
-def _total(done: Finished, name: str) -> int:
-    return sum(int(outcome.result.get(name, 0)) for outcome in done.study.outcomes if outcome.result is not None)
 
 
 def _value(mean: Mean | None, digits: int) -> float | None:

@@ -198,6 +198,8 @@ def _intervals(outcome: Outcome) -> Iterator[Row]:
                 "src": ends["src"],
                 "dst": ends["dst"],
                 **{name: _number(row.get(name)) for name in INTERVAL_NUMBERS},
+                # An interval without a sample says 0, which no round trip takes.
+                "rtt_ms": _number(row.get("rtt_ms")) or None,
             }
 
 

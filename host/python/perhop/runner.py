@@ -75,6 +75,10 @@ class Study:
     def reused(self) -> int:
         return sum(outcome.reused for outcome in self.outcomes)
 
+    def total(self, name: str) -> int:
+        """The sum over the results of a count of result.json, such as `completions_checked`."""
+        return sum(int(outcome.result.get(name, 0)) for outcome in self.outcomes if outcome.result is not None)
+
 
 def execute(
     runs: list[Run],
