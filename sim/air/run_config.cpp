@@ -223,6 +223,8 @@ flow_config read_flow(section flow, std::size_t nodes) {
   config.sack = flow.boolean("sack");
   config.segment_bytes = static_cast<std::uint32_t>(flow.integer("segment_bytes", 1, 4000));
   config.tcp_ack_every = static_cast<std::uint32_t>(flow.integer("tcp_ack_every", 1, 1000));
+  const auto milliseconds = [&](const char* key) { return static_cast<std::uint32_t>(flow.integer(key, 1, 60000)); };
+  flow.optional("min_rto_ms", config.min_rto_ms, milliseconds);
   config.max_window_packets = static_cast<std::uint32_t>(flow.integer("max_window_packets", 0, 1'000'000));
   section policy = flow.object("policy");
   config.cwl = policy.one_of<cwl_policy>(

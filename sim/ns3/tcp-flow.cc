@@ -29,7 +29,6 @@ constexpr uint16_t FIRST_SOURCE_PORT = 49152;
 constexpr uint16_t FIRST_SINK_PORT = 60000; // no protocol that Wireshark would look for
 constexpr uint32_t LARGEST_UNSCALED_WINDOW_BYTES = 65535;
 constexpr uint32_t UNLIMITED_WINDOW_BYTES = 1 << 20;
-constexpr double MIN_RTO_S = 1.0; // RFC 6298, and what the papers' simulator does
 constexpr double MAX_RTO_S = 60.0;
 constexpr uint32_t INITIAL_WINDOW_SEGMENTS = 1;
 constexpr uint32_t RETRIES_FOR_EVER = 1'000'000; // a flow outlives any break of its path
@@ -160,7 +159,7 @@ TcpFlow::CreateSocket(Ptr<Node> node) const
                                                : Ptr<TcpRecoveryOps>(CreateObject<TcpClassicRecovery>()));
     tcp->AddSocket(socket);
 
-    socket->SetMinRto(Seconds(MIN_RTO_S));
+    socket->SetMinRto(MilliSeconds(m_config.min_rto_ms));
     socket->SetMaxRto(Seconds(MAX_RTO_S));
     socket->SetAttribute("Sack", BooleanValue(m_config.sack));
     socket->SetAttribute("Timestamp", BooleanValue(false));

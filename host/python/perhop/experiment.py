@@ -273,6 +273,9 @@ class TcpFlow(FlowBase):
     sack: bool = Field(default=False, description="selective acknowledgements")
     segment_bytes: int = Field(default=1460, ge=1, le=2264, description="TCP payload of a full segment")
     tcp_ack_every: int = Field(default=1, ge=1, le=64, description="segments a TCP ACK confirms")
+    min_rto_ms: int = Field(
+        default=200, ge=1, le=60000, description="least retransmission timeout: Linux and ns-2.35 200, RFC 6298 1000"
+    )
     max_window_packets: int = Field(default=44, ge=1, le=1024, description="the receiver's window")
     policy: OnePolicy = Field(default=None, description=f"{POLICY_FORMS}; null: each of `policies`")
 

@@ -78,6 +78,7 @@ def test_a_run_is_what_the_simulators_read(runs):
                 "sack": False,
                 "segment_bytes": 1460,
                 "tcp_ack_every": 1,
+                "min_rto_ms": 200,
                 "max_window_packets": 44,
                 "policy": {"cwl": "fixed", "cwl_packets": 3, "round": "half_up"},
             }
