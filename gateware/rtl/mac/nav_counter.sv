@@ -52,15 +52,17 @@ module nav_counter (
         end
         if (reset_armed_q) reset_left_us_q <= reset_now ? '0 : reset_left_us_q - tick_n[15:0];
       end
-    end else if (rx_start) begin
-      reset_armed_q <= 1'b0;
-    end else if (rx_overheard && 16'(rx_duration_us) > nav_left_us_q) begin
-      nav_left_us_q   <= 16'(rx_duration_us);
-      reset_left_us_q <= cfg_nav_reset_us;
-      reset_armed_q   <= rx_is_rts && !cfg_quirk_no_nav_reset && cfg_nav_reset_us < 16'(rx_duration_us);
-    end else if (rx_bad && cfg_quirk_eifs_as_nav && cfg_eifs_us > nav_left_us_q) begin
-      nav_left_us_q <= cfg_eifs_us;
-      reset_armed_q <= 1'b0;
+    end else begin
+      if (rx_overheard && 16'(rx_duration_us) > nav_left_us_q) begin
+        nav_left_us_q   <= 16'(rx_duration_us);
+        reset_left_us_q <= cfg_nav_reset_us;
+        reset_armed_q   <= rx_is_rts && !cfg_quirk_no_nav_reset && cfg_nav_reset_us < 16'(rx_duration_us);
+      end else if (rx_bad && cfg_quirk_eifs_as_nav && cfg_eifs_us > nav_left_us_q) begin
+        nav_left_us_q <= cfg_eifs_us;
+        reset_armed_q <= 1'b0;
+      end
+      // Also when it starts in the clock in which another frame ends.
+      if (rx_start) reset_armed_q <= 1'b0;
     end
   end
 
