@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Proves the properties of gateware/formal about the RTL of gateware/rtl/mac with SymbiYosys; `make prove` calls it.
 
-A job is one claim: a top module, the files of properties bound to it, and how it is shown. Jobs run two at a time; each prints one
-line with its verdict, how it was shown and its time:
+A job is one claim: a top module, the files of properties bound to it, and how it is shown. Jobs run two at a
+time; each prints one line with its verdict, how it was shown and its time:
 
   induction k    holds for ever: for k clocks from reset, and in every clock after k in which it held
   bounded n      holds in the first n clocks after reset, from every input allowed
@@ -39,8 +39,9 @@ AT_ONCE = 2
 class Job:
     """One claim and how to show it.
 
-    `checkers` are files of gateware/formal; those in `given` are shown by another job and assumed here. `free` names modules
-    whose outputs, and `free_wires` wires which, may take any value: less is known of the MAC, so what is shown is shown for more.
+    `checkers` are files of gateware/formal; those in `given` are shown by another job and assumed here. `free` names
+    modules whose outputs, and `free_wires` wires which, may take any value: the less is known of the MAC, the more
+    is shown.
     """
 
     name: str
@@ -60,14 +61,36 @@ class Job:
 JOBS = (
     Job(
         "transmission_rules",
-        "frames start only in a medium idle for DIFS with the NAV zero, or SIFS after what they answer; no CTS under NAV",
+        "frames start only after DIFS of idle medium with NAV zero, or SIFS after what they answer; no CTS under NAV",
         ("mac_environment", "transmission_rules"),
+    ),
+    Job(
+        "nav_rules",
+        "only time and the reset after an unanswered RTS shorten the NAV",
+        ("mac_environment", "nav_rules"),
+    ),
+    Job(
+        "retry_rules",
+        "the retry counters never pass their limits; reaching one ends the packet",
+        ("mac_environment", "retry_rules"),
     ),
     Job(
         "service_time_sums",
         "the parts of a packet's life sum to the whole",
         ("mac_environment", "transmission_rules", "service_rules"),
         given=("transmission_rules",),
+    ),
+    Job(
+        "backoff_rules",
+        "the back-off counts every slot's time once, in whatever jumps it comes",
+        ("mac_environment", "backoff_rules"),
+        free_wires=(),
+    ),
+    Job(
+        "tick_rules",
+        "a quiescent MAC's next_timer is exact",
+        ("mac_environment", "transmission_rules", "backoff_rules", "tick_rules"),
+        given=("transmission_rules", "backoff_rules"),
     ),
 )
 
@@ -154,8 +177,9 @@ def main() -> int:
         for future in as_completed([pool.submit(run_job, job) for job in jobs]):
             verdict = future.result()
             verdicts[verdict.job.name] = verdict
-            line = f"{'pass' if verdict.passed else 'FAIL'}  {verdict.job.name:24} {verdict.shown:15} {verdict.seconds:6.1f} s"
-            print(f"[{len(verdicts)}/{len(jobs)}] {line}  {verdict.job.claim}", flush=True)
+            word = "pass" if verdict.passed else "FAIL"
+            line = f"{word}  {verdict.job.name:24} {verdict.shown:15} {verdict.seconds:6.1f} s  {verdict.job.claim}"
+            print(f"[{len(verdicts)}/{len(jobs)}] {line}", flush=True)
             for finding in verdict.findings if not verdict.passed else []:
                 print(f"      {finding}", flush=True)
 
