@@ -114,7 +114,8 @@ module service_time
         responder_us_q  <= '0;
         waited_us_q     <= '0;
         service_us_q    <= '0;
-        slots_drawn_q   <= 16'(slots_left);
+        // The back-off that the packet before left behind may be drawn in this very clock.
+        slots_drawn_q   <= 16'(draw ? draw_slots : slots_left);
       end
       if (draw && in_contention) slots_drawn_q <= slots_drawn_q + 16'(draw_slots);
       if (responded) response_us_q <= response_us_q + waited_us_q;
