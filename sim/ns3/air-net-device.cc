@@ -3,7 +3,10 @@
 
 #include "sim/ns3/air-channel.h"
 #include "sim/ns3/node-address.h"
+#include "sim/ns3/packet-rewrite.h"
+#include "sim/ns3/path-header-tag.h"
 
+#include "ns3/boolean.h"
 #include "ns3/ipv4-l3-protocol.h"
 #include "ns3/node.h"
 
@@ -18,6 +21,12 @@ constexpr uint32_t MPDU_OVERHEAD_BYTES = perhop::mac_header_bytes + perhop::llc_
 /// Largest MSDU of 802.11 (8.2.3), less what stands between it and IP.
 constexpr uint16_t MTU_BYTES = 2304 - perhop::llc_snap_bytes - perhop::path_header_bytes;
 
+perhop::shim::next_hop
+HopOf(const perhop::air::tx_request& request)
+{
+    return {.peer = request.peer, .rate_index = request.rate_index, .mpdu_bytes = request.mpdu_bytes};
+}
+
 } // namespace
 
 NS_OBJECT_ENSURE_REGISTERED(AirNetDevice);
@@ -25,7 +34,14 @@ NS_OBJECT_ENSURE_REGISTERED(AirNetDevice);
 TypeId
 AirNetDevice::GetTypeId()
 {
-    static TypeId tid = TypeId("perhop::AirNetDevice").SetParent<NetDevice>().AddConstructor<AirNetDevice>();
+    static TypeId tid = TypeId("perhop::AirNetDevice")
+                            .SetParent<NetDevice>()
+                            .AddConstructor<AirNetDevice>()
+                            .AddAttribute("ForwardInShim",
+                                          "Pass on packets for other nodes without ns-3's IP layer.",
+                                          BooleanValue(true),
+                                          MakeBooleanAccessor(&AirNetDevice::m_forwardInShim),
+                                          MakeBooleanChecker());
     return tid;
 }
 
@@ -55,12 +71,13 @@ AirNetDevice::Attach(Ptr<AirChannel> channel, uint32_t node, Ptr<HostRouting> ro
     m_routes = routes;
     m_index = node;
     m_address = ToMac48Address(perhop::air::mac_address(node));
+    m_ipAddress = NodeIpv4Address(node).Get();
     m_queue = std::make_unique<InterfaceQueue>(mac.queue_packets);
     perhop::shim::shim_config shim;
     shim.profile = mac.profile;
     shim.rts_threshold_bytes = mac.rts_threshold_bytes;
     shim.cwl.kind = perhop::policy::cwl_kind::none; // flows bring their own
-    m_shim = std::make_unique<ShimAdapter>(shim, NodeIpv4Address(node).Get());
+    m_shim = std::make_unique<ShimAdapter>(shim, m_ipAddress);
 }
 
 ShimAdapter&
@@ -79,36 +96,76 @@ bool
 AirNetDevice::Send(Ptr<Packet> packet, const Address& dest, uint16_t protocolNumber)
 {
     NS_ASSERT_MSG(protocolNumber == Ipv4L3Protocol::PROT_NUMBER, "this device carries IPv4 only");
-    const bool toMac = m_queue->IsEmpty() && m_channel->CanSubmit(m_index);
-    if (!toMac && m_queue->IsFull())
+    if (!HasRoom())
+    {
+        return false;
+    }
+    const std::optional<IpView> ip = ReadIpView(packet);
+    NS_ASSERT_MSG(ip, "a packet without an IPv4 header was sent");
+    PacketSlot& slot = Prepare(packet, *ip, ReceiverAddress(dest, *ip));
+    slot.header = m_shim->OnSend(m_channel->NowUs(), *packet, *ip, HopOf(slot.request));
+    Enqueue(slot);
+    return true;
+}
+
+bool
+AirNetDevice::HasRoom()
+{
+    if (m_queue->IsFull())
     {
         m_channel->OnQueueDrop(m_index);
         return false;
     }
-    std::optional<IpView> ip = ReadIpView(packet);
-    NS_ASSERT_MSG(ip, "a packet without an IPv4 header was sent");
+    return true;
+}
 
+PacketSlot&
+AirNetDevice::Prepare(Ptr<const Packet> packet, const IpView& ip, uint64_t receiverAddress)
+{
     const perhop::air::mac_config& mac = m_channel->GetMacConfig();
-    const uint64_t nowUs = m_channel->NowUs();
-    PacketSlot& slot = m_channel->GetSlots().Acquire(nowUs);
+    PacketSlot& slot = m_channel->GetSlots().Acquire(m_channel->NowUs());
     perhop::air::tx_request& request = slot.request;
-    request.ra = ReceiverAddress(dest, *ip);
-    const bool group = (request.ra >> perhop::group_address_bit & 1) != 0;
-    request.peer = PeerOf(request.ra);
+    const bool group = (receiverAddress >> perhop::group_address_bit & 1) != 0;
+    request.ra = receiverAddress;
+    request.peer = PeerOf(receiverAddress);
     request.mpdu_bytes = static_cast<uint16_t>(packet->GetSize() + MPDU_OVERHEAD_BYTES);
     request.rate_index = group ? mac.profile->lowest_basic_rate_index : mac.data_rate_index;
     request.use_rts = !group && request.mpdu_bytes > mac.rts_threshold_bytes;
-    slot.header =
-        m_shim->OnSend(nowUs, *packet, *ip, {.peer = request.peer, .rate_index = request.rate_index, .mpdu_bytes = request.mpdu_bytes});
     slot.packet = std::move(packet);
+    slot.ttlSpent = 0;
+    slot.ip = ip;
+    return slot;
+}
 
-    if (toMac)
+void
+AirNetDevice::Enqueue(const PacketSlot& slot)
+{
+    if (m_queue->IsEmpty() && m_channel->CanSubmit(m_index))
     {
-        m_channel->Submit(m_index, request);
+        m_channel->Submit(m_index, slot.request);
     }
     else
     {
-        m_queue->Push(request.payload);
+        m_queue->Push(slot.request.payload);
+    }
+}
+
+bool
+AirNetDevice::Forward(uint64_t nowUs, const PacketSlot& arrived)
+{
+    const uint32_t nextHop = m_routes->NextHop(arrived.ip.destination);
+    if (!m_forwardInShim || nextHop == MAX_NODES || arrived.ip.view.ttl <= 1)
+    {
+        return false;
+    }
+    if (HasRoom())
+    {
+        PacketSlot& slot = Prepare(arrived.packet, arrived.ip, perhop::air::mac_address(nextHop));
+        slot.ttlSpent = static_cast<uint8_t>(arrived.ttlSpent + 1);
+        --slot.ip.view.ttl;
+        slot.header = arrived.header;
+        m_shim->OnForward(nowUs, slot.header, slot.ip, HopOf(slot.request));
+        Enqueue(slot);
     }
     return true;
 }
@@ -152,7 +209,25 @@ void
 AirNetDevice::Receive(uint64_t nowUs, const PacketSlot& slot)
 {
     const bool group = slot.request.ra == perhop::broadcast_address;
-    const Ptr<const Packet> packet = m_shim->OnReceive(nowUs, slot.header, slot.packet, group);
+    Ptr<const Packet> packet = slot.packet;
+    if (slot.ip.destination == m_ipAddress || group)
+    {
+        const std::optional<uint16_t> windowBytes = m_shim->OnReceive(nowUs, slot.header, slot.ip);
+        if (slot.ttlSpent != 0 || windowBytes)
+        {
+            packet = Rewritten(*packet, slot.ttlSpent, windowBytes);
+        }
+    }
+    else if (Forward(nowUs, slot))
+    {
+        return;
+    }
+    else
+    {
+        // The tag is this node's business: the packet itself is shared.
+        packet = Rewritten(*packet, slot.ttlSpent, std::nullopt);
+        packet->AddPacketTag(PathHeaderTag(slot.header));
+    }
     // The sender's address as a MAC address would cost a conversion for a value that IPv4 without ARP does not look at.
     m_receive(this, packet, Ipv4L3Protocol::PROT_NUMBER, m_address);
 }

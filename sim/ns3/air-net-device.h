@@ -2,8 +2,12 @@
 //
 // ns-3's view of one node's MAC gateware: a NetDevice that queues IP packets for it and hands up what it received.
 //
-// The device resolves next hops by itself, from the node's route table and the fixed addresses of node-address.h: there is no ARP
-// traffic. A caller that names a next hop's MAC address is obeyed.
+// Like the shim of a live node it passes on what is not for this node by itself, by the node's route table: nothing of the packet
+// changes but its time to live, which is counted beside the packet until somebody looks. Packets that it cannot pass on (no route, time
+// to live spent) go to ns-3's IP, which answers them. With the attribute ForwardInShim off, IP forwards all of them.
+//
+// The device resolves next hops by itself, from the route table and the fixed addresses of node-address.h: there is no ARP traffic. A
+// caller that names a next hop's MAC address is obeyed.
 #pragma once
 
 #include "sim/air/air.hpp"
@@ -72,6 +76,15 @@ class AirNetDevice : public NetDevice
   private:
     void DoDispose() override;
     uint64_t ReceiverAddress(const Address& dest, const IpView& ip) const;
+
+    /// There is room for one packet more; counts a drop when there is none.
+    bool HasRoom();
+    /// A slot with all but its path header filled in.
+    PacketSlot& Prepare(Ptr<const Packet> packet, const IpView& ip, uint64_t receiverAddress);
+    /// Hands a slot that HasRoom() allowed to the MAC, or queues it.
+    void Enqueue(const PacketSlot& slot);
+    /// @return false when IP must decide what becomes of the packet
+    bool Forward(uint64_t nowUs, const PacketSlot& arrived);
     uint8_t PeerOf(uint64_t address);
 
     Ptr<AirChannel> m_channel;
@@ -79,6 +92,8 @@ class AirNetDevice : public NetDevice
     Ptr<Node> m_node;
     uint32_t m_index = 0; ///< of this node in the air
     Mac48Address m_address;
+    uint32_t m_ipAddress = 0; ///< host byte order
+    bool m_forwardInShim = true;
     uint32_t m_ifIndex = 0;
     uint16_t m_mtu;
     ReceiveCallback m_receive;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sim/ns3/frame-capture.h"
 
+#include "sim/ns3/packet-rewrite.h"
+
 #include "host/core/wire/generated/frames.hpp"
 #include "host/core/wire/path_header.hpp"
 
@@ -29,7 +31,12 @@ FrameCapture::Write(const perhop::air::transmission& frame)
     const std::span<uint8_t> msdu(m_msdu);
     perhop::wire::llc_snap{.ethertype = perhop::path_header_ethertype}.encode(msdu.first<perhop::wire::llc_snap::size_bytes>());
     std::ranges::copy(perhop::wire::encode(slot.header), msdu.subspan(perhop::llc_snap_bytes).begin());
-    slot.packet->CopyData(&m_msdu[perhop::llc_snap_bytes + perhop::path_header_bytes], ipBytes);
+    const std::span<uint8_t> ip = msdu.subspan(perhop::llc_snap_bytes + perhop::path_header_bytes);
+    slot.packet->CopyData(ip.data(), ipBytes);
+    if (slot.ttlSpent != 0)
+    {
+        LowerTtl(ip, slot.ttlSpent);
+    }
     m_writer.write(frame, m_msdu);
 }
 

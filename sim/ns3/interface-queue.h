@@ -13,6 +13,7 @@ namespace ns3
 class InterfaceQueue
 {
   public:
+    /// @param limitPackets at least 1
     explicit InterfaceQueue(std::size_t limitPackets)
         : m_ring(limitPackets)
     {

@@ -6,6 +6,7 @@
 
 #include "host/core/wire/path_header.hpp"
 #include "sim/air/types.hpp"
+#include "sim/ns3/ip-view.h"
 
 #include "ns3/assert.h"
 #include "ns3/packet.h"
@@ -17,10 +18,13 @@
 namespace ns3
 {
 
-/// A packet that was given to a NetDevice, and what goes with it on the air.
+/// A packet on its way through one hop, and what goes with it on the air.
 struct PacketSlot
 {
-    Ptr<Packet> packet; ///< from the IP header on
+    /// From the IP header on, as its origin sent it: nodes that forward in the shim share it and only count.
+    Ptr<const Packet> packet;
+    uint8_t ttlSpent = 0; ///< by which the time to live in `packet` is too high
+    IpView ip;            ///< of the packet as it is now
     perhop::wire::path_header header;
     perhop::air::tx_request request; ///< `payload` is this slot's index
 };

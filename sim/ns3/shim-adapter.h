@@ -25,13 +25,15 @@ class ShimAdapter
     /// A flow whose sender is on this node: applies its policy and keeps its statistics. Does not own it.
     void AddFlow(TcpFlow& flow);
 
-    /// A packet leaves this node. Takes the header of a forwarded packet off it (PathHeaderTag).
+    /// IP sends a packet of this node, or passes on one that came here. Takes the header of a forwarded packet off it (PathHeaderTag).
     /// @return the header to send with it, this hop added
-    perhop::wire::path_header OnSend(uint64_t nowUs, Packet& packet, IpView& ip, const perhop::shim::next_hop& hop);
+    perhop::wire::path_header OnSend(uint64_t nowUs, Packet& packet, const IpView& ip, const perhop::shim::next_hop& hop);
 
-    /// A packet arrived. @return what to hand to IP: the packet itself, with its header attached when it goes on from here
-    /// or with another TCP window when the shim says so
-    Ptr<const Packet> OnReceive(uint64_t nowUs, const perhop::wire::path_header& header, const Ptr<Packet>& packet, bool group);
+    /// The shim itself passes a packet on: adds this hop to its header.
+    void OnForward(uint64_t nowUs, perhop::wire::path_header& header, const IpView& ip, const perhop::shim::next_hop& hop);
+
+    /// A packet for this node arrived. @return the window to write into its TCP header before IP sees it, if any
+    std::optional<uint16_t> OnReceive(uint64_t nowUs, const perhop::wire::path_header& header, const IpView& ip);
 
     void OnCompletion(const perhop::air::completion& record);
 

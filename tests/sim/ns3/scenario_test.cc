@@ -7,6 +7,9 @@
 #include "sim/air/run_config.hpp"
 #include "sim/ns3/scenario.h"
 
+#include "ns3/boolean.h"
+#include "ns3/config.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -156,6 +159,36 @@ TEST_F(ScenarioTest, ARunIsAFunctionOfItsFile)
     EXPECT_EQ(Run(run).json.at("trace_hash"), hash) << "looking changes nothing";
     run["seed"] = 2;
     EXPECT_NE(Run(run).json.at("trace_hash"), hash);
+}
+
+TEST_F(ScenarioTest, ForwardingInTheShimIsForwardingInNs3sIp)
+{
+    nlohmann::json run = run_file::Chain(4, m_folder.Path());
+    run["flows"][0]["policy"] = {{"cwl", "delay"}};
+    run["medium"]["frame_error_rate"] = 0.05;
+    const auto quick = Run(run).json;
+    ns3::Config::SetDefault("perhop::AirNetDevice::ForwardInShim", ns3::BooleanValue(false));
+    const auto slow = Run(run).json;
+    ns3::Config::SetDefault("perhop::AirNetDevice::ForwardInShim", ns3::BooleanValue(true));
+    EXPECT_EQ(slow.at("trace_hash"), quick.at("trace_hash"));
+    EXPECT_EQ(slow.at("flows"), quick.at("flows"));
+    EXPECT_EQ(slow.at("hops"), quick.at("hops"));
+}
+
+TEST_F(ScenarioTest, APacketWhoseTimeToLiveIsSpentDies)
+{
+    // 255 hops are the most that IP allows: the 256th node is reached, the 257th is not.
+    nlohmann::json run = run_file::Chain(256, m_folder.Path());
+    run["duration_s"] = 6.0;
+    std::erase_if(run["routes"].get_ref<nlohmann::json::array_t&>(),
+                  [](const nlohmann::json& route)
+                  {
+                      return route[1] != 0 && route[1] < 255;
+                  });
+    run["flows"][0]["policy"] = {{"cwl", "fixed"}, {"cwl_packets", 1}};
+    EXPECT_EQ(Run(run).json.at("flows").at(0).at("delivered_packets"), 0);
+    run["flows"][0]["dst"] = 255;
+    EXPECT_GT(Run(run).json.at("flows").at(0).at("delivered_packets"), 0);
 }
 
 TEST_F(ScenarioTest, ALossyHopLosesNoDataOfTcp)

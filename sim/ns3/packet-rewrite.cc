@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sim/ns3/packet-rewrite.h"
+
+#include "ns3/ipv4-header.h"
+#include "ns3/node.h"
+#include "ns3/tcp-header.h"
+#include "ns3/tcp-l4-protocol.h"
+
+namespace ns3
+{
+
+Ptr<Packet>
+Rewritten(const Packet& original, uint8_t ttlSpent, std::optional<uint16_t> windowBytes)
+{
+    Ptr<Packet> packet = original.Copy();
+    if (ttlSpent == 0 && !windowBytes)
+    {
+        return packet;
+    }
+    Ipv4Header ipHeader;
+    packet->RemoveHeader(ipHeader);
+    ipHeader.SetTtl(static_cast<uint8_t>(ipHeader.GetTtl() - ttlSpent));
+    if (windowBytes)
+    {
+        TcpHeader tcpHeader;
+        packet->RemoveHeader(tcpHeader);
+        tcpHeader.SetWindowSize(*windowBytes);
+        if (Node::ChecksumEnabled())
+        {
+            tcpHeader.EnableChecksums();
+            tcpHeader.InitializeChecksum(ipHeader.GetSource(), ipHeader.GetDestination(), TcpL4Protocol::PROT_NUMBER);
+        }
+        packet->AddHeader(tcpHeader);
+    }
+    if (Node::ChecksumEnabled())
+    {
+        ipHeader.EnableChecksum();
+    }
+    packet->AddHeader(ipHeader);
+    return packet;
+}
+
+void
+LowerTtl(std::span<uint8_t> ip, uint8_t ttlSpent)
+{
+    ip[8] = static_cast<uint8_t>(ip[8] - ttlSpent);
+    const std::span<uint8_t> header = ip.first((ip[0] & 0xF) * std::size_t{4});
+    header[10] = header[11] = 0;
+    uint32_t sum = 0; // RFC 1071
+    for (std::size_t i = 0; i < header.size(); i += 2)
+    {
+        sum += static_cast<uint32_t>(header[i] << 8 | header[i + 1]);
+    }
+    sum = (sum & 0xFFFF) + (sum >> 16);
+    sum = (sum & 0xFFFF) + (sum >> 16);
+    header[10] = static_cast<uint8_t>(~sum >> 8);
+    header[11] = static_cast<uint8_t>(~sum);
+}
+
+} // namespace ns3

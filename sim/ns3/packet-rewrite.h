@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What the shim changes in a packet's bytes.
+#pragma once
+
+#include "ns3/packet.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace ns3
+{
+
+/// A copy of an IPv4 packet with its time to live lowered by `ttlSpent` and, for TCP, another window; with right checksums where ns-3
+/// computes them.
+Ptr<Packet> Rewritten(const Packet& original, uint8_t ttlSpent, std::optional<uint16_t> windowBytes);
+
+/// Lowers the time to live in an IPv4 packet's bytes and mends the header's checksum.
+/// @param ip at least the IPv4 header
+void LowerTtl(std::span<uint8_t> ip, uint8_t ttlSpent);
+
+} // namespace ns3
