@@ -87,9 +87,12 @@ class DcfStation:
         self._nav = Nav()
         self._own_until_us = 0
         self._after_bad_frame = False
+        # ns-2: the idle medium needs no inter-frame space until it has been busy again.
+        self._ifs_waived_since_us: int | None = None
         # Back-off: None, or the slots left and when the next of them begins if the medium stays idle.
         self._slots: int | None = None
         self._drawn_at_us = 0
+        self._draws = 0
         self._cw = settings.cw_min
         # Packets
         self._queue: deque[tuple[Packet, int]] = deque()
@@ -119,7 +122,10 @@ class DcfStation:
         """When the inter-frame space is over if nothing changes; None while the carrier is heard."""
         if self._cca_busy:
             return None
-        return max(self._cca_idle_since_us, self._reserved_until_us()) + self._ifs_us()
+        free_us = max(self._cca_idle_since_us, self._reserved_until_us())
+        if self._ifs_waived_since_us is not None and free_us <= self._ifs_waived_since_us:
+            return self._ifs_waived_since_us
+        return free_us + self._ifs_us()
 
     def _slots_begin_us(self) -> int | None:
         end_us = self._ifs_end_us()
@@ -209,6 +215,7 @@ class DcfStation:
     def _at(self, at_us: int, tick: TickInputs) -> None:
         self._pass_to(at_us)
         granted = self._access_us() == at_us
+        draws = self._draws
         idle_for_ifs = not self._medium_busy() and self._ifs_end_us() <= at_us
         if self._answer and self._answer[0] == at_us:
             self._emit(self._answer[1])
@@ -229,6 +236,8 @@ class DcfStation:
         elif self._service and self._phase == "contend" and self._slots is None and self._medium_busy():
             self.seen["found busy"] += 1
             self._draw()
+        if self.settings.quirk_backoff_at_once and self._draws != draws and not self._medium_busy():
+            self._ifs_waived_since_us = at_us
 
     def _exchange(self, tick: TickInputs) -> None:
         """A frame's end, a frame's start, and what has been awaited until now."""
@@ -336,6 +345,7 @@ class DcfStation:
     def _draw(self) -> None:
         self._slots = self._random.slots(self._cw, below_cw=self.settings.quirk_draw_below_cw)
         self._drawn_at_us = self.now_us
+        self._draws += 1
         if self._service:
             self._service.slots_drawn += self._slots
 

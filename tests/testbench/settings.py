@@ -39,6 +39,7 @@ class MacSettings:
     quirk_no_nav_reset: bool
     quirk_fixed_timeout: bool
     quirk_draw_below_cw: bool
+    quirk_backoff_at_once: bool
     phy_rx_start_delay_us: int
     profile: str
 
@@ -90,6 +91,7 @@ def profile_settings(profile: str, *, ns2: bool = False, **changes: int | bool) 
         quirk_no_nav_reset=ns2,
         quirk_fixed_timeout=ns2,
         quirk_draw_below_cw=ns2,
+        quirk_backoff_at_once=ns2,
         phy_rx_start_delay_us=timing.phy_rx_start_delay_us,
         profile=profile,
     )
