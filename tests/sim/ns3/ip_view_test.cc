@@ -16,6 +16,8 @@ namespace ip_view_test
 
 using namespace ns3;
 
+constexpr uint8_t TCP_ACK_FLAG = 0x10;
+
 Ptr<Packet>
 WithIpHeader(Ptr<Packet> packet, uint8_t protocol)
 {
@@ -44,7 +46,7 @@ SomeTcpHeader()
 TEST(IpView, ReadsATcpDataSegment)
 {
     TcpHeader tcp = SomeTcpHeader();
-    tcp.SetFlags(TcpHeader::ACK);
+    tcp.SetFlags(TCP_ACK_FLAG);
     Ptr<Packet> packet = Create<Packet>(1460);
     packet->AddHeader(tcp);
     const std::optional<IpView> ip = ReadIpView(WithIpHeader(packet, 6));

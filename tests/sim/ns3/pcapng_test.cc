@@ -146,9 +146,9 @@ TEST_F(PcapngTest, TsharkReadsEveryFieldOfEveryKindOfFrame)
         msdu[6] = 0x88;
         msdu[7] = 0xB5;
         writer.write(data, msdu);
-        transmission ack = Frame(frame_kind::mac_ack, perhop::mac_ack_bytes);
-        ack.start = data.start + 300;
-        writer.write(ack);
+        transmission mac_ack = Frame(frame_kind::mac_ack, perhop::mac_ack_bytes);
+        mac_ack.start = data.start + 300;
+        writer.write(mac_ack);
         EXPECT_EQ(writer.frames(), 4U);
     }
     const std::vector<std::string> fields = {"frame.time_epoch",
