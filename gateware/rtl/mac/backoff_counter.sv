@@ -45,13 +45,14 @@ module backoff_counter
   wire logic        in_slots = reserved_us == '0 && ifs_left_us == '0;
   wire logic [12:0] phase_us = in_slots ? phase_us_q : '0;
 
-  // {slots left, microseconds into the next one} after `over_us` of idle time.
-  function automatic logic [22:0] count_down(logic [9:0] slots, logic [23:0] over_us, logic [12:0] slot_us);
+  // {slots left, microseconds into the next one} after `over_us` of idle time: one bit more than a jump, for
+  // the part of a slot before it.
+  function automatic logic [22:0] count_down(logic [9:0] slots, logic [24:0] over_us, logic [12:0] slot_us);
     logic [9:0]  left = slots;
-    logic [23:0] rest_us = over_us;
+    logic [24:0] rest_us = over_us;
     for (int stage = int'(RADIX_STAGES) - 1; stage >= 0; stage--) begin
-      if (rest_us >= (24'(slot_us) << stage)) begin
-        rest_us = rest_us - (24'(slot_us) << stage);
+      if (rest_us >= (25'(slot_us) << stage)) begin
+        rest_us = rest_us - (25'(slot_us) << stage);
         left    = 11'(left) > (11'd1 << stage) ? left - 10'(11'd1 << stage) : '0;
       end
     end
@@ -62,7 +63,7 @@ module backoff_counter
     automatic ticks_t      n_free  = free_share(tick_n, reserved_us);
     automatic ticks_t      n_slots = slots_share(n_free, cca_busy, ifs_left_us);
     automatic logic [22:0] counted = '0;
-    if (running_q && n_slots != '0) counted = count_down(slots_left_q, 24'(phase_us) + n_slots, cfg_slot_us);
+    if (running_q && n_slots != '0) counted = count_down(slots_left_q, 25'(phase_us) + 25'(n_slots), cfg_slot_us);
     if (rst) begin
       running_q    <= 1'b0;
       slots_left_q <= '0;
