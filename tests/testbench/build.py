@@ -160,3 +160,12 @@ def simulate(
     print(outcome["log"])
     if outcome["failure"]:
         pytest.fail(outcome["failure"], pytrace=False)
+
+
+def stops_the_simulation(module: str, test_file: str, name: str) -> str:
+    """Runs a cocotb test that breaks a rule which the module asserts; returns the log, fails if the test gets to its end."""
+    folder = build(module)
+    work = folder / "sessions" / SESSION / re.sub(r"\W+", "_", f"stops_{name}")
+    if _run(module, folder, Path(test_file), [name], work):
+        pytest.fail(f"{name}: no assertion of {module} stopped it", pytrace=False)
+    return (work / "simulation.log").read_text(errors="replace")
