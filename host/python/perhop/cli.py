@@ -45,14 +45,16 @@ def run(
         list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Override a field: --set topology.hops=3")
     ] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; default: all cores.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Output folder; default: out/runs/<name>.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Output folder; default: out/runs/<name>, or out/NAME of --result-target.")
+    ] = None,
     backend: Annotated[str | None, typer.Option(help="Where the MAC runs: sim.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A short version, without the experiment's check.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Insist on continuing an earlier call.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Make all runs again.")] = False,
     json_: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the table.")] = False,
     result_target: Annotated[
-        str | None, typer.Option(metavar="NAME", help="End with a RESULT line; write out/NAME/result.json.")
+        str | None, typer.Option(metavar="NAME", help="End with a RESULT line; write it to out/NAME/result.json, too.")
     ] = None,
 ) -> None:
     """Run an experiment: simulate, then write results.parquet, packets.pcapng and report.html.
@@ -71,6 +73,8 @@ def run(
             raise PerhopError(*_refuse_backend(backend))
         if resume and fresh:
             raise PerhopError("--resume and --fresh contradict each other", "give one of them")
+        if out is None and result_target:
+            out = paths.repository() / "out" / result_target
         planned = studies.plan(experiment, overrides, quick, out)
         if resume and not runner.state_exists(planned.folder):
             raise PerhopError(

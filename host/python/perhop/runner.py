@@ -190,14 +190,15 @@ class _Pool:
         start = time.monotonic()
         tail: collections.deque[str] = collections.deque(maxlen=STDERR_TAIL_LINES)
         assert process.stdout is not None and process.stderr is not None
-        errors = threading.Thread(target=tail.extend, args=(process.stderr,), daemon=True)
-        errors.start()
-        for line in process.stdout:
-            words = line.split()
-            if len(words) >= 2 and words[0] == "PROGRESS":
-                outcome.simulated_s = float(words[1])
+        with process.stdout, process.stderr:
+            errors = threading.Thread(target=tail.extend, args=(process.stderr,), daemon=True)
+            errors.start()
+            for line in process.stdout:
+                words = line.split()
+                if len(words) >= 2 and words[0] == "PROGRESS":
+                    outcome.simulated_s = float(words[1])
+            errors.join()
         code = process.wait()
-        errors.join()
         outcome.wall_s = time.monotonic() - start
         _settle(outcome, code, "".join(tail).strip(), work)
         self._ended.put(outcome)

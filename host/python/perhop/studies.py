@@ -97,10 +97,20 @@ def run(
     summaries = summarise(results)
     verdict = None
     if check and planned.check_file is not None and study.complete:
-        verdict = load_check(planned.check_file)(results, planned.folder)
+        verdict = _apply(load_check(planned.check_file), results, planned)
     written["report"] = planned.folder / "report.html"
     files.write_text(written["report"], report.render(planned, study, summaries, command or [], verdict))
     return Finished(planned, study, results, summaries, written, verdict)
+
+
+def _apply(check: Callable[[Results, Path], Check], results: Results, planned: Plan) -> Check:
+    """The check's verdict. One that breaks, such as when --set took away what it compares, does not hold."""
+    try:
+        return check(results, planned.folder)
+    except Exception as error:
+        assert planned.check_file is not None
+        place = paths.shown(planned.check_file)
+        return Check(False, [f"{place} cannot judge these results: {type(error).__name__}: {error}"])
 
 
 def load_check(file: Path) -> Callable[[Results, Path], Check]:

@@ -2,7 +2,7 @@
 """Stands in for perhop-sim and perhop-air: made-up numbers in the real formats, plus misbehaviour on request.
 
 Environment: FAKE_CRASH=substring of the labels that crash; FAKE_WALL_S=how long a run takes; FAKE_LOG=file that gets
-one line a run made; FAKE_DEAF=1 ignores SIGINT.
+one line a run made; FAKE_DEAF=1 ignores SIGINT; FAKE_MISMATCHES=records whose parts do not sum.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def write(run: dict, folder: Path, simulated_s: float, interrupted: bool) -> Non
         "transmissions": 1000,
         "trace_hash": "0123456789abcdef",
         "completions_checked": 500,
-        "sum_mismatches": 0,
+        "sum_mismatches": int(os.environ.get("FAKE_MISMATCHES", "0")),
         "cpu_s": {"total": 1.0, "rtl": 0.5, "medium": 0.2, "transport": 0.2, "other": 0.1},
         "clocks": 1000,
         "wakes": 500,

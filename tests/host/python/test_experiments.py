@@ -3,6 +3,7 @@
 
 import importlib.util
 import random
+import re
 import sys
 from pathlib import Path
 
@@ -28,6 +29,18 @@ def module(file: Path):
 @pytest.mark.parametrize("quick", [False, True])
 def test_every_experiment_of_the_project_resolves(folder, quick):
     assert studies.plan(EXPERIMENTS / folder, quick=quick).runs
+
+
+def test_the_example_in_the_readme_resolves(tmp_path):
+    text = (EXPERIMENTS / "README.md").read_text()
+    file = tmp_path / "mine.yaml"
+    file.write_text(re.search(r"```yaml\n(.*?)```", text, re.DOTALL)[1])
+    assert len(studies.plan(file).runs) == 3 * 2 * 9 * 3
+
+
+def test_the_readme_lists_every_experiment():
+    listed = set(re.findall(r"^\| `(\w+)` \|", (EXPERIMENTS / "README.md").read_text(), re.MULTILINE))
+    assert listed == {path.parent.name for path in EXPERIMENTS.glob("*/experiment.yaml")}
 
 
 # --- one hop --------------------------------------------------------------------------------------------------------

@@ -138,3 +138,21 @@ def test_a_folder_is_run_and_checked(flows, code, experiment, fake_build, perhop
     told = json.loads(perhop("run", folder, "--out", tmp_path / "out", "--json").stdout)
     assert told["check_passed"] == (code == 0) and told["flows"] == 8
     assert perhop("run", folder, "--out", tmp_path / "out", "--quick").code == 0, "a quick run is not checked"
+
+
+def test_a_check_that_breaks_does_not_hold(experiment, fake_build, perhop, tmp_path):
+    folder = tmp_path / "figure"
+    folder.mkdir()
+    shutil.move(experiment, folder / "experiment.yaml")
+    (folder / "check.py").write_text("def check(results, folder):\n    return {}['cwl 4']\n")
+    done = perhop("run", folder, "--out", tmp_path / "out")
+    assert done.code == 1
+    assert "cannot judge these results: KeyError: 'cwl 4'" in done.stdout
+    assert (tmp_path / "out/report.html").exists()
+
+
+def test_records_whose_parts_do_not_sum_fail_the_command(experiment, fake_build, perhop, tmp_path, monkeypatch):
+    monkeypatch.setenv("FAKE_MISMATCHES", "1")
+    done = perhop("run", experiment, "--out", tmp_path / "out")
+    assert done.code == 1
+    assert "4,000 completions, each of whose parts must sum to its whole: 8 do not" in done.stdout

@@ -101,9 +101,10 @@ def test_a_crash_is_told_and_the_other_runs_go_on(experiment, fake_build, perhop
     assert not list((out / "runs").glob("*.failed"))
 
 
-def start(experiment, out, **environment):
-    """The command in a process of its own, two runs at a time."""
-    call = [sys.executable, "-c", "from perhop.cli import main; main()", "run", experiment, "--out", out, "--jobs", "2"]
+def start(experiment, out, patience_s=20.0, **environment):
+    """The command in a process of its own, two runs at a time, that gives simulators `patience_s` to stop."""
+    program = f"from perhop import cli, runner; runner.STOP_PATIENCE_S = {patience_s}; cli.main()"
+    call = [sys.executable, "-c", program, "run", experiment, "--out", out, "--jobs", "2"]
     return subprocess.Popen(
         [str(word) for word in call],
         env={**os.environ, **environment},
@@ -154,6 +155,17 @@ def test_an_interrupted_study_keeps_what_it_has_and_can_be_resumed(number, exper
 def test_an_interruption_at_once_leaves_a_state_to_resume(experiment, fake_build, tmp_path):
     out = tmp_path / "out"
     process = start(experiment, out, FAKE_WALL_S="5")
+    wait_for(lambda: len(list((out / "runs").glob("*.running/run.json"))) == 2 if out.exists() else False)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert sorted(states(out).values()) == ["interrupted"] * 2 + ["pending"] * 6
+
+
+def test_a_simulator_that_does_not_stop_is_killed(experiment, fake_build, tmp_path):
+    out = tmp_path / "out"
+    process = start(experiment, out, patience_s=0.5, FAKE_WALL_S="60", FAKE_DEAF="1")
     wait_for(lambda: len(list((out / "runs").glob("*.running/run.json"))) == 2 if out.exists() else False)
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)

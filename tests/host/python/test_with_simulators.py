@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The command with the real simulators, as built by `make build`."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from perhop import paths
+from perhop.errors import PerhopError
+
+EXPERIMENTS = Path(__file__).resolve().parents[3] / "sim" / "experiments"
+
+
+def needs(name):
+    """Skip, and say so, where the program is not built."""
+    try:
+        paths.program(name)
+    except PerhopError as error:
+        return pytest.mark.skipif(True, reason=" ".join(str(error).split()))
+    return pytest.mark.skipif(False, reason="")
+
+
+@needs("perhop-air")
+def test_one_hop_service_time_is_the_sum_of_the_exchange(perhop, tmp_path):
+    done = perhop("run", EXPERIMENTS / "one_hop_service_time", "--set", "duration_s=20", "--out", tmp_path, "--json")
+    told = json.loads(done.stdout)
+    assert done.code == 0 and told["check_passed"], told
+    assert told["completions_checked"] > 1000 and told["sum_mismatches"] == 0
+
+
+@needs("perhop-air")
+def test_five_saturated_stations_get_what_the_model_says(perhop, tmp_path):
+    settings = ("--set", "topology.stations=5", "--set", "duration_s=60")
+    done = perhop("run", EXPERIMENTS / "bianchi", *settings, "--out", tmp_path, "--json")
+    told = json.loads(done.stdout)
+    assert done.code == 0 and [abs(case["error"]) < 0.03 for case in told["cases"]] == [True, True]
+
+
+@needs("perhop-sim")
+def test_tcp_crosses_a_chain_under_every_policy(perhop, tmp_path):
+    settings = ("--set", "topology.hops=[1, 3]", "--set", "duration_s=10", "--set", "seeds=[1]")
+    done = perhop("run", EXPERIMENTS / "chain", *settings, "--out", tmp_path, "--json")
+    told = json.loads(done.stdout)
+    assert done.code == 0, done.stderr
+    rows = {(row["hops"], row["policy"]): row for row in told["rows"]}
+    assert len(rows) == 8
+    for (hops, policy), row in rows.items():
+        assert len(row["service_time_us"]) == hops
+        # A 1500-byte packet takes 7.4 ms of air on a hop, and nothing waits longer than the window of 44 allows.
+        assert all(7400 < service_us < 44 * 12000 for service_us in row["service_time_us"])
+        assert 7.4 * hops < row["rtt_ms"] < 44 * 12 * hops
+        assert row["cwl_packets"] == {"cwl 8": 8, "hop": 2 if hops == 1 else 1}.get(policy, row["cwl_packets"])
+    assert rows[1, "no limit"]["goodput_bps"] > 1.1e6
+    assert rows[3, "delay"]["rtt_ms"] < rows[3, "cwl 8"]["rtt_ms"]
+    assert Path(told["pcapng"]).stat().st_size > 100_000
+
+
+@needs("perhop-sim")
+def test_the_same_seed_gives_the_same_results_on_any_number_of_jobs(perhop, tmp_path):
+    settings = ("--set", "topology.hops=[2, 4]", "--set", "duration_s=10", "--set", "seeds=[1, 2]")
+    told = []
+    for jobs in (1, 3):
+        done = perhop("run", EXPERIMENTS / "chain", *settings, "--jobs", jobs, "--out", tmp_path / str(jobs), "--json")
+        told.append(json.loads(done.stdout)["rows"])
+    assert told[0] == told[1]
+
+
+@needs("perhop-sim")
+def test_an_interrupted_simulator_leaves_results_so_far(tmp_path):
+    call = [
+        sys.executable,
+        "-c",
+        "from perhop import cli; cli.main()",
+        "run",
+        EXPERIMENTS / "chain",
+        "--out",
+        tmp_path / "out",
+    ]
+    call += ["--set", "duration_s=100000", "--set", "topology.hops=2", "--set", "seeds=[1]", "--set", "policies=[none]"]
+    process = subprocess.Popen(
+        [str(word) for word in call], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ
+    )
+    end = time.monotonic() + 20
+    while not list(tmp_path.glob("out/runs/*.running/run.json")):
+        assert time.monotonic() < end, "no simulator was started"
+        time.sleep(0.05)
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+    (folder,) = tmp_path.glob("out/runs/*.partial")
+    result = json.loads((folder / "result.json").read_text())
+    assert result["interrupted"] and result["flows"][0]["delivered_packets"] > 0
+    assert len((folder / "intervals.csv").read_text().splitlines()) > 2
+    assert (tmp_path / "out/report.html").exists()
