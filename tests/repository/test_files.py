@@ -4,9 +4,11 @@
 import ast
 import re
 import subprocess
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 SOURCES = (
     "py",
@@ -140,3 +142,20 @@ def test_a_python_module_opens_with_a_docstring(find, root):
     files = [path for path in find("**/*.py") if (root / path).read_text().strip()]
     assert files
     assert not [path for path in files if not ast.get_docstring(ast.parse((root / path).read_text()))]
+
+
+def test_what_a_pinned_package_needs_is_pinned_too(root):
+    """Not only found by luck: .venv sees the system's packages, which a bare machine has not."""
+    pinned = {
+        re.sub(r"[-_.]+", "-", pin.partition("==")[0]).lower()
+        for pin in lines(root / "requirements.txt")
+        if pin and not pin.startswith("#")
+    }
+    missing = []
+    for name in sorted(pinned - {"ns3"}):
+        for text in metadata.distribution(name).requires or []:
+            needed = Requirement(text)
+            wanted = needed.marker is None or needed.marker.evaluate({"extra": ""})
+            if wanted and re.sub(r"[-_.]+", "-", needed.name).lower() not in pinned:
+                missing.append(f"{name} needs {needed}")
+    assert not missing
