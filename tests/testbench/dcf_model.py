@@ -231,7 +231,9 @@ class DcfStation:
         came_to_head = self._service is None and bool(self._queue)
         if came_to_head:
             self._take_head()
-        if granted or (came_to_head and self._slots is None and idle_for_ifs):
+        # A back-off of no slots that was drawn just now, or none at all, is over on a medium that has been idle.
+        nothing_left = self._slots == 0 or (came_to_head and self._slots is None)
+        if granted or (self._service and self._phase == "contend" and nothing_left and idle_for_ifs):
             self._access()
         elif self._service and self._phase == "contend" and self._slots is None and self._medium_busy():
             self.seen["found busy"] += 1

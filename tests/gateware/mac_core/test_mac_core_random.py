@@ -54,7 +54,14 @@ async def compare(dut, seed: int) -> DcfStation:
     model.run(driver.given, RUN_US)
     found, wanted = in_order(driver.outputs), in_order(model.outputs)
     for number, (one, other) in enumerate(zip(found, wanted, strict=False)):
-        assert one == other, f"seed {seed}, {settings}\noutput {number} is\n  {one}\nand not\n  {other}"
+        if one != other:
+            last_us = max(one[0], other[0])
+            inputs = "\n  ".join(str(tick) for tick in driver.given if tick.at_us <= last_us)
+            earlier = "\n  ".join(map(str, found[:number]))
+            raise AssertionError(
+                f"seed {seed}, {settings}\noutput {number} is\n  {one}\nand not\n  {other}\n"
+                f"after the inputs\n  {inputs[-4000:]}\nand the outputs\n  {earlier[-2000:]}"
+            )
     assert len(found) == len(wanted), f"seed {seed}: {(found + wanted)[min(len(found), len(wanted)) :][:1]} on one side"
     for output in driver.outputs:
         if isinstance(output, Completion):
