@@ -118,7 +118,7 @@ def doctor(json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = 
     from perhop.doctor import examine
 
     findings = examine()
-    missing = [finding for finding in findings if not finding.ok]
+    missing = [finding for finding in findings if not finding.ok and not finding.optional]
     if json_:
         print(json.dumps({"ok": not missing, "findings": [finding.as_dict() for finding in findings]}))
     else:
@@ -127,11 +127,13 @@ def doctor(json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = 
             table.add_column(name)
         for finding in findings:
             mark = Text("ok", style="green") if finding.ok else Text("--", style="bold red")
+            if not finding.ok and finding.optional:
+                mark = Text("- ", style="yellow")
             remedy = f"{finding.remedy} (needed for {finding.needed_for})" if finding.remedy else ""
             table.add_row(mark, finding.name, finding.detail, remedy)
         console = _console()
         console.print(table)
-        console.print(f"{len(missing)} missing." if missing else "Everything is there.", highlight=False)
+        console.print(f"{len(missing)} missing." if missing else "All that is needed is there.", highlight=False)
     raise typer.Exit(EXIT_FAILED if missing else 0)
 
 

@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +19,24 @@ from perhop import paths
 SETUP = "run `make setup`"
 BUILD = "run `make build`"
 
+OPTIONAL = ("tshark", "ns", "git")
+
 PACKAGES = ("matplotlib", "numpy", "pyarrow", "pydantic", "rich", "ruamel.yaml", "typer")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at. `needed_for` says what does not work without it; `remedy` is empty where all is well."""
+    """One thing looked at. `needed_for` says what does not work without it; `remedy` is empty where all is well.
+
+    Without something `optional`, perhop still makes and shows results.
+    """
 
     name: str
     ok: bool
     detail: str
     needed_for: str
     remedy: str = ""
+    optional: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -38,7 +44,8 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Every finding, in the order in which a user would mend them."""
-    return [_python(), *_packages(), *_tools(), _ns3(), *_programs(), _cpus(), _writable()]
+    findings = [_python(), *_packages(), *_tools(), _ns3(), *_programs(), _cpus(), _writable()]
+    return [replace(finding, optional=finding.name in OPTIONAL) for finding in findings]
 
 
 def _python() -> Finding:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Cells of hops beyond this many are left to hops.parquet.
 HOP_CELLS_MAX = 16
+# Panels of bars beyond this many are left to hops.parquet.
+PANELS_MAX = 12
 
 RECEPTION_RULES = {
     "ns2": "as ns-2 does, a frame survives a later one only if it is stronger by the capture ratio, else both are lost",
@@ -146,7 +148,7 @@ def _cards(summaries: list[Summary], colours: tuple[str, ...]) -> str:
             f'<div class="card" style="--colour:{colours[index % len(colours)]}">'
             f'<div class="name">{_text(_caption(summary, "hops"))}</div>'
             f'<div class="big">{summary.goodput_bps.value / 1e3:.0f} <small>kb/s</small></div>'
-            f'<div class="rest">{rtt}{window} · {summary.drops:.0f} drops</div></div>'
+            f'<div class="rest">{rtt}{window} · {summary.drops:.0f}&nbsp;drops</div></div>'
         )
     lead = "Goodput of TCP under each limit of its congestion window; a limit of packets in flight is called CWL."
     hops = "1 hop" if longest == 1 else f"{longest} hops"
@@ -166,7 +168,7 @@ def _where_time_goes(summaries: list[Summary], x_name: str | None, figures: Any)
         return _section(title, lead, figures.parts_figure(_link_panels(with_links, x_name, figures), queue=False))
 
     def at(hops: int) -> str:
-        chosen = [summary for summary in with_links if summary.hops == hops][:8]
+        chosen = [summary for summary in with_links if summary.hops == hops][:PANELS_MAX]
         return figures.parts_figure(
             [figures.path_bars(_caption(summary, "hops"), summary.forward) for summary in chosen]
         )
@@ -186,7 +188,7 @@ def _link_panels(summaries: list[Summary], x_name: str | None, figures: Any) -> 
     for summary in summaries:
         groups.setdefault(_caption(summary, x_name or ""), []).append(summary)
     panels = []
-    for title, group in list(groups.items())[:8]:
+    for title, group in list(groups.items())[:PANELS_MAX]:
         labels = [f"{figures.x_value(summary, x_name):g}" if x_name else "" for summary in group]
         panels.append(
             figures.Bars(

@@ -71,7 +71,10 @@ def plan(target: Path, overrides: list[str] | None = None, quick: bool = False, 
     runs = resolve.resolve(points)
     name = points[0].experiment.name
     folder = out or paths.repository() / "out" / "runs" / name
-    check_file = target / "check.py" if target.is_dir() and (target / "check.py").is_file() else None
+    # A file by another name is somebody's copy; the check beside it is not about that.
+    check_file = source.with_name("check.py") if source.name == "experiment.yaml" else None
+    if check_file is not None and not check_file.is_file():
+        check_file = None
     return Plan(source, points, runs, folder.resolve(), check_file)
 
 

@@ -2,6 +2,7 @@
 """perhop doctor and perhop version."""
 
 import json
+import shutil
 
 from perhop import __version__
 
@@ -46,3 +47,18 @@ def test_the_table_names_what_is_missing(perhop, tmp_path, monkeypatch):
 def test_version_is_told(perhop):
     assert __version__ in perhop("version").stdout
     assert json.loads(perhop("version", "--json").stdout)["perhop"] == __version__
+
+
+def test_what_is_optional_is_told_but_no_failure(fake_build, perhop, tmp_path, monkeypatch):
+    for name in ("g++", "cmake", "ninja", "make"):
+        tool = tmp_path / name
+        tool.write_text("#!/bin/sh\necho version 12.2.0\n")
+        tool.chmod(0o755)
+    for name in ("perl", "sh"):  # what Verilator's own script runs on
+        (tmp_path / name).symlink_to(shutil.which(name))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = perhop("doctor", "--json")
+    found = findings(done)
+    assert not found["tshark"]["ok"] and found["tshark"]["optional"]
+    needed = [finding["name"] for finding in found.values() if not finding["ok"] and not finding["optional"]]
+    assert (done.code, needed) == (0, [])

@@ -137,6 +137,7 @@ def test_a_folder_is_run_and_checked(flows, code, experiment, fake_build, perhop
     assert "compared with the claim" in (tmp_path / "out/report.html").read_text()
     told = json.loads(perhop("run", folder, "--out", tmp_path / "out", "--json").stdout)
     assert told["check_passed"] == (code == 0) and told["flows"] == 8
+    assert "check:" in perhop("run", folder / "experiment.yaml", "--out", tmp_path / "out").stdout
     assert perhop("run", folder, "--out", tmp_path / "out", "--quick").code == 0, "a quick run is not checked"
 
 
