@@ -7,20 +7,25 @@
 // then what the listener submitted meanwhile. What a node sends reaches others at the next tick or later, so that neither
 // the order of nodes nor leaving out those without news can be seen from outside.
 //
-// Lazy evaluation (warp_mode::on) holds back carrier edges:
-// - of a node that does not contend, all; they are shown as one busy period that ends at the last edge, before the
-//   node's next evaluation. Such a node uses the carrier only to know how long it has been idle;
-// - of a contending node, the rising one. It can only delay what the node does next, so its next timer stays a lower
-//   bound; the edge is shown at its true time before the next evaluation.
+// Lazy evaluation (warp_mode::on) holds back news that cannot make a node act earlier than its next timer says, and shows
+// them before its next evaluation (held_news.hpp). Held back are:
+// - carrier edges of a node that does not contend. It uses the carrier only to know how long it has been idle, so that
+//   they are shown as one busy period;
+// - a rising carrier edge of a contending node: it can only delay what the node does. Also a whole busy period within the
+//   NAV, which leaves no trace: the medium was reserved anyway, and idle time counts from the NAV's end;
+// - the end of a frame that is not for the node, if the node neither waits for a response nor for a header, and if it
+//   does not contend or the end falls within the NAV. What remains of such an end are the NAV and the choice between
+//   DIFS and EIFS. Of several, the last is kept if it reserves the medium for as long as those before it.
 #include "sim/air/air.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <deque>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
+#include "sim/air/held_news.hpp"
 #include "sim/air/medium.hpp"
 #include "sim/air/rtl_node.hpp"
 #include "sim/air/stopwatch.hpp"
@@ -60,11 +65,11 @@ private:
     node(VerilatedContext& context, const air_config& config, node_id id) : core(context, config, id) {}
 
     rtl_node core;
-    tick local = 0;          // time up to which the core has been clocked
-    tick first_edge = 0;     // of the carrier edges held back
-    tick previous_edge = 0;  // ... the last but one
-    tick last_edge = 0;
-    std::uint32_t held_edges = 0;
+    tick local = 0;  // time up to which the core has been clocked
+    held_news held;
+    tick shown_nav_end = 0;      // as the core counts it; 0 if a reset may end it earlier
+    bool shown_bad_end = false;  // the core's last frame end was an error: it will wait EIFS
+    std::uint32_t inside = 0;    // packets in the MAC
     std::uint32_t deferred = 0;  // submissions that wait for the end of an evaluation
     frame_slot rx_slot = no_frame;
     bool wants_rx_start = true;
@@ -79,8 +84,11 @@ private:
 
   void step(tick now);
   void visit(node_id id);
-  bool hold_back(node& node, const indication& news) const;
-  void show_held_edges(node& node, node_id id);
+  bool hold_back(node& node, node_id id, const indication& news);
+  bool hold_back_edge(node& node, bool busy);
+  bool hold_back_end(node& node, node_id id, const indication& news);
+  void show_held_news(node& node, node_id id);
+  void show_carrier(node& node, node_id id, bool busy, tick at);
   void evaluate(node_id id, const tx_request* request);
   void approach(node& node, node_id id, tick until);
   void pass_time(node& node, node_id id, tick until);
@@ -93,9 +101,10 @@ private:
   VerilatedContext context_;  // before the models, which it must outlive
   const timing_profile& profile_;
   warp_mode warp_;
+  bool ns2_;
   listener& listener_;
   medium medium_;
-  std::deque<node> nodes_;
+  std::vector<node> nodes_;
   wake_tree wakes_;
   std::vector<deferred_request> deferred_;
   tick now_ = 0;
@@ -111,7 +120,13 @@ private:
 };
 
 air::impl::impl(const air_config& config, listener& listener)
-    : profile_(*config.mac.profile), warp_(config.warp), listener_(listener), medium_(config), wakes_(config.nodes.size()) {
+    : profile_(*config.mac.profile),
+      warp_(config.warp),
+      ns2_(config.mac.compatibility == mac_compatibility::ns2),
+      listener_(listener),
+      medium_(config),
+      wakes_(config.nodes.size()) {
+  nodes_.reserve(config.nodes.size());
   for (node_id id = 0; id < config.nodes.size(); ++id) {
     node& added = nodes_.emplace_back(context_, config, id);
     settle(added, id);
@@ -164,44 +179,89 @@ void air::impl::step(tick now) {
 void air::impl::visit(node_id id) {
   node& node = nodes_[id];
   const indication& news = medium_.board()[id];
-  if (warp_ != warp_mode::on || wakes_.of(id) <= now_ || !hold_back(node, news)) {
-    evaluate(id, nullptr);
-    return;
-  }
+  const bool due = wakes_.of(id) <= now_;
+  if (warp_ == warp_mode::on && !due && hold_back(node, id, news)) return;
+  evaluate(id, nullptr);
+}
+
+/// Keeps the news for later if the node may learn them later. @return whether it may
+bool air::impl::hold_back(node& node, node_id id, const indication& news) {
+  if (news.rx_start) return false;
+  if (!news.rx_end && news.reserve_us == 0) return hold_back_edge(node, news.carrier_busy);
+  if (!hold_back_end(node, id, news)) return false;
+  medium_.board().acknowledge(id);
+  return true;
+}
+
+bool air::impl::hold_back_edge(node& node, bool busy) {
+  held_news& held = node.held;
   // A carrier that ended and began again within this tick is no edge.
-  const bool known_busy = node.core.carrier() != (node.held_edges % 2 != 0);
-  if (news.carrier_busy == known_busy) return;
-  if (node.held_edges++ == 0) node.first_edge = now_;
-  node.previous_edge = node.last_edge;
-  node.last_edge = now_;
+  if (busy == held.carrier(node.core.carrier())) return true;
+  if (busy || !node.core.contending()) {
+    held.add_edge(now_);
+    return true;
+  }
+  if (now_ > node.shown_nav_end || node.core.carrier()) return false;
+  if (held.edges != 0) {
+    held.edges = 0;
+  } else {
+    held.carrier_after_end = false;
+  }
+  return true;
 }
 
-bool air::impl::hold_back(node& node, const indication& news) const {
-  if (news.rx_end || news.rx_start || news.reserve_us != 0) return false;
-  return !node.core.contending() || news.carrier_busy;
+bool air::impl::hold_back_end(node& node, node_id id, const indication& news) {
+  if (node.wants_rx_start || (news.rx_end && news.reserve_us != 0)) return false;
+  bool ok = true;
+  std::uint16_t duration_us = news.reserve_us;
+  if (news.rx_end) {
+    const transmission& frame = medium_.frame(news.rx_slot);
+    ok = news.rx_ok;
+    duration_us = frame.duration_us;
+    if (ok && (frame.ra == mac_address(id) || (frame.ra >> group_address_bit & 1) != 0)) return false;
+    // An RTS starts the timer of the NAV's reset.
+    if (ok && frame.kind == frame_kind::rts && !ns2_) return false;
+  }
+  if (!node.core.contending()) {
+    if (node.inside != 0 || node.core.next_timer() != rtl_node::no_timer) return false;
+  } else {
+    // A good end would put DIFS in the place of EIFS, and the node could act earlier.
+    if (node.core.carrier() || now_ > node.shown_nav_end || (ok && node.shown_bad_end)) return false;
+  }
+  const tick nav_end = now_ + (ok ? duration_us : ns2_ ? profile_.eifs_us : 0);
+  held_news& held = node.held;
+  if (held.has_end && held.nav_end > now_ && held.nav_end > nav_end) return false;
+  held.put_end(now_, ok, duration_us, nav_end, news.carrier_busy);
+  return true;
 }
 
-void air::impl::show_held_edges(node& node, node_id id) {
+void air::impl::show_held_news(node& node, node_id id) {
+  held_news& held = node.held;
   // An edge of this very tick comes with the evaluation: until now the carrier was what it was before.
-  if (node.last_edge == now_) {
-    node.last_edge = node.previous_edge;
-    if (--node.held_edges == 0) return;
+  if (held.edges != 0 && held.last_edge == now_) {
+    held.last_edge = held.previous_edge;
+    --held.edges;
   }
-  const bool was_busy = node.core.carrier();
-  const bool is_busy = was_busy != (node.held_edges % 2 != 0);
-  node.held_edges = 0;
-  if (!was_busy) {
-    approach(node, id, node.first_edge);
-    node.core.set_carrier(true);
-    pass_time(node, id, node.first_edge);
-    settle(node, id);
+  if (held.has_end) {
+    if (held.busy_before_end && !node.core.carrier()) show_carrier(node, id, true, held.busy_from);
+    approach(node, id, held.end_at);
+    node.core.strobe_overheard(held.duration_us, held.end_ok);
+    node.shown_bad_end = !held.end_ok && !ns2_;
+    show_carrier(node, id, held.carrier_after_end, held.end_at);
+    held.has_end = false;
   }
-  if (!is_busy) {
-    approach(node, id, node.last_edge);
-    node.core.set_carrier(false);
-    pass_time(node, id, node.last_edge);
-    settle(node, id);
-  }
+  if (held.edges == 0) return;
+  const bool busy_now = held.carrier(node.core.carrier());
+  held.edges = 0;
+  if (!node.core.carrier()) show_carrier(node, id, true, held.first_edge);
+  if (!busy_now) show_carrier(node, id, false, held.last_edge);
+}
+
+void air::impl::show_carrier(node& node, node_id id, bool busy, tick at) {
+  approach(node, id, at);
+  node.core.set_carrier(busy);
+  pass_time(node, id, at);
+  settle(node, id);
 }
 
 /// Brings a node to now() with everything the medium tells it, and a descriptor if there is one.
@@ -212,18 +272,20 @@ void air::impl::evaluate(node_id id, const tx_request* request) {
   const std::uint64_t listener_before = listener_counts_;
 
   node& node = nodes_[id];
-  if (node.held_edges != 0) show_held_edges(node, id);
+  if (node.held.any()) show_held_news(node, id);
   approach(node, id, now_);
   const indication news = medium_.board()[id];
   node.core.set_carrier(news.carrier_busy);
   if (news.rx_end) {
     node.rx_slot = news.rx_slot;
     node.core.strobe_rx_end(medium_.frame(news.rx_slot), news.rx_ok);
+    node.shown_bad_end = !news.rx_ok && !ns2_;
   } else if (news.rx_start) {
     node.core.strobe_rx_start();
   }
   if (request != nullptr) {
     const std::uint16_t tag = node.next_tag++;
+    ++node.inside;
     node.packets[tag % packet_ring] = {request->payload, request->ra};
     node.core.strobe_descriptor(*request, tag, airtime_us(profile_, request->rate_index, request->mpdu_bytes));
   }
@@ -236,7 +298,7 @@ void air::impl::evaluate(node_id id, const tx_request* request) {
     settle(node, id);
   }
   if (news.reserve_us != 0) {
-    node.core.strobe_reserve(news.reserve_us);
+    node.core.strobe_overheard(news.reserve_us, true);
     clock(node, id, 0);
     settle(node, id);
   }
@@ -292,11 +354,13 @@ void air::impl::after_clock(node& node, node_id id) {
     frame.id = next_id_++;
     if (frame.kind == frame_kind::data) frame.payload = node.packets[frame.tag % packet_ring].payload;
     medium_.start(frame);
+    node.shown_bad_end = false;
     ++counters_.transmissions;
   }
   const std::uint64_t start = stopwatch_now();
   if (deliver) listener_.on_delivery(now_, id, medium_.frame(node.rx_slot));
   if (done) {
+    --node.inside;
     completion record = node.core.read_completion(now_);
     const packet& packet = node.packets[record.tag % packet_ring];
     record.payload = packet.payload;
@@ -313,6 +377,7 @@ void air::impl::schedule(node& node, node_id id) {
   // Without laziness everything is indicated, so that the difference would be seen.
   if (warp_ != warp_mode::on) return;
   const bool wants = node.core.want_rx_start();
+  node.shown_nav_end = wants ? 0 : node.local + node.core.nav_left_us();
   if (wants == node.wants_rx_start) return;
   node.wants_rx_start = wants;
   medium_.set_wants_rx_start(id, wants, now_);

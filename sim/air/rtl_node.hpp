@@ -42,8 +42,8 @@ public:
     pins_->phy_rx_sequence = frame.sequence;
     pins_->phy_rx_retry = frame.retry;
   }
-  /// ns-2's capture(): sets the NAV, by way of the Duration of a frame for nobody.
-  void strobe_reserve(std::uint16_t duration_us) { strobe_rx_end({.kind = frame_kind::other, .duration_us = duration_us}, true); }
+  /// The end of a frame for somebody else, of which only its Duration matters. Also ns-2's capture(), which sets the NAV.
+  void strobe_overheard(std::uint16_t duration_us, bool ok) { strobe_rx_end({.kind = frame_kind::other, .duration_us = duration_us}, ok); }
   void strobe_descriptor(const tx_request& request, std::uint16_t tag, std::uint32_t airtime_us) {
     pins_->desc_valid = 1;
     pins_->desc_ra = request.ra;
@@ -79,6 +79,7 @@ public:
   std::uint32_t next_timer() const { return pins_->next_timer; }
   static constexpr std::uint32_t no_timer = ~std::uint32_t{0};
   bool want_rx_start() const { return pins_->want_rx_start != 0; }
+  std::uint16_t nav_left_us() const { return pins_->nav_left_us; }
   bool contending() const { return pins_->contending != 0; }
   bool descriptor_ready() const { return pins_->desc_ready != 0; }
   /// A frame starts: transmission().
