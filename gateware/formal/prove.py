@@ -114,7 +114,7 @@ JOBS = (
     ),
     Job(
         "settles",
-        "what there is to do at a tick is done within 8 clocks (repeated draws of ns-2 mode not counted)",
+        "what there is to do at a tick is done within 8 clocks (if no draw of ns-2 mode has to be repeated)",
         ("mac_environment", "transmission_rules", "settle_rules"),
         given=("transmission_rules",),
         depth=10,

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The MAC settles: once nothing new arrives, it is quiescent after a bounded number of
 // clocks without ticks. With cfg_quirk_draw_below_cw a draw may have to be repeated,
-// which only chance bounds; those clocks are not counted. Bound into mac_core.
+// which only chance bounds: taken not to happen here. Bound into mac_core.
 
 `default_nettype none
 
 module settle_rules #(
-  parameter int unsigned BOUND = 8
+  parameter int unsigned BOUND = 8,
+  parameter int unsigned QUEUE_DEPTH = 4
 ) (
   input wire logic        clk,
   input wire logic        rst,
@@ -26,15 +27,31 @@ module settle_rules #(
   logic [3:0] busy_clocks_q = '0;
   always_ff @(posedge clk) begin
     if (rst || quiescent || disturbed) busy_clocks_q <= '0;
-    else if (!(draw_wanted && draw_again)) busy_clocks_q <= busy_clocks_q + 1'b1;
+    else busy_clocks_q <= busy_clocks_q + 1'b1;
   end
+
+  always_comb assume (!(draw_wanted && draw_again));
+
+  wire logic [$clog2(QUEUE_DEPTH):0] read    = mac_core.u_descriptor_queue.read_q;
+  wire logic [$clog2(QUEUE_DEPTH):0] waiting = mac_core.u_descriptor_queue.write_q - read;
 
   always_comb if (!rst) begin
     a_settles : assert (busy_clocks_q < 4'(BOUND) || quiescent);
+
+    // Every frame takes time: no chain of frames at one tick.
+    i_queue_holds_no_more : assert (int'(waiting) <= int'(QUEUE_DEPTH));
+    for (int entry = 0; entry < int'(QUEUE_DEPTH); entry++) begin
+      if ($clog2(QUEUE_DEPTH)'(entry - int'(read)) < waiting) begin
+        assert (mac_core.u_descriptor_queue.airtime_us_q[entry] != '0);
+      end
+    end
+    if (mac_core.in_contention || mac_core.in_rts || mac_core.in_data || mac_core.in_gap) begin
+      i_frame_takes_time : assert (mac_core.u_frame_sequence.airtime_us_q != '0);
+    end
   end
 
 endmodule
 
-bind mac_core settle_rules u_settle_rules (.*);
+bind mac_core settle_rules #(.QUEUE_DEPTH(QUEUE_DEPTH)) u_settle_rules (.*);
 
 `default_nettype wire
