@@ -43,12 +43,12 @@ setup_apt() {
   done <apt-packages.txt
   ((${#missing[@]})) || return 0
 
-  printf 'setup: installing Debian packages: %s\n' "${missing[*]}"
   if ((EUID != 0)); then
     command -v sudo >/dev/null || die "Debian packages are missing and there is neither root nor sudo here. As root:" \
       "  apt-get install --no-install-recommends ${missing[*]}"
     as_root=(sudo)
   fi
+  printf 'setup: installing Debian packages: %s\n' "${missing[*]}"
   start_s=$(now_s)
   local apt_get=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0)
   local log=out/setup/apt.log
