@@ -125,7 +125,9 @@ def _run(module: str, folder: Path, test_file: Path, names: Sequence[str], work:
             for child in case
             if child.tag in ("failure", "error")
         ]
-        part = re.search(rf"running {re.escape(test_file.stem)}\.{re.escape(name)} \(.*?(?=running |\*{{9}}|\Z)", text, re.S)
+        part = re.search(
+            rf"running {re.escape(test_file.stem)}\.{re.escape(name)} \(.*?(?=running |\*{{9}}|\Z)", text, re.S
+        )
         said = part.group() if part else ""
         # What an assertion of the RTL said stands in the log alone.
         failures += re.findall(r"^.*%Error: .*Assertion failed.*$", said, re.MULTILINE) if failures else []

@@ -79,7 +79,7 @@ class DcfStation:
         self.outputs: list[Output] = []
         self.seen: Counter[str] = Counter()
         self.averages: dict[int, Average] = {}
-        self.expected_averages: list[Average] = []   # one a completion
+        self.expected_averages: list[Average] = []  # one a completion
         self._random = Xoroshiro64Plus(settings.seed)
         # Medium
         self._cca_busy = False
@@ -192,7 +192,7 @@ class DcfStation:
             self.seen["nav reset"] += 1
 
     def _account(self, from_us: int, to_us: int, ifs_end_us: int | None) -> None:
-        """What the time of a contending packet was: own answer, NAV, carrier, inter-frame space, slots, in that order."""
+        """What a contending packet's time was: own answer, NAV, carrier, inter-frame space, slots, in that order."""
         parts = self._service.parts
 
         def take(part: str, until_us: int) -> None:
@@ -509,5 +509,3 @@ class DcfStation:
 
     def _emit(self, output: Output) -> None:
         self.outputs.append(output)
-
-

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Drives mac_core: applies inputs at their microsecond, lets time pass by the rules of the time warp, collects outputs."""
+"""Drives mac_core: applies inputs at their time, lets time pass by the rules of the time warp, collects outputs."""
 
 import random
 from collections.abc import Callable, Iterable
@@ -77,8 +77,10 @@ class MacCoreDriver:
         self.now_us = 0
         self.clocks = 0
         self.outputs: list[Output] = []
-        self.given: list[TickInputs] = []     # what was accepted, for a model to replay
-        self.refused: list[Packet] = []       # packets that found the queue full
+        self.offered: list[TickInputs] = []  # all that was tried, for another run to repeat
+        self.given: list[TickInputs] = []  # without the packets that found the queue full, for a model to replay
+        self.refused: list[Packet] = []  # packets that found the queue full
+        self.leaves_out_starts = False  # PHY-RXSTART is given only while want_rx_start asks for it
         self._cca_busy = False
         self._listener: Callable[[Output], None] = lambda output: None
         self._done = {
@@ -141,7 +143,7 @@ class MacCoreDriver:
         dut.cfg_seed_load.value = 1
         await self._clock()
         dut.cfg_seed_load.value = 0
-        self.outputs, self.given, self.refused = [], [], []
+        self.outputs, self.offered, self.given, self.refused = [], [], [], []
         self._cca_busy = False
         await self._settle()
 
@@ -164,7 +166,7 @@ class MacCoreDriver:
             if inputs.cca_busy is not None:
                 self._cca_busy = inputs.cca_busy
                 dut.phy_cca_busy.value = inputs.cca_busy
-            if inputs.rx_start:
+            if inputs.rx_start and (not self.leaves_out_starts or dut.want_rx_start.value == 1):
                 dut.phy_rx_start.value = 1
             if inputs.rx_end:
                 frame = inputs.rx_end
@@ -177,10 +179,9 @@ class MacCoreDriver:
                 dut.phy_rx_ta.value = frame.ta
                 dut.phy_rx_sequence.value = frame.sequence
                 dut.phy_rx_retry.value = frame.retry
+            self.offered.append(inputs)
             # Before its clock, so that a listener finds it when the outputs come.
-            self.given.append(
-                TickInputs(self.now_us, inputs.cca_busy, inputs.rx_start, inputs.rx_end, accepted)
-            )
+            self.given.append(TickInputs(self.now_us, inputs.cca_busy, inputs.rx_start, inputs.rx_end, accepted))
         while True:
             offered = packets.pop(0) if packets else None
             if offered:
@@ -231,6 +232,4 @@ class MacCoreDriver:
         await self._clock()
         self.dut.nbr_take.value = 0
         names = ("avg_contention_us16", "avg_overhead_us16", "avg_data_attempts_256", "packets", "drops")
-        return {
-            name: int(getattr(self.dut, f"nbr_{name}").value) for name in (*names, "service_us", "histogram")
-        }
+        return {name: int(getattr(self.dut, f"nbr_{name}").value) for name in (*names, "service_us", "histogram")}

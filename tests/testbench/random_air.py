@@ -47,8 +47,8 @@ class AirFrame:
     rx_start_us: int | None
     end_us: int
     frame: ReceivedFrame
-    begun: bool = False     # PHY-RXSTART was given, so the end must be
-    lost: bool = False      # carrier only
+    begun: bool = False  # PHY-RXSTART was given, so the end must be
+    lost: bool = False  # carrier only
 
 
 class RandomAir:
@@ -70,7 +70,7 @@ class RandomAir:
         self._own_until_us = 0
         self._tag = 0
         self._sequences = {address: source.getrandbits(12) for address in OTHERS}
-        self._load = source.choice((0.0, 0.3, 1.0, 3.0))       # of others, activities a data frame's length
+        self._load = source.choice((0.0, 0.3, 1.0, 3.0))  # of others, activities a data frame's length
         self._response_rate = source.choice((0.3, 0.7, 0.95))  # how often the peer answers
         self._packet_gap_us = source.choice((0, 2000, 10000, 40000))
         self._use_rts = source.choice((0.0, 0.5, 1.0))
@@ -157,9 +157,8 @@ class RandomAir:
         """Puts a frame on the air and moves the others' next activity behind it, or, sometimes, over it as carrier."""
         self._carriers.append((start_us, start_us + length_us))
         delay_us = self.settings.phy_rx_start_delay_us
-        lost = start_us < self._own_until_us or any(other.end_us > start_us and not other.lost for other in self._frames)
-        if delay_us >= length_us:
-            lost = True
+        taken = any(other.end_us > start_us and not other.lost for other in self._frames)
+        lost = taken or start_us < self._own_until_us or delay_us >= length_us
         self._frames.append(
             AirFrame(start_us, None if lost else start_us + delay_us, start_us + length_us, frame, lost=lost)
         )

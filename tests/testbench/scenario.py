@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Timelines as data: what reaches one station and when, and what it must do; tests/scenarios/README.md has the format."""
+"""Timelines as data: what reaches one station and what it must do; tests/scenarios/README.md has the format."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields

@@ -3,8 +3,8 @@
 
 from dataclasses import dataclass, fields, replace
 
-from perhop.spec_generated import PROFILES, airtime_us
 from perhop.spec_generated import CTS_BYTES as CTS_BYTES
+from perhop.spec_generated import PROFILES, airtime_us
 from perhop.spec_generated import RTS_BYTES as RTS_BYTES
 
 RATES = 8

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""xoroshiro64+ (D. Blackman, S. Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 2021), and its use."""
+"""xoroshiro64+ (D. Blackman, S. Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 2021)."""
 
 from collections.abc import Sequence
 

@@ -5,7 +5,7 @@ import random
 
 import cocotb
 import pytest
-from testbench.build import cocotb_tests, simulate
+from testbench.build import simulate
 from testbench.mac_core_driver import MacCoreDriver, Recorded, every_tick, random_split, warp
 from testbench.scenario import FOLDER, Scenario, load_scenarios
 

@@ -9,12 +9,14 @@ import random
 
 import cocotb
 import pytest
+from perhop.spec_generated import TxResult
 from testbench.build import cocotb_tests, simulate
 from testbench.coverage import ExchangeCoverage
 from testbench.dcf_model import DcfStation
-from testbench.exchange import PARTS, Completion, Output
-from testbench.mac_core_driver import MacCoreDriver, Recorded, random_split, warp
+from testbench.exchange import PARTS, Completion, Output, TickInputs
+from testbench.mac_core_driver import MacCoreDriver, Recorded, every_tick, random_split, warp
 from testbench.random_air import RandomAir, random_settings
+from testbench.settings import MacSettings
 
 RUN_US = 150_000
 AVERAGES = ("avg_contention_us16", "avg_overhead_us16", "avg_data_attempts_256")
@@ -32,8 +34,22 @@ def in_order(outputs: list[Output]) -> list[tuple]:
     )
 
 
+def check_same(found: list[Output], wanted: list[Output], inputs: list[TickInputs], about: str) -> None:
+    """Two runs of the gateware gave the same; otherwise what went before their first difference is told."""
+    for number in range(max(len(found), len(wanted))):
+        one, other = (list_[number] if number < len(list_) else None for list_ in (found, wanted))
+        if one != other:
+            last_us = max(output.at_us for output in (one, other) if output)
+            before = "\n  ".join(str(tick) for tick in inputs if tick.at_us <= last_us)
+            earlier = "\n  ".join(map(str, found[:number]))
+            raise AssertionError(
+                f"{about}: output {number} is\n  {one}\nand not\n  {other}\n"
+                f"after the inputs\n  {before[-4000:]}\nand the outputs\n  {earlier[-2000:]}"
+            )
+
+
 def check_averages(model: DcfStation, outputs: list[Output], shift: int) -> None:
-    """The record's averages are those of exact arithmetic, but for rounding: at most a step for each weight's inverse."""
+    """The record's averages are those of exact arithmetic, but for rounding: at most 2**shift steps."""
     records = [output for output in outputs if isinstance(output, Completion)]
     for record, exact in zip(records, model.expected_averages, strict=True):
         wanted = (16 * exact.contention_us, 16 * exact.overhead_us, 256 * exact.data_attempts)
@@ -79,6 +95,64 @@ async def compare_many(dut, seeds: range, *, all_outcomes: bool) -> None:
     cocotb.log.info("%s", coverage.report())
     if all_outcomes and len(seeds) > 1:
         assert not coverage.missing()
+
+
+async def recorded(dut, seed: int, until_us: int) -> tuple[MacCoreDriver, MacSettings, list[TickInputs], list[Output]]:
+    """A random run and what it recorded, to be replayed after a reset."""
+    source = random.Random(seed)
+    settings = random_settings(source)
+    driver = MacCoreDriver(dut)
+    await driver.reset(settings)
+    await driver.run(RandomAir(settings, source, until_us), until_us)
+    return driver, settings, driver.offered, driver.outputs
+
+
+@cocotb.test()
+async def time_may_pass_in_any_steps(dut):
+    """Ticks a, then b, leave the same as a + b: whether one tick a clock or as far as allowed."""
+    for seed in range(3001, 3005):
+        until_us = 10_000
+        driver, settings, inputs, outputs = await recorded(dut, seed, until_us)
+        ways = {f"split {way}": random_split(random.Random(seed + way)) for way in range(3)}
+        for way, split in ({"every tick": every_tick} | ways).items():
+            await driver.reset(settings)
+            await driver.run(Recorded(inputs), until_us, split)
+            check_same(driver.outputs, outputs, inputs, f"seed {seed}, {way}")
+
+
+@cocotb.test()
+async def a_start_that_is_not_wanted_changes_nothing(dut):
+    """The simulator leaves PHY-RXSTART out while want_rx_start is low."""
+    for seed in range(4001, 4009):
+        driver, settings, inputs, outputs = await recorded(dut, seed, RUN_US)
+        await driver.reset(settings)
+        driver.leaves_out_starts = True
+        await driver.run(Recorded(inputs), RUN_US)
+        check_same(driver.outputs, outputs, inputs, f"seed {seed}")
+
+
+@cocotb.test()
+async def the_neighbour_table_adds_up_the_records(dut):
+    for seed in range(5001, 5004):
+        source = random.Random(seed)
+        settings = random_settings(source)
+        driver = MacCoreDriver(dut)
+        await driver.reset(settings)
+        await driver.run(RandomAir(settings, source, RUN_US), RUN_US)
+        records = [output for output in driver.outputs if isinstance(output, Completion)]
+        assert records
+        for peer in range(16):
+            own = [record for record in records if record.peer == peer]
+            entries = await driver.neighbour(peer)
+            assert entries["packets"] == len(own)
+            limits = (TxResult.SHORT_RETRY_LIMIT, TxResult.LONG_RETRY_LIMIT)
+            assert entries["drops"] == sum(record.result in limits for record in own)
+            assert entries["service_us"] == sum(record.t_done_us - record.t_head_us for record in own)
+            for name in AVERAGES:
+                assert entries[name] == (getattr(own[-1], name) if own else 0)
+            bins = [(await driver.neighbour(peer, number))["histogram"] for number in range(16)]
+            assert sum(bins) == len(own)
+        assert int(dut.tsf_us.value) == driver.now_us
 
 
 @cocotb.test()

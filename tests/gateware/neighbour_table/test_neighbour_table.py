@@ -58,9 +58,7 @@ async def averages_follow_exact_arithmetic(dut, shift):
             overhead_us=overhead_us, service_us=contention_us + overhead_us,
         )  # fmt: skip
         before = exact.get(peer, [float(value) for value in sample])
-        exact[peer] = [
-            average + (value - average) / 2**shift for average, value in zip(before, sample, strict=True)
-        ]
+        exact[peer] = [average + (value - average) / 2**shift for average, value in zip(before, sample, strict=True)]
         await table.set(peer=peer)
         found = (table.avg_contention_us16, table.avg_overhead_us16, table.avg_data_attempts_256)
         for value, wanted in zip(found, exact[peer], strict=True):

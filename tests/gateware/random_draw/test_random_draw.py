@@ -2,6 +2,7 @@
 """random_draw: xoroshiro64+, its seeds, and whether what it draws is evenly spread and unrelated between stations."""
 
 import random
+from itertools import pairwise
 
 import cocotb
 import pytest
@@ -121,7 +122,7 @@ async def successive_draws_of_a_station_are_unrelated(dut):
     products = []
     for station in range(STATIONS):
         drawn = [slots - CW / 2 for slots in await slots_of(dut, station_seed(3, station))]
-        products += [one * other for one, other in zip(drawn, drawn[1:], strict=False)]
+        products += [one * other for one, other in pairwise(drawn)]
     correlation = sum(products) / len(products) / (((CW + 1) ** 2 - 1) / 12)
     assert abs(correlation) < FAR / len(products) ** 0.5
 

@@ -15,9 +15,7 @@ ANSWER = ("kind", "rate", "airtime_us", "duration_us", "ra")
 
 
 async def started(dut) -> Clocked:
-    port = Clocked(
-        dut, "send", "answer", *(f"send_{name}" for name in SEND), *(f"answer_{name}" for name in ANSWER)
-    )
+    port = Clocked(dut, "send", "answer", *(f"send_{name}" for name in SEND), *(f"answer_{name}" for name in ANSWER))
     await port.reset()
     return port
 
