@@ -144,11 +144,12 @@ def _cards(summaries: list[Summary], colours: tuple[str, ...]) -> str:
     for index, summary in enumerate(chosen):
         rtt = f"RTT {summary.rtt_ms.value:.0f} ms" if summary.rtt_ms else ""
         window = f" · window {summary.cwnd_packets.value:.1f}" if summary.cwnd_packets else ""
+        drops = "1&nbsp;drop" if round(summary.drops) == 1 else f"{summary.drops:.0f}&nbsp;drops"
         cards.append(
             f'<div class="card" style="--colour:{colours[index % len(colours)]}">'
             f'<div class="name">{_text(_caption(summary, "hops"))}</div>'
             f'<div class="big">{summary.goodput_bps.value / 1e3:.0f} <small>kb/s</small></div>'
-            f'<div class="rest">{rtt}{window} · {summary.drops:.0f}&nbsp;drops</div></div>'
+            f'<div class="rest">{rtt}{window} · {drops}</div></div>'
         )
     lead = "Goodput of TCP under each limit of its congestion window; a limit of packets in flight is called CWL."
     hops = "1 hop" if longest == 1 else f"{longest} hops"
