@@ -41,9 +41,9 @@ public:
     constexpr double wavelength_m = 3.0e8 / 914.0e6;
     constexpr double antenna_height_m = 1.5;
     constexpr double crossover_m = 4 * std::numbers::pi * antenna_height_m * antenna_height_m / wavelength_m;
-    const double distance = std::max(distance_m, minimum_distance_m);
-    if (distance <= crossover_m) return tx_power_w_ * std::pow(wavelength_m / (4 * std::numbers::pi * distance), 2);
-    return tx_power_w_ * std::pow(antenna_height_m * antenna_height_m / (distance * distance), 2);
+    const double clamped_m = std::max(distance_m, minimum_distance_m);
+    if (clamped_m <= crossover_m) return tx_power_w_ * std::pow(wavelength_m / (4 * std::numbers::pi * clamped_m), 2);
+    return tx_power_w_ * std::pow(antenna_height_m * antenna_height_m / (clamped_m * clamped_m), 2);
   }
 
 private:

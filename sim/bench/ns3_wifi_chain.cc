@@ -35,7 +35,7 @@ constexpr double kCaptureRatio = 10.0;
 constexpr uint32_t kSegmentBytes = 1460;
 
 class Ns2Preamble : public PreambleDetectionModel {
- public:
+public:
   static TypeId GetTypeId() {
     static TypeId id = TypeId("bench::Ns2Preamble").SetParent<PreambleDetectionModel>().AddConstructor<Ns2Preamble>();
     return id;
@@ -48,13 +48,12 @@ class Ns2Preamble : public PreambleDetectionModel {
 };
 
 class Ns2Error : public ErrorRateModel {
- public:
+public:
   static TypeId GetTypeId() {
     static TypeId id = TypeId("bench::Ns2Error").SetParent<ErrorRateModel>().AddConstructor<Ns2Error>();
     return id;
   }
-  double DoGetChunkSuccessRate(WifiMode, const WifiTxVector&, double snr, uint64_t, uint8_t, WifiPpduField field,
-                               uint16_t) const override {
+  double DoGetChunkSuccessRate(WifiMode, const WifiTxVector&, double snr, uint64_t, uint8_t, WifiPpduField field, uint16_t) const override {
     if (field != WIFI_PPDU_FIELD_DATA) return 1.0;  // the lock is never lost
     if (m_preamble->m_weak) return 0.0;
     return snr >= kCaptureRatio ? 1.0 : 0.0;
@@ -112,8 +111,7 @@ int main(int argc, char** argv) {
 
   YansWifiChannelHelper channel;
   channel.SetPropagationDelay("ns3::ConstantSpeedPropagationDelayModel");
-  channel.AddPropagationLoss("ns3::TwoRayGroundPropagationLossModel", "Frequency", DoubleValue(914e6),
-                             "HeightAboveZ", DoubleValue(1.5));
+  channel.AddPropagationLoss("ns3::TwoRayGroundPropagationLossModel", "Frequency", DoubleValue(914e6), "HeightAboveZ", DoubleValue(1.5));
   YansWifiPhyHelper phy;
   phy.SetChannel(channel.Create());
   phy.Set("TxPowerStart", DoubleValue(kTxDbm));
