@@ -4,7 +4,7 @@
 //
 // Like the shim of a live node it passes on what is not for this node by itself, by the node's route table: nothing of the packet
 // changes but its time to live, which is counted beside the packet until somebody looks. Packets that it cannot pass on (no route, time
-// to live spent) go to ns-3's IP, which answers them. With the attribute ForwardInShim off, IP forwards all of them.
+// to live spent) go to ns-3's IP. With the attribute ForwardInShim off, IP forwards all of them.
 //
 // The device resolves next hops by itself, from the route table and the fixed addresses of node-address.h: there is no ARP traffic. A
 // caller that names a next hop's MAC address is obeyed.
