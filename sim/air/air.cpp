@@ -37,9 +37,6 @@ namespace {
 
 constexpr unsigned settle_limit_clocks = 64;
 
-// One evaluation in so many is timed.
-constexpr std::uint64_t timing_interval = 64;
-
 }  // namespace
 
 class air::impl {
@@ -84,6 +81,7 @@ private:
 
   void step(tick now);
   void visit(node_id id);
+  bool put_off(node& node, node_id id, const indication& news);
   bool hold_back(node& node, node_id id, const indication& news);
   bool hold_back_edge(node& node, bool busy);
   bool hold_back_end(node& node, node_id id, const indication& news);
@@ -112,11 +110,7 @@ private:
   std::uint64_t next_id_ = 0;
 
   air_counters counters_;
-  stopwatch_scale scale_;
-  std::uint64_t inside_counts_ = 0;  // in advance() and submit(), listener included
-  std::uint64_t listener_counts_ = 0;
-  std::uint64_t rtl_counts_ = 0;  // of the timed evaluations, listener excluded
-  std::uint64_t timed_evaluations_ = 0;
+  sampled_times times_;
 };
 
 air::impl::impl(const air_config& config, listener& listener)
@@ -136,14 +130,12 @@ air::impl::impl(const air_config& config, listener& listener)
 
 void air::impl::advance(tick until) {
   assert(!busy_ && until >= now_);
-  const std::uint64_t start = stopwatch_now();
   if (warp_ == warp_mode::every_tick) {
     while (now_ < until) step(now_ + 1);
   } else {
     for (tick next = next_event(); next <= until; next = next_event()) step(next);
     now_ = until;
   }
-  inside_counts_ += stopwatch_now() - start;
 }
 
 void air::impl::submit(node_id node, const tx_request& request) {
@@ -153,15 +145,16 @@ void air::impl::submit(node_id node, const tx_request& request) {
     deferred_.push_back({node, request});
     return;
   }
-  const std::uint64_t start = stopwatch_now();
+  times_.begin();
   busy_ = true;
   evaluate(node, &request);
   serve_deferred();
   busy_ = false;
-  inside_counts_ += stopwatch_now() - start;
+  times_.end();
 }
 
 void air::impl::step(tick now) {
+  times_.begin();
   now_ = now;
   busy_ = true;
   if (medium_.next_event() == now) medium_.process(now);
@@ -174,14 +167,27 @@ void air::impl::step(tick now) {
   active.drain([&](node_id id) { visit(id); });
   serve_deferred();
   busy_ = false;
+  times_.end();
 }
 
 void air::impl::visit(node_id id) {
   node& node = nodes_[id];
   const indication& news = medium_.board()[id];
-  const bool due = wakes_.of(id) <= now_;
-  if (warp_ == warp_mode::on && !due && hold_back(node, id, news)) return;
+  if (warp_ == warp_mode::on) {
+    const bool due = wakes_.of(id) <= now_;
+    if (due ? put_off(node, id, news) : hold_back(node, id, news)) return;
+  }
   evaluate(id, nullptr);
+}
+
+/// A node is due, and it has not been shown all it would have heard. @return whether that puts its timer off
+bool air::impl::put_off(node& node, node_id id, const indication& news) {
+  if (!node.held.any() || news.rx_end || news.rx_start || news.reserve_us != 0) return false;
+  if (news.carrier_busy != node.held.carrier(node.core.carrier())) return false;
+  ++counters_.wakes;
+  show_held_news(node, id);
+  schedule(node, id);
+  return wakes_.of(id) > now_;
 }
 
 /// Keeps the news for later if the node may learn them later. @return whether it may
@@ -267,9 +273,9 @@ void air::impl::show_carrier(node& node, node_id id, bool busy, tick at) {
 /// Brings a node to now() with everything the medium tells it, and a descriptor if there is one.
 void air::impl::evaluate(node_id id, const tx_request* request) {
   ++counters_.wakes;
-  const bool timed = counters_.wakes % timing_interval == 0;
-  const std::uint64_t start = timed ? stopwatch_now() : 0;
-  const std::uint64_t listener_before = listener_counts_;
+  const bool sampling = times_.sampling();
+  const std::uint64_t start = sampling ? stopwatch_now() : 0;
+  const std::uint64_t listener_before = times_.listener();
 
   node& node = nodes_[id];
   if (node.held.any()) show_held_news(node, id);
@@ -305,10 +311,7 @@ void air::impl::evaluate(node_id id, const tx_request* request) {
   if (news.rx_end || news.rx_start || news.reserve_us != 0) medium_.board().acknowledge(id);
   schedule(node, id);
 
-  if (timed) {
-    rtl_counts_ += stopwatch_now() - start - (listener_counts_ - listener_before);
-    ++timed_evaluations_;
-  }
+  if (sampling) times_.add_rtl(stopwatch_now() - start - (times_.listener() - listener_before));
 }
 
 /// Passes as much time as leaves no more than one clock can carry. To be called before the inputs of `until` are applied.
@@ -357,7 +360,8 @@ void air::impl::after_clock(node& node, node_id id) {
     node.shown_bad_end = false;
     ++counters_.transmissions;
   }
-  const std::uint64_t start = stopwatch_now();
+  const bool sampling = times_.sampling();
+  const std::uint64_t start = sampling ? stopwatch_now() : 0;
   if (deliver) listener_.on_delivery(now_, id, medium_.frame(node.rx_slot));
   if (done) {
     --node.inside;
@@ -368,7 +372,7 @@ void air::impl::after_clock(node& node, node_id id) {
     listener_.on_completion(now_, record);
   }
   if (tx_start) listener_.on_transmission(frame);
-  listener_counts_ += stopwatch_now() - start;
+  if (sampling) times_.add_listener(stopwatch_now() - start);
 }
 
 void air::impl::schedule(node& node, node_id id) {
@@ -393,9 +397,8 @@ void air::impl::serve_deferred() {
 }
 
 const air_counters& air::impl::counters() {
-  const double timed_share = timed_evaluations_ == 0 ? 0 : static_cast<double>(counters_.wakes) / static_cast<double>(timed_evaluations_);
-  counters_.rtl_s = scale_.seconds(rtl_counts_) * timed_share;
-  counters_.medium_s = std::max(0.0, scale_.seconds(inside_counts_ - listener_counts_) - counters_.rtl_s);
+  counters_.rtl_s = times_.rtl_s();
+  counters_.medium_s = times_.medium_s();
   return counters_;
 }
 

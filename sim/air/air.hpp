@@ -36,8 +36,8 @@ struct air_counters {
   std::uint64_t transmissions = 0;
   std::uint64_t wakes = 0;   ///< evaluations of a node at an event
   std::uint64_t clocks = 0;  ///< clocks given to MAC cores
-  double rtl_s = 0;          ///< time in MAC cores, from a sample of the wakes
-  double medium_s = 0;       ///< time in advance() outside MAC cores and listener calls, likewise
+  double rtl_s = 0;          ///< CPU time in MAC cores, from a sample of the steps
+  double medium_s = 0;       ///< ... in advance() and submit() outside MAC cores and listener calls, likewise
 };
 
 class air {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/// Cheap interval timing for the shares of CPU time: the processor's time stamp counter where there is one.
+/// Where the CPU time of the air goes, from a sample: one step in so many is timed with the processor's time stamp counter.
 #pragma once
 
 #include <chrono>
@@ -19,18 +19,56 @@ inline std::uint64_t stopwatch_now() {
 #endif
 }
 
-/// Turns differences of stopwatch_now() into seconds, by comparison with the steady clock since construction.
-class stopwatch_scale {
+class sampled_times {
 public:
-  double seconds(std::uint64_t counts) const {
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - steady_start_;
-    const std::uint64_t elapsed_counts = stopwatch_now() - start_;
-    return elapsed_counts == 0 ? 0 : elapsed.count() * static_cast<double>(counts) / static_cast<double>(elapsed_counts);
+  /// A step begins. Only if it is a sampled one are its laps taken.
+  void begin() {
+    sampling_ = ++steps_ % interval == 0;
+    if (!sampling_) return;
+    rtl_ = listener_ = 0;
+    start_ = stopwatch_now();
+  }
+  bool sampling() const { return sampling_; }
+  void add_rtl(std::uint64_t counts) { rtl_ += counts; }
+  void add_listener(std::uint64_t counts) { listener_ += counts; }
+  std::uint64_t listener() const { return listener_; }
+  void end() {
+    if (!sampling_) return;
+    sampling_ = false;
+    const std::uint64_t all = stopwatch_now() - start_;
+    // A step takes a few microseconds: during a longer one the processor did something else.
+    if (all > longest_counts) return;
+    ++samples_;
+    rtl_sum_ += rtl_;
+    medium_sum_ += all > rtl_ + listener_ ? all - rtl_ - listener_ : 0;
   }
 
+  double rtl_s() const { return seconds(rtl_sum_); }
+  /// In steps, outside MAC cores and listener.
+  double medium_s() const { return seconds(medium_sum_); }
+
 private:
+  static constexpr std::uint64_t interval = 64;
+  static constexpr std::uint64_t longest_counts = 200'000;
+
+  double seconds(std::uint64_t counts) const {
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - steady_start_;
+    const std::uint64_t elapsed_counts = stopwatch_now() - counts_start_;
+    if (samples_ == 0 || elapsed_counts == 0) return 0;
+    const double all_counts = static_cast<double>(counts) * static_cast<double>(steps_) / static_cast<double>(samples_);
+    return all_counts * elapsed.count() / static_cast<double>(elapsed_counts);
+  }
+
   std::chrono::steady_clock::time_point steady_start_ = std::chrono::steady_clock::now();
-  std::uint64_t start_ = stopwatch_now();
+  std::uint64_t counts_start_ = stopwatch_now();
+  bool sampling_ = false;
+  std::uint64_t start_ = 0;
+  std::uint64_t rtl_ = 0;
+  std::uint64_t listener_ = 0;
+  std::uint64_t steps_ = 0;
+  std::uint64_t samples_ = 0;
+  std::uint64_t rtl_sum_ = 0;
+  std::uint64_t medium_sum_ = 0;
 };
 
 }  // namespace perhop::air
