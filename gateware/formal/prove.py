@@ -6,7 +6,7 @@ A job is one claim: a top module, the files of properties bound to it, and how i
 time; each prints one line with its verdict, how it was shown and its time:
 
   induction k    holds for ever: for k clocks from reset, and in every clock after k in which it held
-  bounded n      holds in the first n clocks after reset, from every input allowed
+  bounded n      holds in the first n clocks; jumps_split begins in any state, so that its few clocks say all there is
   cover n        can happen within n clocks: assumptions leave room for it, so the other proofs are about something
 
 Files, logs and counterexamples (engine_0/trace*.vcd) lie in out/prove/<job>. Ends with a line RESULT and JSON, also in
@@ -33,6 +33,10 @@ FORMAL = "gateware/formal"
 PACKAGES = ("gateware/rtl/common/perhop_pkg.sv", "gateware/rtl/mac/elapsed_pkg.sv")
 RTL_FOLDER = "gateware/rtl/mac"
 AT_ONCE = 2
+TIMEOUT_S = {"test": 600, "long": 3600}
+TOOLS = {"yosys": "", "smtbmc": "-smtbmc", "witness": "-witness"}
+# Process ids of the jobs that run.
+RUNNING: set[int] = set()
 # Registers that are high for one clock and may fall while nothing happens.
 STROBES = (
     "u_duplicate_cache.deliver_q",
@@ -105,6 +109,16 @@ JOBS = (
         free=(),
         free_wires=(),
         parameters=("SLOT_US=20",),
+    ),
+    Job(
+        "jumps_split",
+        "NAV, own frames, idle time and the parts of a packet's life are the same after n + 1 ticks as after n and one",
+        ("jump_top",),
+        mode="bounded",
+        depth=4,
+        top="jump_top",
+        free=(),
+        free_wires=(),
     ),
     Job(
         "tick_rules",
@@ -235,17 +249,46 @@ def run_job(job: Job) -> Verdict:
     command = [BIN / "yowasp-sby", "-f", "-d", folder.relative_to(ROOT), *tools, config.relative_to(ROOT)]
     started = time.monotonic()
     environment = dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}")
-    ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, start_new_session=True)
+    log, status = run_program(command, environment, TIMEOUT_S["long" if job.long else "test"])
     seconds = time.monotonic() - started
-    log = ran.stdout + ran.stderr
-    passed = ran.returncode == 0 and re.search(r"DONE \(PASS, rc=0\)", log) is not None
-    findings = re.findall(r"failed assertion .*|unreached cover statement .*|counterexample trace.*|ERROR.*", log)
+    passed = status == 0 and re.search(r"DONE \(PASS, rc=0\)", log) is not None
+    findings = re.findall(
+        r"failed assertion .*|unreached cover statement .*|counterexample trace.*|ERROR.*|stopped after.*", log
+    )
     if not passed and not findings:
         findings = log.splitlines()[-5:]
     return Verdict(job, passed, shown_by(job, log), seconds, findings)
 
 
-TOOLS = {"yosys": "", "smtbmc": "-smtbmc", "witness": "-witness"}
+def run_program(command: list, environment: dict[str, str], timeout_s: float) -> tuple[str, int]:
+    """Output and exit status of a program; its solvers end with it, also when its time is over (status 124)."""
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        RUNNING.add(process.pid)
+        try:
+            return process.communicate(timeout=timeout_s)[0], process.returncode
+        except subprocess.TimeoutExpired:
+            process.terminate()  # SymbiYosys then ends its solvers
+            return process.communicate()[0] + f"\nstopped after {timeout_s:.0f} s\n", 124
+        finally:
+            RUNNING.discard(process.pid)
+
+
+def interrupt(*_: object) -> None:
+    """Ends the solvers, then this program."""
+    for pid in list(RUNNING):
+        os.kill(pid, signal.SIGTERM)
+    while RUNNING:
+        time.sleep(0.05)
+    os._exit(130)
 
 
 def shown_by(job: Job, log: str) -> str:
@@ -291,5 +334,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    signal.signal(signal.SIGINT, interrupt)
+    signal.signal(signal.SIGTERM, interrupt)
     sys.exit(main())
