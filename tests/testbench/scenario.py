@@ -15,7 +15,7 @@ from .xoroshiro import draws_of
 
 FOLDER = Path(__file__).resolve().parents[1] / "scenarios"
 # How long a timeline goes on after its last entry, so that what must not happen has time to happen.
-QUIET_US = 2000
+QUIET_US = 1000
 
 SCENARIO_KEYS = {"name", "drawing", "profile", "ns2", "settings", "seed", "draws", "events", "expect", "until_us"}
 FRAME_KEYS = {
