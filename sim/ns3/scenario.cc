@@ -17,7 +17,6 @@
 #include "ns3/simulator.h"
 
 #include <algorithm>
-#include <chrono>
 #include <ctime>
 #include <fstream>
 #include <memory>
@@ -42,18 +41,16 @@ CpuSeconds()
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-/// CPU seconds by where they went.
-/// @param counters has the air's shares in seconds of real time, which includes what other processes took: hence the ratio
+/// CPU seconds by where they went. The air's shares are estimates from a sample, and so is what they leave.
 perhop::air::cpu_times
-CpuTimes(const perhop::air::air_counters& counters, double cpuSetUpS, double cpuRunS, double wallRunS)
+CpuTimes(const perhop::air::air_counters& counters, double cpuSetUpS, double cpuRunS)
 {
-    const double airS = counters.rtl_s + counters.medium_s;
-    const double scale = cpuRunS / std::max({wallRunS, airS, 1e-9});
+    const double scale = std::min(1.0, cpuRunS / std::max(counters.rtl_s + counters.medium_s, 1e-9));
     perhop::air::cpu_times cpu;
     cpu.total_s = cpuSetUpS + cpuRunS;
     cpu.rtl_s = counters.rtl_s * scale;
     cpu.medium_s = counters.medium_s * scale;
-    cpu.transport_s = std::max(0.0, cpuRunS - cpu.rtl_s - cpu.medium_s);
+    cpu.transport_s = cpuRunS - cpu.rtl_s - cpu.medium_s;
     cpu.other_s = cpuSetUpS;
     return cpu;
 }
@@ -295,10 +292,8 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
         Simulator::Stop(Seconds(config.duration_s));
 
         const double cpuAtRunS = CpuSeconds();
-        const auto wallAtRun = std::chrono::steady_clock::now();
         Simulator::Run();
         const double cpuRunS = CpuSeconds() - cpuAtRunS;
-        const std::chrono::duration<double> wallRun = std::chrono::steady_clock::now() - wallAtRun;
 
         const uint64_t endUs = simulator.Get().NowTick();
         writer.WriteRows(endUs);
@@ -309,7 +304,7 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
             result.maxPacketsInFlight.push_back(flow->GetStatistics().GetMaxPacketsInFlight());
         }
         const perhop::air::air_counters& counters = network.GetChannel().GetCounters();
-        const perhop::air::cpu_times cpu = CpuTimes(counters, cpuAtRunS - cpuAtStartS, cpuRunS, wallRun.count());
+        const perhop::air::cpu_times cpu = CpuTimes(counters, cpuAtRunS - cpuAtStartS, cpuRunS);
         result.json = report.result(endUs, counters, cpu, flowResults, result.interrupted);
     }
     Finish(traceLines.get(), "trace.txt");

@@ -3,7 +3,7 @@
 // One bulk TCP transfer: a sender that always has data, and a receiver that reads at once.
 //
 // TCP as in the papers' simulations: NewReno without SACK (fast recovery of RFC 6582 in ns-3's TcpClassicRecovery; with SACK ns-3's
-// proportional rate reduction), initial window of 1 segment, smallest retransmission timeout 1 s (ns-3's default is 200 ms), no
+// proportional rate reduction), initial window of 1 segment, retransmission timeout from the flow's min_rto_ms to 60 s, no
 // timestamps. Window scaling is on only for a window above 65535 bytes, which no congestion window limit may hold.
 #pragma once
 

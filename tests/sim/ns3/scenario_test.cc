@@ -201,6 +201,23 @@ TEST_F(ScenarioTest, ALossyHopLosesNoDataOfTcp)
     EXPECT_GT(flow.at("delivered_packets"), 100);
 }
 
+TEST_F(ScenarioTest, TheLeastRetransmissionTimeoutIsTheFlows)
+{
+    // A window of one segment has no duplicate TCP ACKs: every loss waits for the timer.
+    nlohmann::json run = run_file::Chain(2, m_folder.Path());
+    run["duration_s"] = 60.0;
+    run["medium"]["frame_error_rate"] = 0.25;
+    run["flows"][0]["policy"] = {{"cwl", "fixed"}, {"cwl_packets", 1}};
+    run["flows"][0]["min_rto_ms"] = 200;
+    const auto quick = Run(run).json.at("flows").at(0);
+    run["flows"][0]["min_rto_ms"] = 3000;
+    const auto slow = Run(run).json.at("flows").at(0);
+    EXPECT_GT(quick.at("timeouts"), slow.at("timeouts"));
+    EXPECT_GT(slow.at("timeouts"), 0);
+    EXPECT_EQ(quick.at("timeouts"), quick.at("retransmissions"));
+    EXPECT_GT(quick.at("goodput_bps").get<double>(), 1.5 * slow.at("goodput_bps").get<double>());
+}
+
 TEST_F(ScenarioTest, TwoFlowsOnTheSameNodesStayApart)
 {
     nlohmann::json run = run_file::Chain(2, m_folder.Path());
