@@ -120,7 +120,9 @@ def run_ours(build: Path, hops: int, seconds: float, seed: int) -> tuple[float, 
 def run_peer(command: list[str | Path]) -> tuple[float, int]:
     """Returns CPU seconds and delivered packets."""
     cpu_s, printed = cpu_of(command)
-    return cpu_s, json.loads(printed.strip().splitlines()[-1])["delivered_packets"]
+    # ns-2 prints notes of its own around the result.
+    line = next(line for line in printed.splitlines() if line.startswith("{"))
+    return cpu_s, json.loads(line)["delivered_packets"]
 
 
 def build_ours() -> None:
