@@ -23,7 +23,7 @@ class sampled_times {
 public:
   /// A step begins. Only if it is a sampled one are its laps taken.
   void begin() {
-    sampling_ = ++steps_ % interval == 0;
+    sampling_ = ++steps_ % steps_per_sample == 0;
     if (!sampling_) return;
     rtl_ = listener_ = 0;
     start_ = stopwatch_now();
@@ -48,7 +48,7 @@ public:
   double medium_s() const { return seconds(medium_sum_); }
 
 private:
-  static constexpr std::uint64_t interval = 64;
+  static constexpr std::uint64_t steps_per_sample = 64;
   static constexpr std::uint64_t longest_counts = 200'000;
 
   double seconds(std::uint64_t counts) const {
