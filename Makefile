@@ -17,8 +17,8 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport VERILATOR_ROOT PYTHONPATH PYTHONHOME CDPATH
 export CCACHE_BASEDIR := $(CURDIR)
 
-.PHONY: help setup build chain bianchi verify-warp bench-sim prove test test-long lint lint-rtl lint-python lint-format lint-tidy \
-        lint-shell clean
+.PHONY: help setup programs build chain bianchi verify-warp bench-sim prove test test-long clean
+.PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -45,24 +45,27 @@ setup: .venv/perhop-python.stamp ## Install what is missing: Debian packages, .v
 out/build/build.ninja: .venv/perhop.stamp
 	@rm -f $@
 
-build: setup out/build/build.ninja ## Build the simulators (out/build) and the perhop command (default target)
+programs: setup out/build/build.ninja ## Build the two simulators only (out/build)
+	@JOBS=$(JOBS) ./setup.sh build perhop-air perhop-sim
+
+build: setup out/build/build.ninja ## Build the simulators and the C++ tests (default target)
 	@JOBS=$(JOBS) ./setup.sh build
 
 # ---- Main job -------------------------------------------------------------------------------------------------------------------
 
-chain: build ## TCP over 1 to 8 hops of the MAC gateware: table, report.html, packets.pcapng, results.parquet
+chain: programs ## TCP over 1 to 8 hops of the MAC gateware: table, report.html, packets.pcapng, results.parquet
 	@PERHOP_SETUP_S=$$(./setup.sh time | $(PYTHON) -c 'import json, sys; print(json.load(sys.stdin)["setup_s"])') \
 	  $(PERHOP) run sim/experiments/chain --result-target chain
 
-bianchi: build ## Saturation throughput of n stations beside Bianchi's model
+bianchi: programs ## Saturation throughput of n stations beside Bianchi's model
 	@$(PERHOP) run sim/experiments/bianchi --result-target bianchi
 
 # ---- What it rests on -----------------------------------------------------------------------------------------------------------
 
-verify-warp: build ## Time warp on, off, all nodes: traces identical to the byte; a planted fault makes them differ
+verify-warp: programs ## Time warp on, off, all nodes: traces identical to the byte; a planted fault makes them differ
 	@$(PYTHON) sim/verify_warp.py
 
-bench-sim: build ## CPU time per packet and hop: this, ns-3's WifiNetDevice, ns-2
+bench-sim: programs ## CPU time per packet and hop: this, ns-3's WifiNetDevice, ns-2
 	@$(PYTHON) sim/bench/bench_sim.py
 
 prove: setup ## Formal proofs of the MAC core

@@ -5,7 +5,7 @@
 #   apt     the packages of apt-packages.txt that are missing (needs root or sudo, only then)
 #   venv    .venv of /usr/bin/python3 with the packages of requirements.txt
 #   python  host/python as an editable package of .venv (the `perhop` command)
-#   build   out/build: the simulators and the C++ tests
+#   build   out/build: the CMake targets that follow, all of them where none does
 #   time    prints the seconds that all this took when each last had something to do, and of them the download, as JSON
 # Every step does nothing, and needs no network, where there is nothing to do.
 set -euo pipefail
@@ -99,7 +99,7 @@ setup_build() {
     # Always g++: the Verilated model does not link with Debian 12's clang.
     CXX=g++ cmake -S . -B out/build -G Ninja --log-level=WARNING >out/setup/cmake.log || { cat out/setup/cmake.log; exit 1; }
   fi
-  NINJA_STATUS='[%f/%t] ' cmake --build out/build -j "${JOBS:-2}"
+  NINJA_STATUS='[%f/%t] ' cmake --build out/build -j "${JOBS:-2}" -- "$@"
   # Shorter ones had next to nothing to do.
   if (($(date +%s) - ${start_s%.*} > 5)); then record build "$start_s" "$(now_s)" 0; fi
 }
@@ -110,6 +110,6 @@ setup_time() {
 }
 
 case ${1:-} in
-  apt | venv | python | build | time) "setup_$1" ;;
+  apt | venv | python | build | time) "setup_$1" "${@:2}" ;;
   *) sed -n '4,10s/^# //p' "$0" >&2; exit 2 ;;
 esac
