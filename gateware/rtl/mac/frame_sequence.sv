@@ -247,7 +247,8 @@ module frame_sequence
         timer_us_q       <= 17'(on_air_us) + (group ? 17'd0 : patience_us);
         response_began_q <= 1'b0;
       end
-      if (send_rts) rts_attempts_q <= rts_attempts_q + 1'b1;
+      // A CTS starts the short count anew, so only this count can pass what five bits hold; it stops there.
+      if (send_rts && rts_attempts_q != '1) rts_attempts_q <= rts_attempts_q + 1'b1;
       if (send_data) begin
         data_attempts_q <= data_attempts_q + 1'b1;
         retry_q         <= 1'b1;
