@@ -10,6 +10,7 @@ module exchange_covers
   input wire logic        clk,
   input wire logic        rst,
   input wire logic [23:0] tick_n,
+  input wire logic [12:0] cfg_sifs_us,
   input wire logic        done_valid,
   input wire logic [1:0]  done_result,
   input wire logic [31:0] done_queue_us,
@@ -17,32 +18,71 @@ module exchange_covers
   input wire logic [31:0] done_frozen_nav_us,
   input wire logic        phy_tx_start,
   input wire logic [2:0]  phy_tx_kind,
+  input wire logic [15:0] phy_tx_airtime_us,
   input wire logic        phy_tx_retry,
+  input wire logic        phy_rx_end,
+  input wire logic [2:0]  phy_rx_kind,
   input wire logic        rx_deliver,
   input wire logic        rx_duplicate,
   input wire logic        nav_reset_armed,
   input wire logic [15:0] nav_left_us
 );
 
-  // Frames of the exchange so far, own and answered.
-  logic sent_rts_q = 1'b0, sent_data_q = 1'b0, sent_cts_q = 1'b0, sent_mac_ack_q = 1'b0, delivered_q = 1'b0;
-  logic armed_q = 1'b0;
+  // Frames so far, own and heard: this exchange and nothing between.
+  typedef enum logic [2:0] {AT_START, AFTER_RTS, AFTER_CTS, AFTER_DATA, AFTER_MAC_ACK, ELSEWHERE} exchange_e;
+  exchange_e own_q = AT_START, answered_q = AT_START;
+
+  function automatic exchange_e next(exchange_e at, logic from_us, logic [2:0] kind, logic we_begin);
+    case (at)
+      AT_START:   return kind == FRAME_RTS && from_us == we_begin ? AFTER_RTS : ELSEWHERE;
+      AFTER_RTS:  return kind == FRAME_CTS && from_us != we_begin ? AFTER_CTS : ELSEWHERE;
+      AFTER_CTS:  return kind == FRAME_DATA && from_us == we_begin ? AFTER_DATA : ELSEWHERE;
+      AFTER_DATA: return kind == FRAME_MAC_ACK && from_us != we_begin ? AFTER_MAC_ACK : ELSEWHERE;
+      default:    return ELSEWHERE;
+    endcase
+  endfunction
+
+  // One clock can carry both, the end of the heard frame being at the end of its ticks.
+  function automatic exchange_e after_tx(exchange_e at, logic we_begin);
+    return phy_tx_start ? next(at, 1'b1, phy_tx_kind, we_begin) : at;
+  endfunction
+  function automatic exchange_e after_rx(exchange_e at, logic we_begin);
+    return phy_rx_end ? next(at, 1'b0, phy_rx_kind, we_begin) : at;
+  endfunction
+
+  // Of the PHY, more than the proofs need: what is heard began after the own frame was over.
+  logic [16:0] busy_us_q = '0;   // own frame, and SIFS as the least that a frame lasts
+  wire logic [16:0] busy_us = phy_tx_start ? 17'(phy_tx_airtime_us) + 17'(cfg_sifs_us) : busy_us_q;
+  always_ff @(posedge clk) busy_us_q <= !rst && 24'(busy_us) > tick_n ? busy_us - tick_n[16:0] : '0;
+  always_comb if (phy_rx_end) assume (24'(busy_us) < tick_n || busy_us == '0);
+
+  logic        armed_q = 1'b0, delivered_q = 1'b0, sent_rts_q = 1'b0;
   logic [15:0] nav_left_us_q = '0;
   logic [23:0] tick_n_q = '0;
 
   always_ff @(posedge clk) begin
-    if (phy_tx_start && phy_tx_kind == FRAME_RTS)                    sent_rts_q     <= 1'b1;
-    if (phy_tx_start && phy_tx_kind == FRAME_DATA && sent_rts_q)     sent_data_q    <= 1'b1;
-    if (phy_tx_start && phy_tx_kind == FRAME_CTS)                    sent_cts_q     <= 1'b1;
-    if (phy_tx_start && phy_tx_kind == FRAME_MAC_ACK && sent_cts_q)  sent_mac_ack_q <= 1'b1;
-    if (rx_deliver)                                                  delivered_q    <= 1'b1;
-    armed_q       <= nav_reset_armed;
-    nav_left_us_q <= nav_left_us;
-    tick_n_q      <= tick_n;
+    if (rst) begin   // what comes out before the reset is none of the MAC's doing
+      own_q         <= AT_START;
+      answered_q    <= AT_START;
+      delivered_q   <= 1'b0;
+      sent_rts_q    <= 1'b0;
+      armed_q       <= 1'b0;
+    end else begin
+      own_q         <= after_rx(after_tx(own_q, 1'b1), 1'b1);
+      answered_q    <= after_rx(after_tx(answered_q, 1'b0), 1'b0);
+      if (rx_deliver) delivered_q <= 1'b1;
+      if (phy_tx_start && phy_tx_kind == FRAME_RTS) sent_rts_q <= 1'b1;
+      armed_q       <= nav_reset_armed;
+      nav_left_us_q <= nav_left_us;
+      tick_n_q      <= tick_n;
+    end
   end
 
-  always_comb if (!rst) begin
-    c_rts_cts_data_mac_ack : cover (done_valid && done_result == RESULT_DELIVERED && sent_rts_q && sent_data_q);
+  logic running_q = 1'b0;
+  always_ff @(posedge clk) running_q <= !rst;
+
+  always_comb if (running_q) begin
+    c_rts_cts_data_mac_ack : cover (done_valid && done_result == RESULT_DELIVERED && own_q == AFTER_MAC_ACK);
     c_basic_access         : cover (done_valid && done_result == RESULT_DELIVERED && !sent_rts_q);
     c_group                : cover (done_valid && done_result == RESULT_GROUP_SENT);
     c_short_limit          : cover (done_valid && done_result == RESULT_SHORT_RETRY_LIMIT);
@@ -51,8 +91,8 @@ module exchange_covers
     c_backoff              : cover (done_valid && done_backoff_us != '0);
     c_frozen_by_nav        : cover (done_valid && done_frozen_nav_us != '0);
     c_second_packet        : cover (done_valid && done_queue_us != '0);
-    c_answers_cts          : cover (sent_cts_q);
-    c_answers_exchange     : cover (sent_mac_ack_q && delivered_q);
+    c_answers_cts          : cover (answered_q == AFTER_CTS);
+    c_answers_exchange     : cover (answered_q == AFTER_MAC_ACK && delivered_q);
     c_duplicate            : cover (rx_duplicate);
     c_nav_reset            : cover (armed_q && nav_left_us == '0 && 24'(nav_left_us_q) > tick_n_q);
   end

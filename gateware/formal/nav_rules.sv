@@ -68,7 +68,7 @@ module nav_rules (
     if (running_q) begin
       a_shortened_by_time_or_reset : assert (24'(nav_left_us) + tick_n_q >= 24'(nav_left_us_q) ||
                                              (nav_left_us == '0 && may_reset));
-      if (overheard_q) a_a_duration_heard_counts : assert (nav_left_us >= 16'(duration_us_q));
+      if (overheard_q) a_duration_heard_counts : assert (nav_left_us >= 16'(duration_us_q));
       if (bad_q && cfg_quirk_eifs_as_nav) a_eifs_as_nav : assert (nav_left_us >= cfg_eifs_us);
       if (tick_n_q != '0) a_time_does_not_extend : assert (nav_left_us <= nav_left_us_q);
     end

@@ -100,15 +100,20 @@ JOBS = (
         free=("neighbour_table",),
         watch_registers=True,
     ),
-    Job(
-        "backoff_rules",
-        "the back-off counts every slot's time once, in whatever jumps it comes (slots of 20 us)",
-        ("backoff_top", "backoff_interface", "backoff_rules"),
-        top="backoff_top",
-        given=("backoff_interface",),
-        free=(),
-        free_wires=(),
-        parameters=("SLOT_US=20",),
+    *(
+        Job(
+            "backoff_rules" if slot_us == 20 else f"backoff_rules_{slot_us}us",
+            f"the back-off counts every slot's time once, in whatever jumps it comes (slots of {slot_us} us)",
+            ("backoff_top", "backoff_interface", "backoff_rules"),
+            top="backoff_top",
+            given=("backoff_interface",),
+            free=(),
+            free_wires=(),
+            parameters=(f"SLOT_US={slot_us}",),
+            long=slot_us != 20,
+        )
+        # One of the profiles in every run, the others (gateware/spec/protocol.yaml) with --long.
+        for slot_us in (20, 9, 13, 5000)
     ),
     Job(
         "jumps_split",
@@ -138,7 +143,7 @@ JOBS = (
         "RTS/CTS/DATA/MAC ACK, answers, retries, limits and the NAV reset can happen within the environment assumed",
         ("mac_environment", "exchange_covers"),
         mode="cover",
-        depth=22,
+        depth=30,
         free=("neighbour_table",),
         free_wires=(),
     ),
