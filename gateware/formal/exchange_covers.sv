@@ -13,6 +13,8 @@ module exchange_covers
   input wire logic [12:0] cfg_sifs_us,
   input wire logic        done_valid,
   input wire logic [1:0]  done_result,
+  input wire logic [4:0]  done_rts_attempts,
+  input wire logic [4:0]  done_data_attempts,
   input wire logic [31:0] done_queue_us,
   input wire logic [31:0] done_backoff_us,
   input wire logic [31:0] done_frozen_nav_us,
@@ -82,7 +84,8 @@ module exchange_covers
   always_ff @(posedge clk) running_q <= !rst;
 
   always_comb if (running_q) begin
-    c_rts_cts_data_mac_ack : cover (done_valid && done_result == RESULT_DELIVERED && own_q == AFTER_MAC_ACK);
+    c_rts_cts_data_mac_ack : cover (done_valid && done_result == RESULT_DELIVERED && own_q == AFTER_MAC_ACK &&
+                                    done_rts_attempts == 1 && done_data_attempts == 1);
     c_basic_access         : cover (done_valid && done_result == RESULT_DELIVERED && !sent_rts_q);
     c_group                : cover (done_valid && done_result == RESULT_GROUP_SENT);
     c_short_limit          : cover (done_valid && done_result == RESULT_SHORT_RETRY_LIMIT);
