@@ -236,7 +236,8 @@ def main() -> int:
         "planted_fault_detected": detected,
         "ok": ok,
     }
-    (OUT / "result.json").write_text(json.dumps(result))
+    if not options.quick:  # the quick part must not pass for the whole
+        (OUT / "result.json").write_text(json.dumps(result))
     print("RESULT " + json.dumps(result))
     return 0 if ok else 1
 
