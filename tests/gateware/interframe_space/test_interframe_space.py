@@ -6,7 +6,7 @@ import pytest
 from testbench.build import cocotb_tests, simulate
 from testbench.clocked import Clocked
 
-DIFS_US, EIFS_US = 50, 364
+DIFS_US, EIFS_US = 34, 94
 
 
 async def started(dut) -> Clocked:
