@@ -112,8 +112,8 @@ JOBS = (
             parameters=(f"SLOT_US={slot_us}",),
             long=slot_us != 20,
         )
-        # One of the profiles in every run, the others (gateware/spec/protocol.yaml) with --long.
-        for slot_us in (20, 9, 13, 5000)
+        # DSSS in every run, 20 MHz OFDM with --long: the solver needs minutes for a slot that has fewer factors of two.
+        for slot_us in (20, 9)
     ),
     Job(
         "jumps_split",
