@@ -3,8 +3,8 @@
 
 Beyond its best limit a chain with static routes hardly loses throughput: a route never breaks, and fast retransmit
 mends a loss. (With a routing protocol that takes a lost packet for a broken link it falls steeply, as in the paper.) On
-that plateau the highest of a few means is a matter of chance. So limits whose 95 % intervals over the seeds overlap the
-best one's count as equal to it; the output names them.
+that plateau the highest of a few means is a matter of chance. Where the highest mean is more than 1 from Table 1 the
+check does not hold; the output says whether the seeds can tell it from a limit that is not.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ def check(results: Results, folder: Path) -> Check:
         ]
         if abs(best - table_cwl_packets(hops)) > BEST_CWL_SLACK:
             near = [limit for limit in equal if abs(limit - table_cwl_packets(hops)) <= BEST_CWL_SLACK]
-            passed &= bool(near)
+            passed = False
             loss = 1 - max(fixed[limit] for limit in near) / fixed[best] if near else 0.0
             line += (
-                f"  {best} equals {near[0]} within the seeds' intervals ({loss:.1%} between them)"
+                f"  FINDING: best {best}, not told apart from {near[0]} by the seeds ({loss:.1%} between them)"
                 if near
                 else f"  best {best} is more than {BEST_CWL_SLACK} from the table"
             )
