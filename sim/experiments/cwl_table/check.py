@@ -65,9 +65,10 @@ def check(results: Results, folder: Path) -> Check:
         if abs(best - table_cwl_packets(hops)) > BEST_CWL_SLACK:
             near = [limit for limit in equal if abs(limit - table_cwl_packets(hops)) <= BEST_CWL_SLACK]
             passed = False
-            loss = 1 - max(fixed[limit] for limit in near) / fixed[best] if near else 0.0
+            nearest = max(near, key=lambda limit: fixed[limit], default=best)
+            loss = 1 - fixed[nearest] / fixed[best]
             line += (
-                f"  FINDING: best {best}, not told apart from {near[0]} by the seeds ({loss:.1%} between them)"
+                f"  FINDING: best {best}, not told apart from {nearest} by the seeds ({loss:.1%} between them)"
                 if near
                 else f"  best {best} is more than {BEST_CWL_SLACK} from the table"
             )
