@@ -73,7 +73,9 @@ module neighbour_table #(
   endfunction
 
   function automatic logic [27:0] moved(logic [27:0] average, logic [27:0] sample, logic [2:0] shift);
-    logic signed [28:0] step = (signed'({1'b0, sample}) - signed'({1'b0, average})) >>> shift;
+    // To the nearest: always downwards would keep an average below what it averages.
+    logic signed [28:0] half = shift == '0 ? 29'sd0 : 29'sd1 <<< (shift - 1'b1);
+    logic signed [28:0] step = (signed'({1'b0, sample}) - signed'({1'b0, average}) + half) >>> shift;
     return 28'(signed'({1'b0, average}) + step);
   endfunction
 

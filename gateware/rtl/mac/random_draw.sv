@@ -4,6 +4,9 @@
 // is not linear in the seed, so stations with related seeds draw unrelated slots.
 // The top bits are given out; they are its best.
 //
+// The seed must be well mixed, in all of its bits (splitmix64 of a number of the station, say): with small numbers for
+// seeds the first draws of all stations would be 0.
+//
 // It steps only when told: no free-running state, so the sequence of draws does not
 // depend on how time is simulated.
 

@@ -765,7 +765,7 @@ REGISTERS: Mapping[str, Register] = MappingProxyType({
     ),
     "seed": _register(
         "seed", "Seed", 0x028, 64, 1, 8,
-        RegisterField("value", 0, 64, "rw", 0, "", "cfg_seed", "Seed of the backoff draws: different in every node. Writing the high word loads it."),
+        RegisterField("value", 0, 64, "rw", 0, "", "cfg_seed", "Seed of the backoff draws: different in every node and well mixed in all bits, not a small number. Writing the high word loads it."),
     ),
     "slot": _register(
         "slot", "Slot time", 0x030, 32, 1, 4,

@@ -129,7 +129,7 @@ inline constexpr std::array<field, 1> fields{{value}};
 namespace seed {
 inline constexpr std::uint32_t address = 0x028;
 inline constexpr std::uint32_t width_bits = 64;
-/// Seed of the backoff draws: different in every node. Writing the high word loads it.
+/// Seed of the backoff draws: different in every node and well mixed in all bits, not a small number. Writing the high word loads it.
 inline constexpr field value{"value", 0, 64, registers::access::read_write, 0, ""};
 inline constexpr std::array<field, 1> fields{{value}};
 }  // namespace seed
