@@ -35,7 +35,7 @@ struct flow_config {
   double start_s = 0;
   std::optional<double> stop_s;
   std::uint32_t tcp_ack_every = 1;
-  std::uint32_t min_rto_ms = 200;        ///< least retransmission timeout, as Linux and ns-2.35; RFC 6298 says 1000
+  std::uint32_t min_rto_ms = 1000;       ///< least retransmission timeout; RFC 6298 says 1000, Linux and ns-2.35 use 200
   std::uint32_t max_window_packets = 0;  ///< 0: not limited
   cwl_policy cwl = cwl_policy::none;
   std::uint32_t cwl_packets = 0;  ///< cwl_policy::fixed only

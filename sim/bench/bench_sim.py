@@ -81,7 +81,6 @@ def run_json(hops: int, seconds: float, seed: int, directory: Path) -> dict:
                 "stop_s": None,
                 "tcp_ack_every": 1,
                 "max_window_packets": WINDOW_PACKETS,
-                "min_rto_ms": 1000,  # as the ns-3 peer
                 "policy": {"cwl": "none"},
             }
         ],
