@@ -195,9 +195,10 @@ def main() -> int:
     OUT.mkdir(parents=True, exist_ok=True)
     console = Console(stderr=True)
     with Progress(console=console, transient=True) as progress:
-        task = progress.add_task("building", total=None)
+        building = progress.add_task("building", total=None)
         build_ours()
         ns3 = build_ns3_peer()
+        progress.remove_task(building)
         task = progress.add_task("measuring", total=len(options.hops) * options.rounds * 3)
         rows = {str(h): measure(h, options, ns3, lambda: progress.advance(task)) for h in options.hops}
         hashes = same_hash(options)
