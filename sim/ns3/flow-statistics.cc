@@ -144,12 +144,18 @@ FlowStatistics::StartMeasuring(uint64_t nowUs)
     m_run.Restart(nowUs);
 }
 
-void
-FlowStatistics::WriteInterval(std::ostream& csv, uint64_t nowUs)
+FlowInterval
+FlowStatistics::TakeInterval(uint64_t nowUs)
 {
-    csv << static_cast<double>(m_interval.sinceUs) / 1e6 << ',' << static_cast<double>(nowUs) / 1e6 << ',' << m_interval.GoodputBps(nowUs)
-        << ',' << m_interval.RoundTripMs() << ',' << m_interval.limitPackets.Mean(nowUs) << ',' << m_interval.windowPackets.Mean(nowUs);
+    FlowInterval interval;
+    interval.startS = static_cast<double>(m_interval.sinceUs) / 1e6;
+    interval.endS = static_cast<double>(nowUs) / 1e6;
+    interval.goodputBps = m_interval.GoodputBps(nowUs);
+    interval.roundTripMs = m_interval.RoundTripMs();
+    interval.limitPackets = m_interval.limitPackets.Mean(nowUs);
+    interval.windowPackets = m_interval.windowPackets.Mean(nowUs);
     m_interval.Restart(nowUs);
+    return interval;
 }
 
 perhop::air::flow_result

@@ -4,11 +4,11 @@
 #pragma once
 
 #include "sim/air/run_report.hpp"
+#include "sim/ns3/flow.h"
 #include "sim/ns3/measured-tcp-socket.h"
 #include "sim/ns3/time-mean.h"
 
 #include <cstdint>
-#include <ostream>
 
 namespace ns3
 {
@@ -48,8 +48,8 @@ class FlowStatistics : public MeasuredTcpSocket::Observer
     /// The warm-up is over.
     void StartMeasuring(uint64_t nowUs);
 
-    /// Writes `t_start_s,t_end_s,goodput_bps,rtt_ms,cwl_packets,cwnd_packets` of the interval that ends now, and starts the next.
-    void WriteInterval(std::ostream& csv, uint64_t nowUs);
+    /// The interval that ends now; starts the next.
+    FlowInterval TakeInterval(uint64_t nowUs);
 
     perhop::air::flow_result GetResult(uint64_t nowUs);
 

@@ -4,6 +4,7 @@
 #include "sim/ns3/air-channel.h"
 #include "sim/ns3/air-net-device.h"
 #include "sim/ns3/air-simulator-impl.h"
+#include "sim/ns3/flow.h"
 #include "sim/ns3/host-routing.h"
 #include "sim/ns3/node-address.h"
 #include "sim/ns3/tcp-flow.h"
@@ -191,20 +192,32 @@ class Network
     std::vector<Ptr<AirNetDevice>> m_devices;
 };
 
-std::vector<std::unique_ptr<TcpFlow>>
+using Flows = std::vector<std::unique_ptr<Flow>>;
+
+std::unique_ptr<Flow>
+MakeFlow(const perhop::air::flow_config& flow, std::size_t index, const Network& network, uint64_t measureFromUs)
+{
+    switch (flow.kind)
+    {
+    case perhop::air::flow_kind::tcp:
+        return std::make_unique<TcpFlow>(flow, index, network.GetNode(flow.src), network.GetNode(flow.dst), measureFromUs);
+    case perhop::air::flow_kind::mac_saturated:
+    case perhop::air::flow_kind::mac_poisson:
+        break;
+    }
+    throw config_error("field flows[" + std::to_string(index) +
+                       "].kind: traffic of the MAC alone is perhop-air's; run this file with perhop-air, or use kind tcp");
+}
+
+Flows
 StartFlows(const run_config& config, const Network& network, uint64_t measureFromUs)
 {
-    std::vector<std::unique_ptr<TcpFlow>> flows;
+    Flows flows;
     for (std::size_t i = 0; i < config.flows.size(); ++i)
     {
         const perhop::air::flow_config& flow = config.flows[i];
-        if (flow.kind != perhop::air::flow_kind::tcp)
-        {
-            throw config_error("field flows[" + std::to_string(i) +
-                               "].kind: traffic of the MAC alone is perhop-air's; run this file with perhop-air, or use kind tcp");
-        }
-        flows.push_back(std::make_unique<TcpFlow>(flow, i, network.GetNode(flow.src), network.GetNode(flow.dst), measureFromUs));
-        network.GetDevice(flow.src).GetShimAdapter().AddFlow(*flows.back());
+        flows.push_back(MakeFlow(flow, i, network, measureFromUs));
+        flows.back()->Attach(network.GetDevice(flow.src).GetShimAdapter(), network.GetDevice(flow.dst).GetShimAdapter());
         flows.back()->Start();
     }
     return flows;
@@ -214,12 +227,12 @@ StartFlows(const run_config& config, const Network& network, uint64_t measureFro
 class IntervalWriter
 {
   public:
-    IntervalWriter(std::ostream& csv, std::vector<std::unique_ptr<TcpFlow>>& flows, Time interval)
+    IntervalWriter(std::ostream& csv, Flows& flows, Time interval)
         : m_csv(csv),
           m_flows(flows),
           m_interval(interval)
     {
-        m_csv << "flow,t_start_s,t_end_s,goodput_bps,rtt_ms,cwl_packets,cwnd_packets\n";
+        m_csv << "flow," << FlowInterval::HEADER << '\n';
         Simulator::Schedule(m_interval, &IntervalWriter::Tick, this);
     }
 
@@ -233,7 +246,7 @@ class IntervalWriter
         for (std::size_t i = 0; i < m_flows.size(); ++i)
         {
             m_csv << i << ',';
-            m_flows[i]->GetStatistics().WriteInterval(m_csv, nowUs);
+            m_flows[i]->TakeInterval(nowUs).Write(m_csv);
             m_csv << '\n';
         }
     }
@@ -246,7 +259,7 @@ class IntervalWriter
     }
 
     std::ostream& m_csv;
-    std::vector<std::unique_ptr<TcpFlow>>& m_flows;
+    Flows& m_flows;
     Time m_interval;
     uint64_t m_writtenUs = 0;
 };
@@ -279,7 +292,7 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
                             {
                                 for (const auto& flow : flows)
                                 {
-                                    flow->GetStatistics().StartMeasuring(static_cast<uint64_t>(Simulator::Now().GetMicroSeconds()));
+                                    flow->StartMeasuring(static_cast<uint64_t>(Simulator::Now().GetMicroSeconds()));
                                 }
                             });
         IntervalWriter writer(*intervals, flows, Seconds(config.outputs.interval_s));
@@ -300,8 +313,8 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
         std::vector<perhop::air::flow_result> flowResults;
         for (const auto& flow : flows)
         {
-            flowResults.push_back(flow->GetStatistics().GetResult(endUs));
-            result.maxPacketsInFlight.push_back(flow->GetStatistics().GetMaxPacketsInFlight());
+            flowResults.push_back(flow->GetResult(endUs));
+            result.maxPacketsInFlight.push_back(flow->GetMaxPacketsInFlight());
         }
         const perhop::air::air_counters& counters = network.GetChannel().GetCounters();
         const perhop::air::cpu_times cpu = CpuTimes(counters, cpuAtRunS - cpuAtStartS, cpuRunS);

@@ -2,6 +2,7 @@
 #include "sim/ns3/tcp-flow.h"
 
 #include "sim/ns3/node-address.h"
+#include "sim/ns3/shim-adapter.h"
 
 #include "ns3/boolean.h"
 #include "ns3/inet-socket-address.h"
@@ -25,8 +26,6 @@ namespace
 using perhop::air::config_error;
 using perhop::air::cwl_policy;
 
-constexpr uint16_t FIRST_SOURCE_PORT = 49152;
-constexpr uint16_t FIRST_SINK_PORT = 60000; // no protocol that Wireshark would look for
 constexpr uint32_t LARGEST_UNSCALED_WINDOW_BYTES = 65535;
 constexpr uint32_t UNLIMITED_WINDOW_BYTES = 1 << 20;
 constexpr double MAX_RTO_S = 60.0;
@@ -78,7 +77,7 @@ KnownVariants()
 } // namespace
 
 TcpFlow::TcpFlow(const perhop::air::flow_config& config, std::size_t index, Ptr<Node> source, Ptr<Node> sink, uint64_t measureFromUs)
-    : m_config(config),
+    : Flow(config, index, perhop::shim::ip_protocol_tcp),
       m_source(source),
       m_sink(sink),
       m_statistics(config.segment_bytes, measureFromUs)
@@ -101,12 +100,6 @@ TcpFlow::TcpFlow(const perhop::air::flow_config& config, std::size_t index, Ptr<
     m_windowBytes = config.max_window_packets != 0 ? static_cast<uint32_t>(windowBytes)
                     : limited                      ? LARGEST_UNSCALED_WINDOW_BYTES
                                                    : UNLIMITED_WINDOW_BYTES;
-
-    m_key.source = perhop::shim::ip_address::from_ipv4(NodeIpv4Address(config.src).Get());
-    m_key.destination = perhop::shim::ip_address::from_ipv4(NodeIpv4Address(config.dst).Get());
-    m_key.source_port = static_cast<uint16_t>(FIRST_SOURCE_PORT + index);
-    m_key.destination_port = static_cast<uint16_t>(FIRST_SINK_PORT + index);
-    m_key.protocol = perhop::shim::ip_protocol_tcp;
 }
 
 TcpFlow::~TcpFlow()
@@ -172,6 +165,12 @@ TcpFlow::CreateSocket(Ptr<Node> node) const
     socket->SetAttribute("RcvBufSize", UintegerValue(m_windowBytes));
     socket->SetAttribute("SndBufSize", UintegerValue(m_windowBytes + 2 * FILL_SEGMENTS * m_config.segment_bytes));
     return socket;
+}
+
+void
+TcpFlow::Attach(ShimAdapter& atSource, ShimAdapter&)
+{
+    atSource.AddFlow(*this);
 }
 
 void

@@ -9,9 +9,9 @@
 
 #include "sim/air/run_config.hpp"
 #include "sim/ns3/flow-statistics.h"
+#include "sim/ns3/flow.h"
 
 #include "host/core/policy/congestion_window_limit.hpp"
-#include "host/core/shim/packet_view.hpp"
 
 #include "ns3/node.h"
 #include "ns3/socket.h"
@@ -21,20 +21,38 @@
 namespace ns3
 {
 
-class TcpFlow
+class TcpFlow : public Flow
 {
   public:
     /// @param index number of the flow in the run; gives it its ports
     /// @throws perhop::air::config_error a TCP that ns-3 does not have, a window that cannot be advertised
     TcpFlow(const perhop::air::flow_config& config, std::size_t index, Ptr<Node> source, Ptr<Node> sink, uint64_t measureFromUs);
 
-    ~TcpFlow();
+    ~TcpFlow() override;
 
-    TcpFlow(const TcpFlow&) = delete;
-    TcpFlow& operator=(const TcpFlow&) = delete;
+    // Inherited from Flow
+    void Attach(ShimAdapter& atSource, ShimAdapter& atSink) override;
+    void Start() override;
 
-    /// Opens the receiver's socket now and schedules the sender's start and stop.
-    void Start();
+    void StartMeasuring(uint64_t nowUs) override
+    {
+        m_statistics.StartMeasuring(nowUs);
+    }
+
+    FlowInterval TakeInterval(uint64_t nowUs) override
+    {
+        return m_statistics.TakeInterval(nowUs);
+    }
+
+    perhop::air::flow_result GetResult(uint64_t nowUs) override
+    {
+        return m_statistics.GetResult(nowUs);
+    }
+
+    uint32_t GetMaxPacketsInFlight() const override
+    {
+        return m_statistics.GetMaxPacketsInFlight();
+    }
 
     FlowStatistics& GetStatistics()
     {
@@ -44,12 +62,6 @@ class TcpFlow
     uint32_t GetSegmentBytes() const
     {
         return m_config.segment_bytes;
-    }
-
-    /// As the sender's packets carry it.
-    const perhop::shim::flow_key& GetKey() const
-    {
-        return m_key;
     }
 
     perhop::policy::cwl_config GetLimitConfig() const;
@@ -62,10 +74,8 @@ class TcpFlow
     void Accept(Ptr<Socket> socket, const Address& from);
     void Read(Ptr<Socket> socket);
 
-    perhop::air::flow_config m_config;
     Ptr<Node> m_source;
     Ptr<Node> m_sink;
-    perhop::shim::flow_key m_key;
     FlowStatistics m_statistics;
     Ptr<MeasuredTcpSocket> m_sender;
     Ptr<Socket> m_listener;

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// One flow of a run, whatever it is made of: when it starts and stops, how it meets the shims of its two ends, what is measured of it.
+#pragma once
+
+#include "sim/air/run_report.hpp"
+#include "sim/ns3/node-address.h"
+
+#include "host/core/shim/packet_view.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <ostream>
+
+namespace ns3
+{
+
+class ShimAdapter;
+
+/// One row of intervals.csv. A column that does not apply to a flow stays empty.
+struct FlowInterval
+{
+    double startS = 0;
+    double endS = 0;
+    double goodputBps = 0;
+    std::optional<double> roundTripMs;
+    std::optional<double> limitPackets;
+    std::optional<double> windowPackets;
+    std::optional<double> sentPackets;      ///< that left the sender in the interval
+    std::optional<double> deliveredPackets; ///< that arrived in it
+    std::optional<double> delayMs;          ///< from the sender's IP to the receiver's, mean
+    std::optional<double> rateSignalBps;    ///< EXACT: the path's rate as the sender knows it, at the end of the interval
+    std::optional<double> allowedRateBps;   ///< EXACT: what the sender may use (safety window, silence), at the end
+    std::optional<double> appRateBps;       ///< EXACT: what the application sends at, at the end
+
+    static constexpr const char* HEADER = "t_start_s,t_end_s,goodput_bps,rtt_ms,cwl_packets,cwnd_packets,sent_packets,delivered_packets,"
+                                          "delay_ms,rate_signal_bps,allowed_rate_bps,app_rate_bps";
+
+    void Write(std::ostream& csv) const
+    {
+        csv << startS << ',' << endS << ',' << goodputBps;
+        for (const std::optional<double>& cell : {roundTripMs,
+                                                  limitPackets,
+                                                  windowPackets,
+                                                  sentPackets,
+                                                  deliveredPackets,
+                                                  delayMs,
+                                                  rateSignalBps,
+                                                  allowedRateBps,
+                                                  appRateBps})
+        {
+            csv << ',';
+            if (cell)
+            {
+                csv << *cell;
+            }
+        }
+    }
+};
+
+class Flow
+{
+  public:
+    /// @param index number of the flow in the run; gives it its ports
+    Flow(const perhop::air::flow_config& config, std::size_t index, uint8_t protocol)
+        : m_config(config)
+    {
+        constexpr uint16_t FIRST_SOURCE_PORT = 49152;
+        constexpr uint16_t FIRST_SINK_PORT = 60000; // no protocol that Wireshark would look for
+        m_key.source = perhop::shim::ip_address::from_ipv4(NodeIpv4Address(config.src).Get());
+        m_key.destination = perhop::shim::ip_address::from_ipv4(NodeIpv4Address(config.dst).Get());
+        m_key.source_port = static_cast<uint16_t>(FIRST_SOURCE_PORT + index);
+        m_key.destination_port = static_cast<uint16_t>(FIRST_SINK_PORT + index);
+        m_key.protocol = protocol;
+    }
+
+    virtual ~Flow() = default;
+
+    Flow(const Flow&) = delete;
+    Flow& operator=(const Flow&) = delete;
+
+    /// As the sender's packets carry it.
+    const perhop::shim::flow_key& GetKey() const
+    {
+        return m_key;
+    }
+
+    const perhop::air::flow_config& GetConfig() const
+    {
+        return m_config;
+    }
+
+    /// Makes the flow known to the shims of its ends. Called once, before Start().
+    virtual void Attach(ShimAdapter& atSource, ShimAdapter& atSink) = 0;
+
+    /// Opens the receiver's socket now and schedules the sender's start and stop.
+    virtual void Start() = 0;
+
+    /// The warm-up is over.
+    virtual void StartMeasuring(uint64_t nowUs) = 0;
+
+    /// What happened in the interval that ends now; starts the next.
+    virtual FlowInterval TakeInterval(uint64_t nowUs) = 0;
+
+    virtual perhop::air::flow_result GetResult(uint64_t nowUs) = 0;
+
+    /// The largest number of packets on their way when a new one left; 0 when nobody counts them.
+    virtual uint32_t GetMaxPacketsInFlight() const
+    {
+        return 0;
+    }
+
+  protected:
+    perhop::air::flow_config m_config;
+    perhop::shim::flow_key m_key;
+};
+
+} // namespace ns3
