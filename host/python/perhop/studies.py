@@ -3,7 +3,8 @@
 
 An experiment folder holds experiment.yaml and may hold check.py with
   check(results: perhop.results.Results, folder: pathlib.Path) -> perhop.studies.Check
-which compares the results with what the experiment claims; it may draw into `folder`.
+which compares the results with what the experiment claims; it may draw into `folder`. A folder of arithmetic alone has
+no experiment.yaml, and its check gets None for the results (`perhop reproduce` calls it).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from perhop import files, paths, report, resolve, runner
 from perhop.errors import ExperimentError, PerhopError
@@ -23,16 +24,32 @@ from perhop.rows import Summary, summarise
 
 
 @dataclass(frozen=True)
+class RowVerdict:
+    """What was measured for one row of sim/experiments/rows.yaml.
+
+    A `finding` contradicts the paper: `evidence` says what was tried and what other simulators give. `interval` is the
+    confidence interval of `measured` in words, empty for what has none.
+    """
+
+    verdict: Literal["pass", "fail", "finding"]
+    measured: str
+    interval: str = ""
+    evidence: str = ""
+
+
+@dataclass(frozen=True)
 class Check:
     """What an experiment's check found.
 
-    `lines` are for a person, `numbers` for a program, `figures` are files for the report (SVG or PNG).
+    `lines` are for a person, `numbers` for a program, `figures` are files for the report (SVG or PNG), `rows` the
+    verdicts on rows of sim/experiments/rows.yaml by their id.
     """
 
     passed: bool
     lines: list[str]
     numbers: dict[str, Any] = field(default_factory=dict)
     figures: list[Path] = field(default_factory=list)
+    rows: dict[str, RowVerdict] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -106,7 +123,7 @@ def run(
     return Finished(planned, study, results, summaries, written, verdict)
 
 
-def _apply(check: Callable[[Results, Path], Check], results: Results, planned: Plan) -> Check:
+def _apply(check: Callable[[Results | None, Path], Check], results: Results, planned: Plan) -> Check:
     """The check's verdict. One that breaks, such as when --set took away what it compares, does not hold."""
     try:
         return check(results, planned.folder)
@@ -116,7 +133,7 @@ def _apply(check: Callable[[Results, Path], Check], results: Results, planned: P
         return Check(False, [f"{place} cannot judge these results: {type(error).__name__}: {error}"])
 
 
-def load_check(file: Path) -> Callable[[Results, Path], Check]:
+def load_check(file: Path) -> Callable[[Results | None, Path], Check]:
     """The function `check` of an experiment's check.py, which may import its neighbours. Raises PerhopError."""
     spec = importlib.util.spec_from_file_location(f"perhop_check_{file.parent.name}", file)
     assert spec is not None and spec.loader is not None
@@ -126,6 +143,10 @@ def load_check(file: Path) -> Callable[[Results, Path], Check]:
         spec.loader.exec_module(module)
     finally:
         sys.path.remove(str(file.parent))
+        # Another folder's check may have a neighbour of the same name.
+        for name, neighbour in list(sys.modules.items()):
+            if (place := getattr(neighbour, "__file__", None)) and Path(place).parent == file.parent:
+                del sys.modules[name]
     if not hasattr(module, "check"):
         raise PerhopError(f"{paths.shown(file)} has no function check", "define check(results, folder) in it")
     return module.check
