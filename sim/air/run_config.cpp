@@ -200,10 +200,76 @@ medium_config read_medium(section medium, const timing_profile& profile) {
   return config;
 }
 
+void read_tcp_ack_policy(section& policy, flow_config& config) {
+  if (policy.has("tcp_ack")) {
+    config.tcp_ack = policy.one_of<tcp_ack_policy>(
+        "tcp_ack", "TCP ACK policy", {{"every", tcp_ack_policy::every}, {"dca", tcp_ack_policy::dca}, {"daa", tcp_ack_policy::daa}});
+  }
+  const bool dca = config.tcp_ack == tcp_ack_policy::dca;
+  // What only DCA has may be written for others too, at its default.
+  const auto boolean = [&](const char* key) { return policy.boolean(key); };
+  // A path header counts up to 255 packets in flight.
+  policy.optional("tcp_ack_window", config.tcp_ack_window,
+                  [&](const char* key) { return static_cast<std::uint32_t>(policy.integer(key, 0, 255)); });
+  policy.optional("tcp_ack_whole_window", config.tcp_ack_whole_window, boolean);
+  policy.optional("tcp_ack_retransmission", config.tcp_ack_retransmission, boolean);
+  if (policy.has("tcp_ack_rule")) {
+    config.ack_rule = policy.one_of<tcp_ack_rule>(
+        "tcp_ack_rule", "rule",
+        {{"hop", tcp_ack_rule::hop}, {"delay", tcp_ack_rule::delay}, {"hop_and_delay", tcp_ack_rule::hop_and_delay}});
+  }
+  const auto only_dca = [&](const char* key, bool set) {
+    if (set && !dca) policy.fail(key, "has a meaning with tcp_ack dca only; leave it out");
+  };
+  only_dca("tcp_ack_window", config.tcp_ack_window != 0);
+  only_dca("tcp_ack_whole_window", config.tcp_ack_whole_window);
+  only_dca("tcp_ack_retransmission", !config.tcp_ack_retransmission);
+  only_dca("tcp_ack_rule", config.ack_rule != tcp_ack_rule::hop);
+  if (config.tcp_ack_window != 0 && config.tcp_ack_whole_window) {
+    policy.fail("tcp_ack_window", "must be 0 with tcp_ack_whole_window");
+  }
+}
+
+// A packet of cbr begins with its number and the time it left; one of the largest MPDU leaves room for the headers.
+constexpr std::uint64_t least_payload_bytes = 12;
+constexpr std::uint64_t most_payload_bytes = 2200;
+
+void read_exact_flow(section& flow, flow_config& config) {
+  config.application = flow.one_of<exact_application>("application", "application",
+                                                      {{"greedy", exact_application::greedy}, {"audio", exact_application::audio}});
+  const auto rate = [&](const char* key) { return flow.number(key, 0, 1e9); };
+  flow.optional("demand_bps", config.demand_bps, rate);
+  const auto seconds = [&](const char* key) { return flow.number(key, 0, 1e6); };
+  flow.optional("diid_s", config.diid_s, seconds);
+  const auto weight = [&](const char* key) { return flow.number(key, 1e-3, 1e3); };
+  flow.optional("weight", config.weight, weight);
+}
+
+exact_config read_exact(section exact, std::size_t nodes) {
+  exact_config config;
+  config.mode = exact.one_of<exact_mode>("mode", "mode", {{"m1", exact_mode::m1}, {"m2", exact_mode::m2}});
+  config.fairness =
+      exact.one_of<exact_fairness>("fairness", "fairness", {{"rate", exact_fairness::rate}, {"airtime", exact_fairness::airtime}});
+  config.eta = exact.positive("eta", 1);
+  config.interval_ms = static_cast<std::uint32_t>(exact.integer("interval_ms", 1, 60'000));
+  const auto milliseconds = [&](const char* key) { return static_cast<std::uint32_t>(exact.integer(key, 1, 60'000)); };
+  exact.optional("hello_interval_ms", config.hello_interval_ms, milliseconds);
+  if (exact.has("silent_routers")) {
+    const json& list = exact.list("silent_routers");
+    for (std::size_t index = 0; index < list.size(); ++index) {
+      const std::string name = "silent_routers[" + std::to_string(index) + "]";
+      config.silent_routers.push_back(static_cast<node_id>(exact.integer(name, list[index], 0, nodes - 1)));
+    }
+  }
+  exact.finish();
+  return config;
+}
+
 flow_config read_flow(section flow, std::size_t nodes) {
   flow_config config;
   config.kind = flow.one_of<flow_kind>(
-      "kind", "flow kind", {{"tcp", flow_kind::tcp}, {"mac_saturated", flow_kind::mac_saturated}, {"mac_poisson", flow_kind::mac_poisson}});
+      "kind", "flow kind",
+      {{"tcp", flow_kind::tcp}, {"cbr", flow_kind::cbr}, {"exact", flow_kind::exact}, {"mac_saturated", flow_kind::mac_saturated}, {"mac_poisson", flow_kind::mac_poisson}});
   config.src = static_cast<node_id>(flow.integer("src", 0, nodes - 1));
   config.dst = static_cast<node_id>(flow.integer("dst", 0, nodes - 1));
   if (config.src == config.dst) flow.fail("dst", "is src itself; name another node");
@@ -212,6 +278,16 @@ flow_config read_flow(section flow, std::size_t nodes) {
   flow.optional("stop_s", config.stop_s, seconds);
   if (config.stop_s && *config.stop_s <= config.start_s) flow.fail("stop_s", "must be later than start_s");
 
+  if (config.kind == flow_kind::cbr || config.kind == flow_kind::exact) {
+    config.payload_bytes = static_cast<std::uint32_t>(flow.integer("payload_bytes", least_payload_bytes, most_payload_bytes));
+    if (config.kind == flow_kind::cbr) {
+      config.rate_bps = flow.positive("rate_bps", 1e9);
+    } else {
+      read_exact_flow(flow, config);
+    }
+    flow.finish();
+    return config;
+  }
   if (config.kind != flow_kind::tcp) {
     config.ip_bytes = static_cast<std::uint32_t>(flow.integer("ip_bytes", 1, 4000));
     config.path_header = flow.boolean("path_header");
@@ -234,6 +310,17 @@ flow_config read_flow(section flow, std::size_t nodes) {
   if (config.cwl == cwl_policy::fixed && config.cwl_packets == 0) policy.fail("cwl_packets", "must be at least 1 with cwl fixed");
   if (policy.has("round")) {
     config.round = policy.one_of<cwl_rounding>("round", "rounding", {{"half_up", cwl_rounding::half_up}, {"floor", cwl_rounding::floor}});
+  }
+  read_tcp_ack_policy(policy, config);
+  if (config.tcp_ack != tcp_ack_policy::every && config.tcp_ack_every != 1) {
+    flow.fail("tcp_ack_every", "must be 1 where policy.tcp_ack decides when TCP ACKs are sent");
+  }
+  if (policy.has("pacing")) {
+    config.pacing = policy.one_of<pacing_policy>("pacing", "pacing",
+                                                 {{"none", pacing_policy::none},
+                                                  {"window", pacing_policy::window},
+                                                  {"adaptive", pacing_policy::adaptive},
+                                                  {"path", pacing_policy::path}});
   }
   policy.finish();
   flow.finish();
@@ -320,11 +407,13 @@ run_config parse_run_config(const std::string& text, const std::string& name) {
   for (std::size_t index = 0; index < flows; ++index) {
     config.flows.push_back(read_flow(run.element("flows", index), nodes));
     const flow_config& flow = config.flows.back();
-    if (flow.kind == flow_kind::tcp && (config.path(flow.src, flow.dst).empty() || config.path(flow.dst, flow.src).empty())) {
+    const bool unreachable = config.path(flow.src, flow.dst).empty() || (answers(flow.kind) && config.path(flow.dst, flow.src).empty());
+    if (has_ip(flow.kind) && unreachable) {
       run.fail("flows[" + std::to_string(index) + "].dst", "routes do not lead from node " + std::to_string(flow.src) + " to node " +
                                                                std::to_string(flow.dst) + " and back; add them to routes");
     }
   }
+  if (run.has("exact")) config.exact = read_exact(run.object("exact"), nodes);
   config.outputs = read_outputs(run.object("outputs"));
   run.finish();
   return config;

@@ -16,12 +16,29 @@ namespace perhop::air {
 
 enum class flow_kind {
   tcp,            ///< perhop-sim only
+  cbr,            ///< UDP at a constant rate; perhop-sim only
+  exact,          ///< UDP at the rate that EXACT's routers allow; perhop-sim only
   mac_saturated,  ///< the MAC queue of src is never empty; one hop
   mac_poisson,    ///< exponential gaps, drop-tail interface queue; one hop
 };
 
+/// Whether flows of this kind cross several hops with IP (perhop-sim).
+inline bool has_ip(flow_kind kind) { return kind == flow_kind::tcp || kind == flow_kind::cbr || kind == flow_kind::exact; }
+/// Whether the far end sends something back to the source.
+inline bool answers(flow_kind kind) { return kind == flow_kind::tcp || kind == flow_kind::exact; }
+
+enum class exact_application {
+  greedy,  ///< sends at the allowed rate, up to demand_bps
+  audio,   ///< raises its rate only to what the signal sustained for diid_s (DIID), in steps of bit rate
+};
+enum class exact_mode { m1, m2 };
+enum class exact_fairness { rate, airtime };
+
 enum class cwl_policy { none, fixed, hop, delay };
 enum class cwl_rounding { half_up, floor };
+enum class tcp_ack_policy { every, dca, daa };
+enum class tcp_ack_rule { hop, delay, hop_and_delay };  ///< what DCA's window follows
+enum class pacing_policy { none, window, adaptive, path };
 
 struct flow_config {
   flow_kind kind = flow_kind::tcp;
@@ -40,6 +57,20 @@ struct flow_config {
   cwl_policy cwl = cwl_policy::none;
   std::uint32_t cwl_packets = 0;  ///< cwl_policy::fixed only
   cwl_rounding round = cwl_rounding::half_up;
+  tcp_ack_policy tcp_ack = tcp_ack_policy::every;  ///< beside `every`, tcp_ack_every must be 1
+  std::uint32_t tcp_ack_window = 0;                ///< dca: packets; 0: by tcp_ack_rule
+  bool tcp_ack_whole_window = false;               ///< dca: all packets in flight
+  tcp_ack_rule ack_rule = tcp_ack_rule::hop;
+  bool tcp_ack_retransmission = true;  ///< dca: the timer that repeats a TCP ACK
+  pacing_policy pacing = pacing_policy::none;
+
+  // cbr, exact
+  std::uint32_t payload_bytes = 1000;  ///< UDP payload of each packet
+  double rate_bps = 0;                 ///< cbr only: of the payload
+  exact_application application = exact_application::greedy;
+  double demand_bps = 0;  ///< what the application would send at most, IP bytes; 0: without limit
+  double diid_s = 5;
+  double weight = 1;  ///< share among the flows of a router
 
   // mac_saturated, mac_poisson
   std::uint32_t ip_bytes = 1500;
@@ -51,6 +82,16 @@ struct route_config {
   node_id node;
   node_id destination;
   node_id next_hop;
+};
+
+/// EXACT in every node of the run.
+struct exact_config {
+  exact_mode mode = exact_mode::m2;
+  exact_fairness fairness = exact_fairness::rate;
+  double eta = 0.9;                       ///< share of the channel time that may be given out
+  std::uint32_t interval_ms = 100;        ///< between allocations
+  std::uint32_t hello_interval_ms = 500;  ///< m2: between HELLO broadcasts of a node
+  std::vector<node_id> silent_routers;    ///< nodes without EXACT
 };
 
 struct output_config {
@@ -69,6 +110,7 @@ struct run_config {
   air_config air;
   std::vector<route_config> routes;
   std::vector<flow_config> flows;
+  exact_config exact;
   output_config outputs;
 
   /// First node after `node` on the way to `destination`, if a route says so.

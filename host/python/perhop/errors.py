@@ -6,6 +6,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from pydantic_core import PydanticCustomError
+
 
 class PerhopError(Exception):
     """Something outside perhop is wrong and the user can mend it.
@@ -58,6 +60,11 @@ class FieldError(Exception):
         self.path = path
         self.problem = problem
         self.remedy = remedy
+
+
+def refused(problem: str, remedy: str) -> PydanticCustomError:
+    """A rule of ours about one value, for pydantic to locate; `load` reads the remedy from the context."""
+    return PydanticCustomError("refused", "{problem}", {"problem": problem, "remedy": remedy})
 
 
 def near_miss(word: object, known: Iterable[str]) -> str | None:

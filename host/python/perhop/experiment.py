@@ -7,28 +7,20 @@ reachable?) are in `topology`, `routes` and `resolve`; `load` turns a broken rul
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic_core import PydanticCustomError
 
 from perhop import spec_generated as spec
-from perhop.errors import choose_from
-
-POLICY_FORMS = "none, hop, delay, fixed 8, or fixed 1..6"
+from perhop.errors import refused as _refused
+from perhop.policies import FORMS as POLICY_FORMS
+from perhop.policies import parse_policy
 
 
 class Section(BaseModel):
     """Base of every section: unknown fields, quoted numbers, infinities and NaN are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-
-def _refused(problem: str, remedy: str) -> PydanticCustomError:
-    """A rule of ours, for pydantic to locate; `load` reads the remedy from the context."""
-    return PydanticCustomError("refused", "{problem}", {"problem": problem, "remedy": remedy})
 
 
 # --- topology -------------------------------------------------------------------------------------------------------
@@ -182,48 +174,7 @@ class Mac(Section):
     )
 
 
-# --- policies ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Policy:
-    """One way to limit the congestion window. `cwl_packets` is for `fixed` only, `round` for `delay` only."""
-
-    cwl: Literal["none", "fixed", "hop", "delay"]
-    cwl_packets: int = 0
-    round: Literal["half_up", "floor"] = "half_up"
-
-    @property
-    def label(self) -> str:
-        match self.cwl:
-            case "fixed":
-                return f"cwl {self.cwl_packets}"
-            case "none":
-                return "no limit"
-            case "delay" if self.round == "floor":
-                return "delay floor"
-        return self.cwl
-
-
-def parse_policy(text: str) -> list[Policy]:
-    """Read a policy: `none`, `hop`, `delay`, `delay floor`, `fixed 8` or `fixed 1..6`; a range gives several.
-
-    Raises PydanticCustomError with a remedy.
-    """
-    if text in ("none", "hop", "delay"):
-        return [Policy(cwl=text)]
-    if text == "delay floor":
-        return [Policy(cwl="delay", round="floor")]
-    match = re.fullmatch(r"fixed\s+(\d+)(?:\.\.(\d+))?", text)
-    if match:
-        first = int(match[1])
-        last = int(match[2] or match[1])
-        if 1 <= first <= last <= 1024:
-            return [Policy(cwl="fixed", cwl_packets=packets) for packets in range(first, last + 1)]
-        raise _refused(f"is {text!r}, which is no range of packets", "count up from 1 to at most 1024: `fixed 1..6`")
-    word = text.split()[0] if text.split() else text
-    remedy = "write `fixed 8`" if word == "fixed" else choose_from(word, ("none", "hop", "delay", "fixed"))
-    raise _refused(f"is {text!r}, which is no policy", f"{remedy} (forms: {POLICY_FORMS})")
+# --- policies (their words: perhop.policies) --------------------------------------------------------------------------
 
 
 def _policy_text(value: Any) -> Any:
@@ -269,10 +220,12 @@ class TcpFlow(FlowBase):
     """A bulk TCP transfer, forwarded over the routes."""
 
     kind: Literal["tcp"]
-    variant: Literal["newreno"] = Field(default="newreno", description="congestion control")
+    variant: Literal["newreno", "reno"] = Field(
+        default="newreno", description="congestion control; reno leaves fast recovery at a partial TCP ACK"
+    )
     sack: bool = Field(default=False, description="selective acknowledgements")
     segment_bytes: int = Field(default=1460, ge=1, le=2264, description="TCP payload of a full segment")
-    tcp_ack_every: int = Field(default=1, ge=1, le=64, description="segments a TCP ACK confirms")
+    tcp_ack_every: int = Field(default=1, ge=1, le=64, description="segments a TCP ACK confirms, or 200 ms")
     min_rto_ms: int = Field(
         default=200, ge=1, le=60000, description="least retransmission timeout: Linux and ns-2.35 200, RFC 6298 1000"
     )

@@ -16,6 +16,7 @@ from perhop import spec_generated as spec
 from perhop import topology as topo
 from perhop.errors import FieldError
 from perhop.load import Document, Point, located
+from perhop.policies import Policy, parse_policy
 
 SCHEMA = 1
 
@@ -110,7 +111,8 @@ def _resolve_point(point: Point) -> list[Run]:
     hops = len(paths[0]) - 1
     own = [flow.model.policy for flow in flows if isinstance(flow.model, ex.TcpFlow)]
     texts = experiment.policies if None in own else own[:1] or ["none"]
-    policies = [policy for text in texts if text for policy in ex.parse_policy(text)]
+    policies = [policy for text in texts if text for policy in parse_policy(text)]
+    _check_tcp_acks(flows, policies)
     runs = []
     for policy in policies:
         for seed in experiment.seeds:
@@ -224,6 +226,20 @@ def _check_neighbours(document: Document, routes: list[static.Route]) -> None:
             )
 
 
+def _check_tcp_acks(flows: list[_ResolvedFlow], policies: list[Policy]) -> None:
+    for flow in flows:
+        if not isinstance(flow.model, ex.TcpFlow) or flow.model.tcp_ack_every == 1:
+            continue
+        used = parse_policy(flow.model.policy) if flow.model.policy else policies
+        for policy in used:
+            if policy.tcp_ack != "every":
+                raise FieldError(
+                    ("flows", flow.index, "tcp_ack_every"),
+                    f"is {flow.model.tcp_ack_every}, but policy {policy.label!r} decides when TCP ACKs are sent",
+                    "leave it at 1, or drop that part of the policy",
+                )
+
+
 def _check_times(experiment: ex.Experiment) -> None:
     if experiment.warmup_s >= experiment.duration_s:
         raise FieldError(
@@ -269,10 +285,10 @@ def _medium(medium: ex.Medium) -> dict[str, Any]:
     return medium.model_dump(exclude_none=True)
 
 
-def _flow(flow: _ResolvedFlow, policy: ex.Policy) -> dict[str, Any]:
+def _flow(flow: _ResolvedFlow, policy: Policy) -> dict[str, Any]:
     fields = flow.model.model_dump(exclude={"policy"})
     fields |= {"src": flow.src, "dst": flow.dst}
     if isinstance(flow.model, ex.TcpFlow):
-        own = ex.parse_policy(flow.model.policy)[0] if flow.model.policy else policy
-        fields["policy"] = {"cwl": own.cwl, "cwl_packets": own.cwl_packets, "round": own.round}
+        own = parse_policy(flow.model.policy)[0] if flow.model.policy else policy
+        fields["policy"] = own.run_json()
     return fields

@@ -101,6 +101,56 @@ TEST(run_config, tcp_needs_routes_both_ways) {
             "");
 }
 
+TEST(run_config, the_policies_of_a_tcp_flow_are_read_and_default_to_none) {
+  const auto flow_with = [](const char* policy, unsigned tcp_ack_every = 1) {
+    json run = two_node_run();
+    run["routes"] = {{0, 1, 1}, {1, 0, 0}};
+    run["flows"] = json::parse(R"([{"kind": "tcp", "src": 0, "dst": 1, "variant": "newreno", "sack": false, "segment_bytes": 1460,
+      "tcp_ack_every": 1, "max_window_packets": 44}])");
+    run["flows"][0]["policy"] = json::parse(policy);
+    run["flows"][0]["tcp_ack_every"] = tcp_ack_every;
+    return run;
+  };
+  const auto read = [&](const char* policy) { return parse_run_config(flow_with(policy).dump(), "run.json").flows.at(0); };
+  const auto refusal = [&](const char* policy, unsigned tcp_ack_every = 1) -> std::string {
+    try {
+      parse_run_config(flow_with(policy, tcp_ack_every).dump(), "run.json");
+    } catch (const config_error& error) {
+      return error.what();
+    }
+    return {};
+  };
+
+  const flow_config plain = read(R"({"cwl": "none"})");
+  EXPECT_EQ(plain.tcp_ack, tcp_ack_policy::every);
+  EXPECT_EQ(plain.pacing, pacing_policy::none);
+  EXPECT_TRUE(plain.tcp_ack_retransmission);
+  const flow_config full = read(R"({"cwl": "delay", "tcp_ack": "dca", "tcp_ack_window": 3, "tcp_ack_rule": "hop_and_delay",
+    "tcp_ack_whole_window": false, "tcp_ack_retransmission": false, "pacing": "path"})");
+  EXPECT_EQ(full.tcp_ack, tcp_ack_policy::dca);
+  EXPECT_EQ(full.tcp_ack_window, 3U);
+  EXPECT_EQ(full.ack_rule, tcp_ack_rule::hop_and_delay);
+  EXPECT_FALSE(full.tcp_ack_retransmission);
+  EXPECT_EQ(full.pacing, pacing_policy::path);
+  EXPECT_TRUE(read(R"({"cwl": "none", "tcp_ack": "dca", "tcp_ack_whole_window": true})").tcp_ack_whole_window);
+  EXPECT_EQ(read(R"({"cwl": "none", "tcp_ack": "daa", "pacing": "adaptive"})").pacing, pacing_policy::adaptive);
+
+  EXPECT_EQ(refusal(R"({"cwl": "none", "tcp_ack": "some"})"),
+            "run.json: field flows[0].policy.tcp_ack: unknown TCP ACK policy 'some'; one of every, dca, daa");
+  EXPECT_EQ(refusal(R"({"cwl": "none", "tcp_ack": "dca", "tcp_ack_window": 256})"),
+            "run.json: field flows[0].policy.tcp_ack_window: 256 is not a whole number from 0 to 255");
+  EXPECT_EQ(refusal(R"({"cwl": "none", "tcp_ack": "dca", "tcp_ack_window": 2, "tcp_ack_whole_window": true})"),
+            "run.json: field flows[0].policy.tcp_ack_window: must be 0 with tcp_ack_whole_window");
+  EXPECT_EQ(refusal(R"({"cwl": "none", "tcp_ack": "daa", "tcp_ack_window": 2})"),
+            "run.json: field flows[0].policy.tcp_ack_window: has a meaning with tcp_ack dca only; leave it out");
+  EXPECT_EQ(refusal(R"({"cwl": "none", "tcp_ack_retransmission": false})"),
+            "run.json: field flows[0].policy.tcp_ack_retransmission: has a meaning with tcp_ack dca only; leave it out");
+  EXPECT_EQ(refusal(R"({"cwl": "none", "tcp_ack": "dca"})", 2),
+            "run.json: field flows[0].tcp_ack_every: must be 1 where policy.tcp_ack decides when TCP ACKs are sent");
+  EXPECT_EQ(refusal(R"({"cwl": "none", "pacing": "slow"})"),
+            "run.json: field flows[0].policy.pacing: unknown pacing 'slow'; one of none, window, adaptive, path");
+}
+
 TEST(run_config, broken_json_is_told_with_its_line) {
   try {
     parse_run_config("{\n \"schema\": 1,\n \"label\": }", "run.json");
