@@ -214,7 +214,7 @@ void read_tcp_ack_policy(section& policy, flow_config& config) {
   policy.optional("tcp_ack_whole_window", config.tcp_ack_whole_window, boolean);
   policy.optional("tcp_ack_retransmission", config.tcp_ack_retransmission, boolean);
   if (policy.has("tcp_ack_rule")) {
-    config.ack_rule = policy.one_of<tcp_ack_rule>(
+    config.tcp_ack_window_by = policy.one_of<tcp_ack_rule>(
         "tcp_ack_rule", "rule",
         {{"hop", tcp_ack_rule::hop}, {"delay", tcp_ack_rule::delay}, {"hop_and_delay", tcp_ack_rule::hop_and_delay}});
   }
@@ -224,7 +224,7 @@ void read_tcp_ack_policy(section& policy, flow_config& config) {
   only_dca("tcp_ack_window", config.tcp_ack_window != 0);
   only_dca("tcp_ack_whole_window", config.tcp_ack_whole_window);
   only_dca("tcp_ack_retransmission", !config.tcp_ack_retransmission);
-  only_dca("tcp_ack_rule", config.ack_rule != tcp_ack_rule::hop);
+  only_dca("tcp_ack_rule", config.tcp_ack_window_by != tcp_ack_rule::hop);
   if (config.tcp_ack_window != 0 && config.tcp_ack_whole_window) {
     policy.fail("tcp_ack_window", "must be 0 with tcp_ack_whole_window");
   }

@@ -60,7 +60,7 @@ struct flow_config {
   tcp_ack_policy tcp_ack = tcp_ack_policy::every;  ///< beside `every`, tcp_ack_every must be 1
   std::uint32_t tcp_ack_window = 0;                ///< dca: packets; 0: by tcp_ack_rule
   bool tcp_ack_whole_window = false;               ///< dca: all packets in flight
-  tcp_ack_rule ack_rule = tcp_ack_rule::hop;
+  tcp_ack_rule tcp_ack_window_by = tcp_ack_rule::hop;
   bool tcp_ack_retransmission = true;  ///< dca: the timer that repeats a TCP ACK
   pacing_policy pacing = pacing_policy::none;
 

@@ -129,7 +129,7 @@ TEST(run_config, the_policies_of_a_tcp_flow_are_read_and_default_to_none) {
     "tcp_ack_whole_window": false, "tcp_ack_retransmission": false, "pacing": "path"})");
   EXPECT_EQ(full.tcp_ack, tcp_ack_policy::dca);
   EXPECT_EQ(full.tcp_ack_window, 3U);
-  EXPECT_EQ(full.ack_rule, tcp_ack_rule::hop_and_delay);
+  EXPECT_EQ(full.tcp_ack_window_by, tcp_ack_rule::hop_and_delay);
   EXPECT_FALSE(full.tcp_ack_retransmission);
   EXPECT_EQ(full.pacing, pacing_policy::path);
   EXPECT_TRUE(read(R"({"cwl": "none", "tcp_ack": "dca", "tcp_ack_whole_window": true})").tcp_ack_whole_window);
