@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport VERILATOR_ROOT PYTHONPATH PYTHONHOME CDPATH
 export CCACHE_BASEDIR := $(CURDIR)
 
-.PHONY: help setup programs build chain bianchi verify-warp bench-sim prove test test-long clean
+.PHONY: help setup programs build chain reproduce bianchi verify-warp bench-sim prove test test-long clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -56,6 +56,9 @@ build: setup out/build/build.ninja ## Build the simulators and the C++ tests (de
 chain: programs ## TCP over 1 to 8 hops of the MAC gateware: table, report.html, packets.pcapng, results.parquet
 	@PERHOP_SETUP_S=$$(./setup.sh time | $(PYTHON) -c 'import json, sys; print(json.load(sys.stdin)["setup_s"])') \
 	  $(PERHOP) run sim/experiments/chain --result-target chain
+
+reproduce: programs ## Each claim of the papers beside what is measured here: one page, minutes (out/reproduce)
+	@$(PERHOP) reproduce all --quick --jobs $(JOBS)
 
 bianchi: programs ## Saturation throughput of n stations beside Bianchi's model
 	@$(PERHOP) run sim/experiments/bianchi --result-target bianchi

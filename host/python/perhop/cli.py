@@ -113,6 +113,80 @@ def run(
 
 
 @app.command()
+def reproduce(
+    asked: Annotated[
+        list[str] | None, typer.Argument(metavar="[ROW|PAPER|all]...", help="Rows such as D-09, papers such as 001.")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full/--quick", help="The papers' durations and seeds, or minutes for all of it.")
+    ] = False,
+    jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; default: all cores.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Make all runs again.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Output folder; default: out/reproduce, or out/reproduce-full.")
+    ] = None,
+) -> None:
+    """Show each claim of the papers beside what is measured: one page, a verdict a row.
+
+    Finished runs are kept: after Ctrl-C the same command continues. Runs of another build are made again.
+    """
+    from perhop import reproduce as library
+    from perhop import reproduce_page
+    from perhop.progress import ProgressView
+    from perhop.result_line import print_result
+
+    console = _console()
+
+    def tell_plan(parts: list[library.Part], runs: int) -> None:
+        rows = sum(len(part.rows) for part in parts)
+        console.print(f"{rows} rows with an experiment, {len(parts)} experiments, {runs} runs", highlight=False)
+
+    with ProgressView(console) as view:
+        try:
+            done = library.run(
+                asked or ["all"],
+                quick=not full,
+                jobs=jobs,
+                fresh=fresh,
+                out=out,
+                command=_command(),
+                on_plan=tell_plan,
+                on_change=view.update,
+                on_check=lambda part: view.note(f"judging {part.name}"),
+            )
+        except PerhopError as error:
+            _fail(error, False)
+        except KeyboardInterrupt:
+            _stderr().print("Interrupted while judging: all runs are kept. The same command continues.")
+            raise typer.Exit(EXIT_INTERRUPTED) from None
+    written = reproduce_page.write(done)
+    _print_verdicts(console, done)
+    for name, path in written.items():
+        console.print(f"{name:<9}{paths.shown(path)}", highlight=False, soft_wrap=True)
+    if done.interrupted:
+        _stderr().print("Interrupted: what is finished is kept. The same command continues.", highlight=False)
+        raise typer.Exit(EXIT_INTERRUPTED)
+    print_result("reproduce" if not full else "reproduce-full", done.as_json())
+    raise typer.Exit(EXIT_FAILED if done.count("fail") else 0)
+
+
+def _print_verdicts(console: Console, done: Any) -> None:
+    styles = {"pass": "green", "finding": "yellow", "fail": "bold red", "not finished": "dim"}
+    table = Table(box=None, pad_edge=False)
+    for name in ("row", "verdict", "measured"):
+        table.add_column(name)
+    for result in done.results:
+        if result.verdict != "not built":
+            table.add_row(result.row.id, Text(result.verdict, style=styles[result.verdict]), Text(result.measured))
+    if table.row_count:
+        console.print(table)
+    if done.study is not None and done.study.outdated:
+        console.print(f"{done.study.outdated} runs of another build were made again", highlight=False)
+    counts = ", ".join(f"{done.count(verdict)} {verdict}" for verdict in [*styles, "not built"] if done.count(verdict))
+    console.print(f"{counts}; took {done.wall_s:.0f} s", highlight=False)
+
+
+@app.command()
 def doctor(json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """Say what this machine lacks for perhop, and what to do about it."""
     from perhop.doctor import examine

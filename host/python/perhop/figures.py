@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -14,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import NullLocator
 
+from perhop import files
 from perhop.rows import Hop, Mean, Summary
 
 # Okabe and Ito's palette, without its yellow (too pale on white), and a grey.
@@ -54,6 +57,31 @@ RC = {
     "hatch.linewidth": 0.6,
     "svg.hashsalt": "perhop",
 }
+
+
+@contextmanager
+def drawing(file: Path, columns: int = 1, height: float = 4.2) -> Iterator[tuple[Figure, list[Axes]]]:
+    """A figure of a check, one panel a column, in this project's style; written to `file` (SVG) at the end."""
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=(11.2, height), layout="constrained")
+        yield figure, list(figure.subplots(1, columns, squeeze=False)[0])
+        files.write_text(file, _svg(figure))
+
+
+def means_line(axis: Axes, points: Sequence[tuple[float, Mean]], index: int, label: str, factor: float = 1.0) -> None:
+    """A line through means with their 95 % intervals, in colour and marker `index`."""
+    axis.errorbar(
+        [x for x, _ in points],
+        [mean.value * factor for _, mean in points],
+        yerr=[mean.half * factor for _, mean in points] if any(mean.half for _, mean in points) else None,
+        label=label,
+        color=COLOURS[index % len(COLOURS)],
+        marker=MARKERS[index % len(MARKERS)],
+        linestyle=("-", "--", ":")[index // len(COLOURS) % 3],
+        markersize=5.5,
+        linewidth=1.8,
+        capsize=3,
+    )
 
 
 def lines_figure(summaries: Sequence[Summary], x_name: str, caption: Callable[[Summary], str]) -> str:
@@ -160,18 +188,7 @@ def _lines(
             groups[caption(summary)].append((x_value(summary, x_name), value))
     for index, (label, points) in enumerate(groups.items()):
         points.sort(key=lambda point: point[0])
-        axis.errorbar(
-            [x for x, _ in points],
-            [mean.value * factor for _, mean in points],
-            yerr=[mean.half * factor for _, mean in points] if any(mean.half for _, mean in points) else None,
-            label=label,
-            color=COLOURS[index % len(COLOURS)],
-            marker=MARKERS[index % len(MARKERS)],
-            linestyle=("-", "--", ":")[index // len(COLOURS) % 3],
-            markersize=5.5,
-            linewidth=1.8,
-            capsize=3,
-        )
+        means_line(axis, points, index, label, factor)
     means = [mean.value * factor for points in groups.values() for _, mean in points]
     # A wide interval may leave the plot; the means are what it is scaled for.
     axis.set_ylim(0, max(means, default=1.0) * 1.2 or 1.0)

@@ -30,6 +30,7 @@ class ProgressView:
         )
         self._tasks: dict[str, int] = {}
         self._all: int | None = None
+        self._note: int | None = None
         self._told: set[str] = set()
         self._start = time.monotonic()
 
@@ -41,6 +42,12 @@ class ProgressView:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._progress.__exit__(kind, error, trace)
+
+    def note(self, text: str) -> None:
+        """Say what is being done besides the runs."""
+        if self._live:
+            self._note = self._note if self._note is not None else self._progress.add_task("", total=None, note="")
+            self._progress.update(self._note, description=text)
 
     def update(self, study: Study) -> None:
         done = [outcome for outcome in study.outcomes if outcome.status in ("finished", "interrupted", "failed")]

@@ -33,6 +33,7 @@ Status = Literal["pending", "running", "finished", "interrupted", "failed"]
 STDERR_TAIL_LINES = 12
 # After this long without an answer to SIGINT a simulator is killed.
 STOP_PATIENCE_S = 20.0
+STATE_PERIOD_S = 1.0
 
 
 @dataclass
@@ -53,7 +54,8 @@ class Outcome:
 class Study:
     """The runs of one experiment and its output folder; `execute` fills the rest.
 
-    `earlier` holds the entries of state.json of runs that are not among these, such as those of another --set.
+    `earlier` holds the entries of state.json of runs that are not among these, such as those of another --set;
+    `outdated` counts the finished runs of another build of the program, which are made again.
     """
 
     folder: Path
@@ -62,6 +64,7 @@ class Study:
     wall_s: float = 0.0
     program_hashes: dict[str, str] = field(default_factory=dict)
     earlier: dict[str, Any] = field(default_factory=dict)
+    outdated: int = 0
 
     @property
     def failed(self) -> list[Outcome]:
@@ -132,6 +135,7 @@ class _Pool:
         self._ended: queue.Queue[Outcome] = queue.Queue()
         self._processes: dict[str, subprocess.Popen[str]] = {}
         self._threads: list[threading.Thread] = []
+        self._state_at = 0.0
 
     def work(self) -> None:
         # Long runs first: the last ones then end together. Ties keep the order of the file.
@@ -211,11 +215,14 @@ class _Pool:
             return
         while True:
             del self._processes[outcome.run.id]
-            _write_state(self._study)
             try:
                 outcome = self._ended.get_nowait()
             except queue.Empty:
-                return
+                break
+        # Thousands of short runs: what is lost with perhop itself, at most a second's, is made again.
+        if time.monotonic() - self._state_at > STATE_PERIOD_S:
+            _write_state(self._study)
+            self._state_at = time.monotonic()
 
     def _signal(self, number: signal.Signals) -> None:
         for process in self._processes.values():
@@ -269,6 +276,7 @@ def _reuse(study: Study) -> None:
         folder = study.folder / "runs" / run.id
         entry = known.get(run.id, {})
         same_program = entry.get("program_sha256") == study.program_hashes[run.program]
+        study.outdated += entry.get("status") == "finished" and not same_program
         result = _read_result(folder) if entry.get("status") == "finished" and same_program else None
         if result is None:
             shutil.rmtree(folder, ignore_errors=True)

@@ -138,6 +138,7 @@ def load_check(file: Path) -> Callable[[Results | None, Path], Check]:
     spec = importlib.util.spec_from_file_location(f"perhop_check_{file.parent.name}", file)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
     sys.path.insert(0, str(file.parent))
     try:
         spec.loader.exec_module(module)

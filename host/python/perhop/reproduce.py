@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The papers' claims beside what this project measures: what `perhop reproduce` does, without a terminal.
+
+sim/experiments/rows.yaml lists the claims, one a row. The folder that a row names judges it: its check.py gets the
+results of its experiment.yaml, or None if it has none, and returns a verdict for each row. The runs of all folders go
+into one pool, long ones first, and lie in one output folder, so that Ctrl-C loses nothing that is finished. A result of
+another build of a simulator is never used: such runs are made again (see `runner`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from ruamel.yaml import YAML
+
+from perhop import paths, runner, studies
+from perhop.errors import PerhopError, choose_from
+from perhop.results import collect, write
+
+Verdict = Literal["pass", "finding", "fail", "not finished", "not built"]
+VERDICTS: tuple[Verdict, ...] = ("pass", "finding", "fail", "not finished", "not built")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One claim. `experiment` is the folder that judges it, None while there is none."""
+
+    id: str
+    paper: str
+    title: str
+    claim: str
+    check: str
+    experiment: str | None
+    numeric: bool
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """All rows, by id and in order, and the titles of the papers."""
+
+    folder: Path
+    papers: dict[str, str]
+    rows: dict[str, Row]
+
+
+@dataclass
+class Part:
+    """An experiment folder among those asked for, and what came of it. `planned` is None for arithmetic alone."""
+
+    name: str
+    rows: list[Row]
+    planned: studies.Plan | None = None
+    study: runner.Study | None = None
+    check: studies.Check | None = None
+    problem: str = ""
+    check_s: float = 0.0
+
+    @property
+    def complete(self) -> bool:
+        return self.study is None or self.study.complete
+
+
+@dataclass(frozen=True)
+class RowResult:
+    """A row and its verdict; `part` is None for a row without a folder."""
+
+    row: Row
+    verdict: Verdict
+    measured: str = ""
+    interval: str = ""
+    evidence: str = ""
+    part: Part | None = None
+    figures: list[Path] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """Everything that `run` gave."""
+
+    catalogue: Catalogue
+    asked: str
+    quick: bool
+    folder: Path
+    parts: list[Part]
+    results: list[RowResult]
+    study: runner.Study | None
+    command: list[str]
+    wall_s: float
+
+    @property
+    def interrupted(self) -> bool:
+        return self.study is not None and self.study.interrupted
+
+    def count(self, verdict: Verdict, rows: Iterable[RowResult] | None = None) -> int:
+        return sum(result.verdict == verdict for result in (self.results if rows is None else rows))
+
+    @property
+    def numeric_pass_share(self) -> float | None:
+        """Of the rows that state a number and have a verdict, those that pass; None without such rows."""
+        judged = [result for result in self.results if result.row.numeric and result.part is not None]
+        return sum(result.verdict == "pass" for result in judged) / len(judged) if judged else None
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU time of the simulators, of this call and of the earlier ones whose runs were used again."""
+        return sum(cpu_s(part.study) for part in self.parts)
+
+    def as_json(self) -> dict[str, Any]:
+        """The object of the RESULT line."""
+        share = self.numeric_pass_share
+        return {
+            "mode": "quick" if self.quick else "full",
+            "asked": self.asked,
+            "rows": {
+                result.row.id: {
+                    "verdict": result.verdict,
+                    "claim": result.row.claim,
+                    "measured": result.measured,
+                    "interval": result.interval,
+                    "numeric": result.row.numeric,
+                }
+                for result in self.results
+            },
+            "counts": {verdict: self.count(verdict) for verdict in VERDICTS},
+            "numeric_pass_share": None if share is None else round(share, 4),
+            "runs": 0 if self.study is None else len(self.study.outcomes),
+            "runs_reused": 0 if self.study is None else self.study.reused,
+            "cpu_s": round(self.cpu_s, 1),
+            "wall_s": round(self.wall_s, 1),
+            "programs_sha256": {} if self.study is None else self.study.program_hashes,
+            "version": paths.version(),
+        }
+
+
+def cpu_s(study: runner.Study | None) -> float:
+    """CPU seconds of a study's runs, as the simulators count them."""
+    results = [outcome.result for outcome in study.outcomes if outcome.result] if study else []
+    return sum(float(result.get("cpu_s", {}).get("total", 0.0)) for result in results)
+
+
+def experiments() -> Path:
+    """Where rows.yaml and the experiment folders are."""
+    return paths.repository() / "sim" / "experiments"
+
+
+def catalogue(folder: Path) -> Catalogue:
+    """Read rows.yaml of `folder`. Raises PerhopError when a row is not as it must be."""
+    file = folder / "rows.yaml"
+    try:
+        content = YAML(typ="safe", pure=True).load(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise PerhopError(
+            f"{paths.shown(file)} cannot be read: {error.strerror}", "run in a checkout of perhop"
+        ) from None
+    rows = {}
+    for name, fields in content["rows"].items():
+        try:
+            row = Row(id=name, **fields)
+        except TypeError as error:
+            raise PerhopError(
+                f"{paths.shown(file)}: row {name}: {error}", "write the fields that the others have"
+            ) from None
+        if row.experiment is not None and not (folder / row.experiment / "check.py").is_file():
+            raise PerhopError(
+                f"{paths.shown(file)}: row {name} names the experiment {row.experiment!r}, which has no check.py",
+                "name a folder beside rows.yaml, or null",
+            )
+        rows[name] = row
+    return Catalogue(folder, content["papers"], rows)
+
+
+def select(known: Catalogue, asked: Iterable[str]) -> list[Row]:
+    """The rows that the words name: `all`, a paper, a row, or a folder. Raises PerhopError for any other word."""
+    chosen: set[str] = set()
+    for word in asked:
+        found = {
+            row.id
+            for row in known.rows.values()
+            if word == "all" or word.upper() == row.id or word.lower() in (row.paper, row.experiment)
+        }
+        if not found:
+            # All row ids would be a page; those of the near miss's paper say how they look.
+            words = ["all", *known.papers, *known.rows]
+            remedy = choose_from(word.upper() if word[:1].upper() + "-01" in known.rows else word, words)
+            if "did you mean" in remedy:
+                remedy = remedy.partition(" Known:")[0]
+            else:
+                remedy = f"use all, a paper ({', '.join(known.papers)}), or a row such as {next(iter(known.rows))}"
+            raise PerhopError(f"there is no row or paper {word!r}", remedy)
+        chosen |= found
+    return [row for row in known.rows.values() if row.id in chosen]
+
+
+def run(
+    asked: list[str],
+    quick: bool = True,
+    jobs: int | None = None,
+    fresh: bool = False,
+    out: Path | None = None,
+    command: list[str] | None = None,
+    experiments_folder: Path | None = None,
+    on_plan: Callable[[list[Part], int], None] = lambda parts, runs: None,
+    on_change: Callable[[runner.Study], None] = lambda study: None,
+    on_check: Callable[[Part], None] = lambda part: None,
+) -> Reproduction:
+    """Make the runs that are missing, judge every row asked for. Raises PerhopError when nothing could be run."""
+    start = time.monotonic()
+    known = catalogue(experiments_folder or experiments())
+    rows = select(known, asked)
+    folder = (out or paths.repository() / "out" / ("reproduce" if quick else "reproduce-full")).resolve()
+    parts = _parts(known, rows, quick, folder)
+    runs = {run.id: run for part in parts if part.planned for run in part.planned.runs}
+    on_plan(parts, len(runs))
+    study = runner.execute(list(runs.values()), folder, jobs, fresh, on_change) if runs else None
+    outcomes = {outcome.run.id: outcome for outcome in study.outcomes} if study else {}
+    for part in parts:
+        if part.planned is not None:
+            assert study is not None
+            part.study = runner.Study(
+                folder / part.name,
+                [outcomes[run.id] for run in part.planned.runs],
+                program_hashes=study.program_hashes,
+            )
+        on_check(part)
+        _judge(part, folder, known, command or [])
+    results = [_result(row, parts) for row in rows]
+    return Reproduction(
+        known, " ".join(asked), quick, folder, parts, results, study, command or [], time.monotonic() - start
+    )
+
+
+def _parts(known: Catalogue, rows: list[Row], quick: bool, out: Path) -> list[Part]:
+    by_folder: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.experiment is not None:
+            by_folder.setdefault(row.experiment, []).append(row)
+    parts = []
+    for name, of_folder in by_folder.items():
+        part = Part(name, of_folder)
+        source = known.folder / name
+        if (source / "experiment.yaml").is_file():
+            try:
+                # Nobody looks at the packets of hundreds of runs.
+                part.planned = studies.plan(source, ["outputs.pcapng='off'"], quick, out / name)
+            except PerhopError as error:
+                part.problem = str(error)
+        parts.append(part)
+    return parts
+
+
+def _judge(part: Part, folder: Path, known: Catalogue, command: list[str]) -> None:
+    """Apply the check of a part whose runs are all there."""
+    if part.problem or not part.complete:
+        return
+    start = time.monotonic()
+    place = folder / part.name
+    place.mkdir(parents=True, exist_ok=True)
+    results = None
+    if part.planned is not None and part.study is not None:
+        results = collect(part.study)
+        _link_runs(place)
+        write(part.study, results, part.planned.points, command, part.planned.source)
+    check_file = known.folder / part.name / "check.py"
+    try:
+        part.check = studies.load_check(check_file)(results, place)
+    except Exception as error:
+        part.problem = f"{paths.shown(check_file)} cannot judge: {type(error).__name__}: {error}"
+    part.check_s = time.monotonic() - start
+
+
+def _link_runs(place: Path) -> None:
+    """A check may look into folder/runs/<id>, as after `perhop run`; the runs of all folders lie beside `place`."""
+    link = place / "runs"
+    if not link.exists():
+        with contextlib.suppress(FileExistsError):
+            link.symlink_to(Path("..") / "runs", target_is_directory=True)
+
+
+def _result(row: Row, parts: list[Part]) -> RowResult:
+    part = next((part for part in parts if part.name == row.experiment), None)
+    if part is None:
+        return RowResult(row, "not built")
+    if part.problem:
+        return RowResult(row, "fail", part.problem, part=part)
+    if part.study is not None and part.study.failed:
+        failed = part.study.failed
+        first = f"{failed[0].run.label}: {failed[0].message}"
+        return RowResult(row, "fail", f"{len(failed)} of {len(part.study.outcomes)} runs failed. {first}", part=part)
+    if not part.complete:
+        return RowResult(row, "not finished", "interrupted; the same command continues", part=part)
+    assert part.check is not None
+    given = part.check.rows.get(row.id)
+    if given is None:
+        return RowResult(row, "fail", f"the check of {part.name} gives no verdict on {row.id}", part=part)
+    if given.verdict == "finding" and not given.evidence.strip():
+        return RowResult(row, "fail", f"{given.measured} (a finding without evidence)", given.interval, part=part)
+    return RowResult(
+        row,
+        given.verdict,
+        given.measured,
+        given.interval,
+        given.evidence,
+        part,
+        _figures(row, part.check.figures, part),
+    )
+
+
+def _figures(row: Row, figures: list[Path], part: Part) -> list[Path]:
+    """Those named after the row, such as D-09_gain.svg; those named after none belong to the folder's first row."""
+    ids = {known.id for known in part.rows}
+    own = [file for file in figures if _named(file, ids) == row.id]
+    if row.id == part.rows[0].id:
+        own += [file for file in figures if _named(file, ids) is None]
+    return own
+
+
+def _named(file: Path, ids: set[str]) -> str | None:
+    """The row in a figure's name; a row that was not asked for counts as none."""
+    return file.stem[:4] if file.stem[:4] in ids else None
