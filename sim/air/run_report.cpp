@@ -18,12 +18,33 @@ std::string_view name_of(flow_kind kind) {
   switch (kind) {
     case flow_kind::tcp:
       return "tcp";
+    case flow_kind::cbr:
+      return "cbr";
+    case flow_kind::exact:
+      return "exact";
     case flow_kind::mac_saturated:
       return "mac_saturated";
     case flow_kind::mac_poisson:
       return "mac_poisson";
   }
   return {};
+}
+
+/// What applies to a flow over UDP; what does not is left out.
+void add_udp(ordered_json& json, const flow_result& measured) {
+  if (measured.rtt_ms != 0) json["rtt_ms"] = measured.rtt_ms;
+  const auto add = [&json](const char* name, const std::optional<double>& value) {
+    if (value) json[name] = *value;
+  };
+  add("sent_packets", measured.sent_packets);
+  add("loss_share", measured.loss_share);
+  add("delay_ms", measured.delay_ms);
+  add("delay_p95_ms", measured.delay_p95_ms);
+  add("rate_signal_bps", measured.rate_signal_bps);
+  add("allowed_rate_bps", measured.allowed_rate_bps);
+  add("app_rate_bps", measured.app_rate_bps);
+  add("rate_changes", measured.rate_changes);
+  add("signal_changes", measured.signal_changes);
 }
 
 constexpr std::string_view completions_header =
@@ -105,7 +126,7 @@ void run_report::on_path_header_delay(tick now, node_id from, node_id to, double
 std::string run_report::direction(node_id from, node_id to) const {
   for (const flow_config& flow : config_.flows) {
     const auto uses = [&](node_id src, node_id dst) {
-      if (flow.kind != flow_kind::tcp) return from == src && to == dst;
+      if (!has_ip(flow.kind)) return from == src && to == dst;
       const auto path = config_.path(src, dst);
       for (std::size_t index = 1; index < path.size(); ++index) {
         if (path[index - 1] == from && path[index] == to) return true;
@@ -113,7 +134,7 @@ std::string run_report::direction(node_id from, node_id to) const {
       return false;
     };
     if (uses(flow.src, flow.dst)) return "forward";
-    if (flow.kind == flow_kind::tcp && uses(flow.dst, flow.src)) return "return";
+    if (answers(flow.kind) && uses(flow.dst, flow.src)) return "return";
   }
   return "forward";
 }
@@ -127,9 +148,9 @@ ordered_json run_report::hops_json() const {
   };
   for (const flow_config& flow : config_.flows) {
     auto path = config_.path(flow.src, flow.dst);
-    if (flow.kind != flow_kind::tcp) path = {flow.src, flow.dst};
+    if (!has_ip(flow.kind)) path = {flow.src, flow.dst};
     for (std::size_t index = 1; index < path.size(); ++index) take(path[index - 1], path[index]);
-    if (flow.kind == flow_kind::tcp) path = config_.path(flow.dst, flow.src);
+    if (answers(flow.kind)) path = config_.path(flow.dst, flow.src);
     for (std::size_t index = 1; index < path.size(); ++index) take(path[index - 1], path[index]);
   }
   for (std::size_t index = 0; index < hops_.size(); ++index) take(hop_ends_[index].first, hop_ends_[index].second);
@@ -197,12 +218,17 @@ ordered_json run_report::result(tick end, const air_counters& counters, const cp
                                {"dst", flow.dst},
                                {"goodput_bps", measured.goodput_bps},
                                {"packets_per_s", measured.packets_per_s},
-                               {"delivered_packets", measured.delivered_packets},
-                               {"rtt_ms", measured.rtt_ms},
+                               {"delivered_packets", measured.delivered_packets}});
+    ordered_json& json = result["flows"].back();
+    if (flow.kind == flow_kind::cbr || flow.kind == flow_kind::exact) {
+      add_udp(json, measured);
+    } else {
+      json.update(ordered_json{{"rtt_ms", measured.rtt_ms},
                                {"cwl_packets", measured.cwl_packets},
                                {"cwnd_packets", measured.cwnd_packets},
                                {"retransmissions", measured.retransmissions},
                                {"timeouts", measured.timeouts}});
+    }
   }
   return result;
 }

@@ -23,8 +23,17 @@ struct flow_result {
   double packets_per_s = 0;
   std::uint64_t delivered_packets = 0;
   double rtt_ms = 0;
-  double cwl_packets = 0;   ///< mean over the measured time
-  double cwnd_packets = 0;  ///< likewise
+  std::optional<double> sent_packets{};  ///< that left the source in the measured time; what follows likewise: UDP only
+  std::optional<double> loss_share{};    ///< of those sent in the measured time, but for the last second of the run
+  std::optional<double> delay_ms{};      ///< from IP to IP, mean
+  std::optional<double> delay_p95_ms{};
+  std::optional<double> rate_signal_bps{};   ///< EXACT: mean over time of the path's rate as the source knows it
+  std::optional<double> allowed_rate_bps{};  ///< EXACT: mean over time of what the source may use
+  std::optional<double> app_rate_bps{};      ///< EXACT: mean over time of what the application sends at
+  std::optional<double> rate_changes{};      ///< EXACT: times that the application changed its rate or quality
+  std::optional<double> signal_changes{};    ///< EXACT: times that the signal would have changed it without DIID
+  double cwl_packets = 0;                    ///< mean over the measured time
+  double cwnd_packets = 0;                   ///< likewise
   std::uint64_t retransmissions = 0;
   std::uint64_t timeouts = 0;
 };

@@ -39,15 +39,8 @@ struct FlowInterval
     void Write(std::ostream& csv) const
     {
         csv << startS << ',' << endS << ',' << goodputBps;
-        for (const std::optional<double>& cell : {roundTripMs,
-                                                  limitPackets,
-                                                  windowPackets,
-                                                  sentPackets,
-                                                  deliveredPackets,
-                                                  delayMs,
-                                                  rateSignalBps,
-                                                  allowedRateBps,
-                                                  appRateBps})
+        for (const std::optional<double>& cell :
+             {roundTripMs, limitPackets, windowPackets, sentPackets, deliveredPackets, delayMs, rateSignalBps, allowedRateBps, appRateBps})
         {
             csv << ',';
             if (cell)

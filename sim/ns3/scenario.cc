@@ -4,6 +4,7 @@
 #include "sim/ns3/air-channel.h"
 #include "sim/ns3/air-net-device.h"
 #include "sim/ns3/air-simulator-impl.h"
+#include "sim/ns3/cbr-flow.h"
 #include "sim/ns3/flow.h"
 #include "sim/ns3/host-routing.h"
 #include "sim/ns3/node-address.h"
@@ -195,12 +196,21 @@ class Network
 using Flows = std::vector<std::unique_ptr<Flow>>;
 
 std::unique_ptr<Flow>
-MakeFlow(const perhop::air::flow_config& flow, std::size_t index, const Network& network, uint64_t measureFromUs)
+MakeFlow(const run_config& config, std::size_t index, const Network& network)
 {
+    const perhop::air::flow_config& flow = config.flows[index];
+    const auto measureFromUs = static_cast<uint64_t>(Seconds(config.warmup_s).GetMicroSeconds());
+    const auto endUs = static_cast<uint64_t>(Seconds(config.duration_s).GetMicroSeconds());
+    Ptr<Node> source = network.GetNode(flow.src);
+    Ptr<Node> sink = network.GetNode(flow.dst);
     switch (flow.kind)
     {
     case perhop::air::flow_kind::tcp:
-        return std::make_unique<TcpFlow>(flow, index, network.GetNode(flow.src), network.GetNode(flow.dst), measureFromUs);
+        return std::make_unique<TcpFlow>(flow, index, source, sink, measureFromUs);
+    case perhop::air::flow_kind::cbr:
+        return std::make_unique<CbrFlow>(flow, index, source, sink, measureFromUs, endUs);
+    case perhop::air::flow_kind::exact:
+        throw config_error("field flows[" + std::to_string(index) + "].kind: exact is not there yet");
     case perhop::air::flow_kind::mac_saturated:
     case perhop::air::flow_kind::mac_poisson:
         break;
@@ -210,13 +220,13 @@ MakeFlow(const perhop::air::flow_config& flow, std::size_t index, const Network&
 }
 
 Flows
-StartFlows(const run_config& config, const Network& network, uint64_t measureFromUs)
+StartFlows(const run_config& config, const Network& network)
 {
     Flows flows;
     for (std::size_t i = 0; i < config.flows.size(); ++i)
     {
         const perhop::air::flow_config& flow = config.flows[i];
-        flows.push_back(MakeFlow(flow, i, network, measureFromUs));
+        flows.push_back(MakeFlow(config, i, network));
         flows.back()->Attach(network.GetDevice(flow.src).GetShimAdapter(), network.GetDevice(flow.dst).GetShimAdapter());
         flows.back()->Start();
     }
@@ -286,7 +296,7 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
             network.GetChannel().CaptureTo(config.outputs.directory / "packets.pcapng");
         }
         const Time warmup = Seconds(config.warmup_s);
-        auto flows = StartFlows(config, network, static_cast<uint64_t>(warmup.GetMicroSeconds()));
+        auto flows = StartFlows(config, network);
         Simulator::Schedule(warmup,
                             [&flows]
                             {

@@ -233,6 +233,27 @@ class TcpFlow(FlowBase):
     policy: OnePolicy = Field(default=None, description=f"{POLICY_FORMS}; null: each of `policies`")
 
 
+class CbrFlow(FlowBase):
+    """Packets of one size at a constant rate over UDP, forwarded over the routes."""
+
+    kind: Literal["cbr"]
+    rate_bps: float = Field(gt=0, le=1e9, description="rate of the UDP payload")
+    payload_bytes: int = Field(default=1000, ge=12, le=2200, description="UDP payload of a packet")
+
+
+class ExactFlow(FlowBase):
+    """UDP at the rate that the routers of EXACT allow; its routers are set up by the section `exact`."""
+
+    kind: Literal["exact"]
+    application: Literal["greedy", "audio"] = Field(
+        default="greedy", description="greedy: what is allowed at once; audio: Delayed Increase Immediate Decrease"
+    )
+    payload_bytes: int = Field(default=1000, ge=12, le=2200, description="UDP payload of a packet")
+    demand_bps: float = Field(default=0, ge=0, le=1e9, description="the application's largest rate; 0: without limit")
+    diid_s: float = Field(default=5, ge=0, le=1e6, description="of audio: a higher rate must have held for so long")
+    weight: float = Field(default=1, ge=1e-3, le=1e3, description="share among the flows of a router")
+
+
 class MacSaturatedFlow(FlowBase):
     """MAC-level traffic to a neighbour: the queue is never empty."""
 
@@ -250,7 +271,20 @@ class MacPoissonFlow(FlowBase):
     rate_packets_per_s: float = Field(gt=0, description="mean arrivals")
 
 
-Flow = Annotated[TcpFlow | MacSaturatedFlow | MacPoissonFlow, Field(discriminator="kind")]
+Flow = Annotated[TcpFlow | CbrFlow | ExactFlow | MacSaturatedFlow | MacPoissonFlow, Field(discriminator="kind")]
+
+
+class Exact(Section):
+    """EXACT in the nodes, for flows of kind exact."""
+
+    mode: Literal["m1", "m2"] = Field(
+        default="m2", description="what a router gives out: m1 its own channel time, m2 that of its neighbourhood"
+    )
+    fairness: Literal["rate", "airtime"] = Field(default="rate", description="what max-min fairness is over")
+    eta: float = Field(default=0.9, gt=0, le=1, description="share of the channel time that may be given out")
+    interval_ms: int = Field(default=100, ge=1, le=60000, description="between a router's allocations")
+    hello_interval_ms: int = Field(default=500, ge=1, le=60000, description="of m2: between HELLO broadcasts of a node")
+    silent_routers: list[Annotated[int, Field(ge=0)]] = Field(default=[], description="nodes without EXACT")
 
 
 # --- the file -------------------------------------------------------------------------------------------------------
@@ -282,4 +316,5 @@ class Experiment(Section):
     duration_s: float = Field(gt=0, le=1e6, description="simulated seconds of each run")
     warmup_s: float = Field(default=5, ge=0, description="seconds at the start that results leave out")
     backend: Literal["sim"] = Field(default="sim", description="where the MAC runs; only sim exists")
+    exact: Exact = Exact()
     outputs: Outputs = Outputs()

@@ -20,6 +20,9 @@ from perhop.policies import Policy, parse_policy
 
 SCHEMA = 1
 
+# Flows that cross several hops with ns-3's IP; the others are the MAC's own traffic.
+IP_FLOWS = (ex.TcpFlow, ex.CbrFlow, ex.ExactFlow)
+
 
 @dataclass(frozen=True)
 class Run:
@@ -101,13 +104,16 @@ def _resolve_point(point: Point) -> list[Run]:
     _check_neighbours(point.document, routes)
 
     has_tcp = any(isinstance(flow.model, ex.TcpFlow) for flow in flows)
+    has_exact = any(isinstance(flow.model, ex.ExactFlow) for flow in flows)
+    has_ip = any(isinstance(flow.model, IP_FLOWS) for flow in flows)
     for flow in flows:
-        if has_tcp and not isinstance(flow.model, ex.TcpFlow):
+        if has_ip and not isinstance(flow.model, IP_FLOWS):
             raise FieldError(
                 ("flows", flow.index, "kind"),
-                f"is {flow.model.kind!r} beside TCP flows; no simulator runs both",
-                "use flows of kind tcp only, or none of them",
+                f"is {flow.model.kind!r} beside flows over IP; no simulator runs both",
+                "use flows of kind tcp, cbr and exact only, or none of them",
             )
+    _check_exact(experiment, len(nodes))
     hops = len(paths[0]) - 1
     own = [flow.model.policy for flow in flows if isinstance(flow.model, ex.TcpFlow)]
     texts = experiment.policies if None in own else own[:1] or ["none"]
@@ -118,7 +124,9 @@ def _resolve_point(point: Point) -> list[Run]:
         for seed in experiment.seeds:
             words = [f"h={hops}"] if isinstance(experiment.topology, ex.Chain) else []
             words += [
-                f"{name.rsplit('.', 1)[-1]}={value}" for name, value in point.swept.items() if name != "topology.hops"
+                f"{name.rsplit('.', 1)[-1]}={_word(value)}"
+                for name, value in point.swept.items()
+                if name != "topology.hops"
             ]
             words += [f"policy={policy.label}"] if has_tcp else []
             words.append(f"seed={seed}")
@@ -135,6 +143,7 @@ def _resolve_point(point: Point) -> list[Run]:
                 "nodes": [{"x_m": x, "y_m": y} for x, y in nodes],
                 "routes": [[route.node, route.destination, route.next_hop] for route in routes],
                 "flows": [_flow(flow, policy) for flow in flows],
+                **({"exact": experiment.exact.model_dump()} if has_exact else {}),
                 "outputs": {
                     "pcapng": False,
                     "trace": experiment.outputs.trace,
@@ -146,7 +155,7 @@ def _resolve_point(point: Point) -> list[Run]:
                 Run(
                     id="",
                     label=label,
-                    program="perhop-sim" if has_tcp else "perhop-air",
+                    program="perhop-sim" if has_ip else "perhop-air",
                     hops=hops,
                     policy=policy.label if has_tcp else "",
                     seed=seed,
@@ -203,7 +212,7 @@ def _path(links: list[list[int]], flow: _ResolvedFlow, experiment: ex.Experiment
             f"medium.tx_range_m = {experiment.medium.tx_range_m:g} m joins them",
             "move nodes closer, widen medium.tx_range_m, or name another destination",
         ) from None
-    if not isinstance(flow.model, ex.TcpFlow) and len(nodes) > 2:
+    if not isinstance(flow.model, IP_FLOWS) and len(nodes) > 2:
         raise FieldError(
             ("flows", flow.index, "dst"),
             f"node {flow.dst} is {len(nodes) - 1} hops from node {flow.src}; {flow.model.kind} crosses a single hop",
@@ -217,8 +226,9 @@ def _check_neighbours(document: Document, routes: list[static.Route]) -> None:
     for route in routes:
         next_hops.setdefault(route.node, set()).add(route.next_hop)
     for node, hops in next_hops.items():
-        # Only TCP sends back; a receiver of MAC-level traffic needs no neighbour slots.
-        if len(hops) > spec.NEIGHBOUR_SLOTS and any(flow.get("kind") == "tcp" for flow in document.values["flows"]):
+        # A receiver of MAC-level traffic sends nothing back and needs no neighbour slots.
+        over_ip = any(flow.get("kind") in ("tcp", "cbr", "exact") for flow in document.values["flows"])
+        if len(hops) > spec.NEIGHBOUR_SLOTS and over_ip:
             raise FieldError(
                 ("topology",),
                 f"node {node} has {len(hops)} next hops; the MAC's neighbour table holds {spec.NEIGHBOUR_SLOTS}",
@@ -238,6 +248,18 @@ def _check_tcp_acks(flows: list[_ResolvedFlow], policies: list[Policy]) -> None:
                     f"is {flow.model.tcp_ack_every}, but policy {policy.label!r} decides when TCP ACKs are sent",
                     "leave it at 1, or drop that part of the policy",
                 )
+
+
+def _check_exact(experiment: ex.Experiment, node_count: int) -> None:
+    for index, node in enumerate(experiment.exact.silent_routers):
+        _node(node, node_count, ("exact", "silent_routers", index))
+
+
+def _word(value: Any) -> Any:
+    """A swept value for a label: a list of flows is told by their kinds."""
+    if isinstance(value, list) and all(isinstance(flow, dict) and "kind" in flow for flow in value):
+        return " and ".join(sorted({str(flow["kind"]) for flow in value}))
+    return value
 
 
 def _check_times(experiment: ex.Experiment) -> None:

@@ -51,8 +51,30 @@ FLOW_NUMBERS = (
     "cwnd_packets",
     "retransmissions",
     "timeouts",
+    "sent_packets",
+    "loss_share",
+    "delay_ms",
+    "delay_p95_ms",
+    "rate_signal_bps",
+    "allowed_rate_bps",
+    "app_rate_bps",
+    "rate_changes",
+    "signal_changes",
 )
-INTERVAL_NUMBERS = ("t_start_s", "t_end_s", "goodput_bps", "rtt_ms", "cwl_packets", "cwnd_packets")
+INTERVAL_NUMBERS = (
+    "t_start_s",
+    "t_end_s",
+    "goodput_bps",
+    "rtt_ms",
+    "cwl_packets",
+    "cwnd_packets",
+    "sent_packets",
+    "delivered_packets",
+    "delay_ms",
+    "rate_signal_bps",
+    "allowed_rate_bps",
+    "app_rate_bps",
+)
 HOP_NUMBERS = (
     "packets",
     "service_time_us",

@@ -240,14 +240,14 @@ TEST_F(ScenarioTest, TwoFlowsOnTheSameNodesStayApart)
     std::ifstream csv(m_folder.Path() / "intervals.csv");
     std::string line;
     std::getline(csv, line);
-    EXPECT_EQ(line, "flow,t_start_s,t_end_s,goodput_bps,rtt_ms,cwl_packets,cwnd_packets");
+    EXPECT_TRUE(line.starts_with("flow,t_start_s,t_end_s,goodput_bps,rtt_ms,cwl_packets,cwnd_packets,")) << line;
     int rows = 0;
     while (std::getline(csv, line))
     {
         ++rows;
         if (line.starts_with("2,2,3,"))
         {
-            EXPECT_EQ(line, "2,2,3,0,0,0,0");
+            EXPECT_EQ(line, "2,2,3,0,0,0,0,,,,,,") << "what is measured of UDP only stays empty";
         }
     }
     EXPECT_EQ(rows, 3 * 20);
