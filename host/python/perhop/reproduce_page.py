@@ -59,8 +59,8 @@ def figure_name(result: RowResult, figure: Path) -> str:
 
 
 def smaller_svg(text: str) -> str:
-    """The same picture with coordinates to a hundredth of a point."""
-    return re.sub(r"(\d+\.\d{2})\d+", r"\1", text)
+    """The same picture with the points of its paths to a hundredth."""
+    return re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\d\.\d{2})\d+", r"\1", path.group()), text)
 
 
 # --- HTML -----------------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def _paper(done: Reproduction, paper: str) -> str:
     built = [row for row in rows if row.verdict != "not built"]
     cards = "".join(_card(row, done) for row in built)
     absent = "".join(
-        f'<tr id="{row.row.id}"><td class="left"><b>{row.row.id}</b></td><td class="left">{_text(row.row.title)}</td>'
+        f'<tr id="{row.row.id}"><td class="left"><b class="id">{row.row.id}</b></td><td class="left title">{_text(row.row.title)}</td>'
         f'<td class="left wide">{_text(row.row.claim)}</td></tr>'
         for row in rows
         if row.verdict == "not built"
@@ -173,7 +173,7 @@ def _card(result: RowResult, done: Reproduction) -> str:
     elif not pictures and first is not result:
         pictures = f'<p class="see">Figures and numbers: <a href="#{first.row.id}">{first.row.id}</a>.</p>'
     return (
-        f'<section class="row {BADGES[result.verdict]}" id="{row.id}">'
+        f'<section class="row is-{BADGES[result.verdict]}" id="{row.id}">'
         f'<h3><a href="#{row.id}">{row.id}</a> {_text(row.title)} {_badge(result.verdict)}</h3>'
         f"<dl>{listing}</dl>{pictures}</section>"
     )
