@@ -282,6 +282,8 @@ flow_config read_flow(section flow, std::size_t nodes) {
     config.payload_bytes = static_cast<std::uint32_t>(flow.integer("payload_bytes", least_payload_bytes, most_payload_bytes));
     if (config.kind == flow_kind::cbr) {
       config.rate_bps = flow.positive("rate_bps", 1e9);
+      const auto packets = [&](const char* key) { return static_cast<std::uint32_t>(flow.integer(key, 1, 1000)); };
+      flow.optional("burst_packets", config.burst_packets, packets);
     } else {
       read_exact_flow(flow, config);
     }

@@ -34,7 +34,10 @@ CbrFlow::Tick()
     {
         return;
     }
-    SendPacket();
+    for (uint32_t packet = 0; packet < m_config.burst_packets; ++packet)
+    {
+        SendPacket();
+    }
     // From the start on, so that rounding to microseconds does not add up.
     const double gapUs = m_config.payload_bytes * 8e6 / m_config.rate_bps;
     const auto nextUs = m_beginUs + static_cast<uint64_t>(std::llround(gapUs * GetSentPackets()));

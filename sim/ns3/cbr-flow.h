@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Packets of one size at a constant rate over UDP, whatever becomes of them.
+// Packets of one size at a constant rate over UDP, one by one or in bursts, whatever becomes of them.
 #pragma once
 
 #include "sim/ns3/udp-flow.h"

@@ -238,6 +238,7 @@ class CbrFlow(FlowBase):
 
     kind: Literal["cbr"]
     rate_bps: float = Field(gt=0, le=1e9, description="rate of the UDP payload")
+    burst_packets: int = Field(default=1, ge=1, le=1000, description="packets that leave at once, so many less often")
     payload_bytes: int = Field(default=1000, ge=12, le=2200, description="UDP payload of a packet")
 
 
