@@ -30,6 +30,7 @@ path_header random_header(std::mt19937_64& random) {
   path_header header;
   header.wired_hop_seen = below(2) == 1;
   header.silent_router_seen = below(2) == 1;
+  header.exact_follows = below(2) == 1;
   walk(header.total_delay_us, header.max_delay_us, header.hops);
   header.explicit_rate_bps = decode_rate(static_cast<std::uint16_t>(below(65536)));
   header.current_rate_bps = decode_rate(static_cast<std::uint16_t>(below(65536)));
@@ -194,13 +195,6 @@ TEST(malformed_header, every_other_version_is_refused) {
       EXPECT_EQ(result.error(), decode_error::foreign_version) << version;
     }
   }
-}
-
-TEST(malformed_header, reserved_flag_is_refused) {
-  path_header_buffer bytes = full_header();
-  bytes[0] |= 0x8;
-  ASSERT_FALSE(decode(bytes));
-  EXPECT_EQ(decode(bytes).error(), decode_error::reserved_flag_set);
 }
 
 TEST(malformed_header, contradictions_are_refused) {

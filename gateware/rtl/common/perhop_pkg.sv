@@ -46,6 +46,8 @@ package perhop_pkg;
   localparam int unsigned PATH_HEADER_BYTES = 18;  // perhop's path header, between LLC/SNAP and the IP packet
   localparam int unsigned PATH_HEADER_VERSION = 1;  // The version of the path header written by this project
   localparam int unsigned PATH_HEADER_ETHERTYPE = 'h88b5;  // EtherType of the path header: IEEE 802 local experimental 1
+  localparam int unsigned EXACT_HELLO_VERSION = 1;  // The version of the EXACT hello written by this project
+  localparam int unsigned EXACT_HELLO_ETHERTYPE = 'h88b6;  // EtherType of the EXACT hello: IEEE 802 local experimental 2
   localparam int unsigned IPV4_ETHERTYPE = 'h800;  // EtherType of an IPv4 packet without path header
   localparam int unsigned IPV6_ETHERTYPE = 'h86dd;  // EtherType of an IPv6 packet without path header
   localparam logic [47:0] BROADCAST_ADDRESS = 48'hffffffffffff;  // The address of every station

@@ -11,8 +11,6 @@ namespace {
 
 using fields = path_header_fields;
 
-constexpr std::uint8_t known_flags = fields::flags_wired_hop_seen | fields::flags_silent_router_seen | fields::flags_echo_valid;
-
 constexpr int mantissa_bits = 11;
 constexpr std::uint16_t mantissa_mask = (1U << mantissa_bits) - 1;
 
@@ -51,6 +49,16 @@ std::uint16_t encode_rate(std::uint64_t rate_bps) {
   return static_cast<std::uint16_t>(static_cast<unsigned>(exponent) << mantissa_bits | mantissa);
 }
 
+std::uint64_t quantise_rate_down_bps(std::uint64_t rate_bps) {
+  const std::uint16_t code = encode_rate(rate_bps);
+  const std::uint64_t nearest = decode_rate(code);
+  if (nearest <= rate_bps) return nearest;
+  // The next one below. Under a power of two the steps are half as wide.
+  const unsigned exponent = code >> mantissa_bits;
+  const bool power_of_two = (code & mantissa_mask) == (mantissa_mask + 1U) / 2 && exponent != 0;
+  return nearest - (std::uint64_t{1} << (power_of_two ? exponent - 1 : exponent));
+}
+
 std::uint64_t decode_rate(std::uint16_t code) {
   return std::uint64_t{static_cast<std::uint16_t>(code & mantissa_mask)} << (code >> mantissa_bits);
 }
@@ -58,9 +66,9 @@ std::uint64_t decode_rate(std::uint16_t code) {
 path_header_buffer encode(const path_header& header) {
   fields raw;
   raw.version = path_header_version;
-  raw.flags = static_cast<std::uint8_t>((header.wired_hop_seen ? fields::flags_wired_hop_seen : 0) |
-                                        (header.silent_router_seen ? fields::flags_silent_router_seen : 0) |
-                                        (header.echo ? fields::flags_echo_valid : 0));
+  raw.flags = static_cast<std::uint8_t>(
+      (header.wired_hop_seen ? fields::flags_wired_hop_seen : 0) | (header.silent_router_seen ? fields::flags_silent_router_seen : 0) |
+      (header.echo ? fields::flags_echo_valid : 0) | (header.exact_follows ? fields::flags_exact_follows : 0));
   raw.hops = header.hops;
   raw.total_delay_16us = to_units(header.total_delay_us);
   raw.max_delay_16us = to_units(header.max_delay_us);
@@ -82,7 +90,6 @@ decode_result decode(std::span<const std::uint8_t> bytes) {
   const std::optional<fields> raw = fields::decode(bytes);
   if (!raw) return decode_error::truncated;
   if (raw->version != path_header_version) return decode_error::foreign_version;
-  if ((raw->flags & ~known_flags) != 0) return decode_error::reserved_flag_set;
   if (const auto error = contradiction(raw->hops, raw->total_delay_16us, raw->max_delay_16us)) return *error;
   const bool echo_valid = (raw->flags & fields::flags_echo_valid) != 0;
   if (echo_valid) {
@@ -96,6 +103,7 @@ decode_result decode(std::span<const std::uint8_t> bytes) {
   path_header header;
   header.wired_hop_seen = (raw->flags & fields::flags_wired_hop_seen) != 0;
   header.silent_router_seen = (raw->flags & fields::flags_silent_router_seen) != 0;
+  header.exact_follows = (raw->flags & fields::flags_exact_follows) != 0;
   header.hops = raw->hops;
   header.total_delay_us = to_us(raw->total_delay_16us);
   header.max_delay_us = to_us(raw->max_delay_16us);

@@ -53,6 +53,7 @@ struct path_header {
   std::uint64_t explicit_rate_bps = unlimited_rate_bps;  ///< lowered by every router to its own allocation
   std::uint64_t current_rate_bps = 0;                    ///< what the sender says it uses
   std::uint8_t packets_in_flight = 0;                    ///< of this flow, at the sender; 255 means 255 or more
+  bool exact_follows = false;                            ///< an exact_header or exact_report stands behind this header
   std::optional<path_echo> echo{};
 
   friend bool operator==(const path_header&, const path_header&) = default;
@@ -62,13 +63,12 @@ struct path_header {
 enum class decode_error : std::uint8_t {
   truncated,           ///< fewer bytes than a header
   foreign_version,     ///< another version of the layout
-  reserved_flag_set,   ///< a flag that this version does not define
   max_above_total,     ///< a hop cannot take longer than all hops together
   delay_without_hops,  ///< a delay, and yet no hop that could have added it
   total_above_hops,    ///< the sum is larger than `hops` times the largest hop
   echo_without_flag,   ///< echo fields are filled although the echo is not valid
 };
-inline constexpr std::size_t decode_error_count = 7;
+inline constexpr std::size_t decode_error_count = 6;
 
 /// Either a header or the reason why there is none.
 class decode_result {
@@ -113,6 +113,9 @@ std::uint16_t encode_rate(std::uint64_t rate_bps);
 
 /// 16-bit float to rate. Every one of the 65536 values has a meaning.
 std::uint64_t decode_rate(std::uint16_t code);
+
+/// The largest rate that the header can carry and that is not above `rate_bps`: for limits, which may not grow on the way.
+std::uint64_t quantise_rate_down_bps(std::uint64_t rate_bps);
 
 /// The rate that arrives when `rate_bps` is sent.
 inline std::uint64_t quantise_rate_bps(std::uint64_t rate_bps) { return decode_rate(encode_rate(rate_bps)); }

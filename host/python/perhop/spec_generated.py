@@ -20,6 +20,8 @@ LLC_SNAP_BYTES = 8  # LLC and SNAP header in front of the payload (IEEE 802.2), 
 PATH_HEADER_BYTES = 18  # perhop's path header, between LLC/SNAP and the IP packet, bytes
 PATH_HEADER_VERSION = 1  # The version of the path header written by this project
 PATH_HEADER_ETHERTYPE = 0x88B5  # EtherType of the path header: IEEE 802 local experimental 1
+EXACT_HELLO_VERSION = 1  # The version of the EXACT hello written by this project
+EXACT_HELLO_ETHERTYPE = 0x88B6  # EtherType of the EXACT hello: IEEE 802 local experimental 2
 IPV4_ETHERTYPE = 0x0800  # EtherType of an IPv4 packet without path header
 IPV6_ETHERTYPE = 0x86DD  # EtherType of an IPv6 packet without path header
 BROADCAST_ADDRESS = 0xFFFFFFFFFFFF  # The address of every station
@@ -387,6 +389,7 @@ class PathHeaderFields(_Frame):
     FLAGS_WIRED_HOP_SEEN: ClassVar[int] = 0x1  # A hop of the path was not a radio hop
     FLAGS_SILENT_ROUTER_SEEN: ClassVar[int] = 0x2  # A router of the path did not write the header
     FLAGS_ECHO_VALID: ClassVar[int] = 0x4  # The echo fields hold a measurement
+    FLAGS_EXACT_FOLLOWS: ClassVar[int] = 0x8  # exact_data or exact_feedback stands between this header and the IP packet
     MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({})
     WORDS: ClassVar[tuple[Word, ...]] = (
         Word(0, 1, "big", (("version", 4, 4), ("flags", 4, 0),)),
@@ -400,6 +403,129 @@ class PathHeaderFields(_Frame):
         Word(13, 2, "big", (("echo_max_delay_16us", 16, 0),)),
         Word(15, 1, "big", (("echo_hops", 8, 0),)),
         Word(16, 2, "big", (("echo_rate", 16, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class ExactData(_Frame):
+    """What a data packet of an EXACT flow carries behind its path header. The rates are in the path header. The codec that knows its meaning is host/core/wire."""
+
+    kind: int = 1  # 4 bits: exact_data
+    flags: int = 0  # 4 bits: About the flow
+    sequence: int = 0  # 32 bits: Number of the packet in its flow, from 0; never sent twice
+
+    SIZE_BYTES: ClassVar[int] = 5
+    FLAGS_LAST: ClassVar[int] = 0x1  # The flow ends with this packet
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"kind": 1})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "big", (("kind", 4, 4), ("flags", 4, 0),)),
+        Word(1, 4, "big", (("sequence", 32, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class ExactFeedback(_Frame):
+    """What the receiver of an EXACT flow tells its sender, behind the path header of a packet that goes back."""
+
+    kind: int = 2  # 4 bits: exact_feedback
+    flags: int = 0  # 4 bits: About the path
+    hops: int = 0  # 8 bits, hops: Radio hops of the last data packet
+    explicit_rate: int = 0  # 16 bits, float16 b/s: explicit_rate of the last data packet
+    current_rate: int = 0  # 16 bits, float16 b/s: current_rate of the last data packet
+    total_delay_16us: int = 0  # 16 bits, 16 us: total_delay_16us of the last data packet
+    max_delay_16us: int = 0  # 16 bits, 16 us: max_delay_16us of the last data packet
+    held_16us: int = 0  # 16 bits, 16 us: Time between the arrival of the highest sequence and this feedback, saturating
+    highest_sequence: int = 0  # 32 bits: Highest sequence that arrived
+    received_packets: int = 0  # 32 bits, packets: Packets of the flow that arrived, modulo 2^32
+    arrived_bitmap: int = 0  # 32 bits: Bit i: highest_sequence - 1 - i arrived
+
+    SIZE_BYTES: ClassVar[int] = 24
+    FLAGS_SILENT_ROUTER_SEEN: ClassVar[int] = 0x1  # A router of the path did not write the path header, by its flag or by the TTL
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"kind": 2})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "big", (("kind", 4, 4), ("flags", 4, 0),)),
+        Word(1, 1, "big", (("hops", 8, 0),)),
+        Word(2, 2, "big", (("explicit_rate", 16, 0),)),
+        Word(4, 2, "big", (("current_rate", 16, 0),)),
+        Word(6, 2, "big", (("total_delay_16us", 16, 0),)),
+        Word(8, 2, "big", (("max_delay_16us", 16, 0),)),
+        Word(10, 2, "big", (("held_16us", 16, 0),)),
+        Word(12, 4, "big", (("highest_sequence", 32, 0),)),
+        Word(16, 4, "big", (("received_packets", 32, 0),)),
+        Word(20, 4, "big", (("arrived_bitmap", 32, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class ExactHello(_Frame):
+    """Head of what a router broadcasts about the flows near it, behind LLC/SNAP with EtherType 0x88B6. node_count times exact_hello_node follow, the sender's own first."""
+
+    version: int = 1  # 4 bits: exact_hello_version
+    flags: int = 0  # 4 bits: None yet
+    node_count: int = 0  # 8 bits: Nodes told about, at least 1
+
+    SIZE_BYTES: ClassVar[int] = 2
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"version": 1, "flags": 0})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "big", (("version", 4, 4), ("flags", 4, 0),)),
+        Word(1, 1, "big", (("node_count", 8, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class ExactHelloNode(_Frame):
+    """What one router knows of itself. neighbour_count times exact_hello_neighbour and flow_count times exact_hello_flow follow."""
+
+    node: int = 0  # 32 bits: Lower half of the router's address
+    hops: int = 0  # 8 bits, hops: How far the sender of the hello is from it; 0: itself
+    sequence: int = 0  # 16 bits: Raised by the router with every hello of its own, modulo 2^16
+    busy_65536: int = 0  # 16 bits, 1/65536: Share of time that it sends what belongs to no EXACT flow
+    neighbour_count: int = 0  # 8 bits: Neighbours listed
+    flow_count: int = 0  # 8 bits: Flows listed
+
+    SIZE_BYTES: ClassVar[int] = 11
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 4, "big", (("node", 32, 0),)),
+        Word(4, 1, "big", (("hops", 8, 0),)),
+        Word(5, 2, "big", (("sequence", 16, 0),)),
+        Word(7, 2, "big", (("busy_65536", 16, 0),)),
+        Word(9, 1, "big", (("neighbour_count", 8, 0),)),
+        Word(10, 1, "big", (("flow_count", 8, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class ExactHelloNeighbour(_Frame):
+    """A neighbour of that router."""
+
+    node: int = 0  # 32 bits: Lower half of its address
+
+    SIZE_BYTES: ClassVar[int] = 4
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 4, "big", (("node", 32, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class ExactHelloFlow(_Frame):
+    """A flow that the router sends to one of these neighbours."""
+
+    next: int = 0  # 8 bits: Place in the list of neighbours, from 0
+    flow: int = 0  # 32 bits: Lower half of the flow's identity, the same at all routers
+    cost_ps: int = 0  # 16 bits, float16 ps: Channel time that a bit of the flow costs on this hop, its feedback included
+    rate_limit: int = 0  # 16 bits, float16 b/s: The flow does not want more than this, whatever this router allows; all ones: no limit known
+    weight_16: int = 0  # 8 bits, 1/16: Weight of the flow
+
+    SIZE_BYTES: ClassVar[int] = 10
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "big", (("next", 8, 0),)),
+        Word(1, 4, "big", (("flow", 32, 0),)),
+        Word(5, 2, "big", (("cost_ps", 16, 0),)),
+        Word(7, 2, "big", (("rate_limit", 16, 0),)),
+        Word(9, 1, "big", (("weight_16", 8, 0),)),
     )
 
 
@@ -559,6 +685,12 @@ class RadiotapHeader(_Frame):
 # By the name of the C++ struct in perhop::wire.
 FRAMES: Mapping[str, type[_Frame]] = MappingProxyType({
     "path_header_fields": PathHeaderFields,
+    "exact_data": ExactData,
+    "exact_feedback": ExactFeedback,
+    "exact_hello": ExactHello,
+    "exact_hello_node": ExactHelloNode,
+    "exact_hello_neighbour": ExactHelloNeighbour,
+    "exact_hello_flow": ExactHelloFlow,
     "llc_snap": LlcSnap,
     "rts_frame": RtsFrame,
     "cts_frame": CtsFrame,

@@ -27,6 +27,7 @@ struct path_header_fields {
   static constexpr std::uint8_t flags_wired_hop_seen = 0x1;  ///< A hop of the path was not a radio hop
   static constexpr std::uint8_t flags_silent_router_seen = 0x2;  ///< A router of the path did not write the header
   static constexpr std::uint8_t flags_echo_valid = 0x4;  ///< The echo fields hold a measurement
+  static constexpr std::uint8_t flags_exact_follows = 0x8;  ///< exact_data or exact_feedback stands between this header and the IP packet
 
   std::uint8_t version = 1;  ///< 4 bits: path_header_version
   std::uint8_t flags = 0;  ///< 4 bits: What the path holds
@@ -101,6 +102,282 @@ struct path_header_fields {
   }
 
   friend constexpr bool operator==(const path_header_fields&, const path_header_fields&) = default;
+};
+
+/// What a data packet of an EXACT flow carries behind its path header. The rates are in the path header. The codec that knows its meaning is host/core/wire.
+struct exact_data {
+  static constexpr std::size_t size_bytes = 5;
+  static constexpr std::uint8_t flags_last = 0x1;  ///< The flow ends with this packet
+
+  std::uint8_t kind = 1;  ///< 4 bits: exact_data
+  std::uint8_t flags = 0;  ///< 4 bits: About the flow
+  std::uint32_t sequence = 0;  ///< 32 bits: Number of the packet in its flow, from 0; never sent twice
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(((std::uint64_t{kind} & 0xf) << 4) | (std::uint64_t{flags} & 0xf));
+    const std::uint64_t word_1 = std::uint64_t{sequence};
+    bytes[1] = static_cast<std::uint8_t>(word_1 >> 24);
+    bytes[2] = static_cast<std::uint8_t>(word_1 >> 16);
+    bytes[3] = static_cast<std::uint8_t>(word_1 >> 8);
+    bytes[4] = static_cast<std::uint8_t>(word_1);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<exact_data> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    exact_data frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.kind = static_cast<std::uint8_t>((word_0 >> 4) & 0xf);
+    if (frame.kind != 1) return std::nullopt;
+    frame.flags = static_cast<std::uint8_t>(word_0 & 0xf);
+    const std::uint64_t word_1 = (std::uint64_t{bytes[1]} << 24) | (std::uint64_t{bytes[2]} << 16) | (std::uint64_t{bytes[3]} << 8) | std::uint64_t{bytes[4]};
+    frame.sequence = static_cast<std::uint32_t>(word_1);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const exact_data&, const exact_data&) = default;
+};
+
+/// What the receiver of an EXACT flow tells its sender, behind the path header of a packet that goes back.
+struct exact_feedback {
+  static constexpr std::size_t size_bytes = 24;
+  static constexpr std::uint8_t flags_silent_router_seen = 0x1;  ///< A router of the path did not write the path header, by its flag or by the TTL
+
+  std::uint8_t kind = 2;  ///< 4 bits: exact_feedback
+  std::uint8_t flags = 0;  ///< 4 bits: About the path
+  std::uint8_t hops = 0;  ///< 8 bits, hops: Radio hops of the last data packet
+  std::uint16_t explicit_rate = 0;  ///< 16 bits, float16 b/s: explicit_rate of the last data packet
+  std::uint16_t current_rate = 0;  ///< 16 bits, float16 b/s: current_rate of the last data packet
+  std::uint16_t total_delay_16us = 0;  ///< 16 bits, 16 us: total_delay_16us of the last data packet
+  std::uint16_t max_delay_16us = 0;  ///< 16 bits, 16 us: max_delay_16us of the last data packet
+  std::uint16_t held_16us = 0;  ///< 16 bits, 16 us: Time between the arrival of the highest sequence and this feedback, saturating
+  std::uint32_t highest_sequence = 0;  ///< 32 bits: Highest sequence that arrived
+  std::uint32_t received_packets = 0;  ///< 32 bits, packets: Packets of the flow that arrived, modulo 2^32
+  std::uint32_t arrived_bitmap = 0;  ///< 32 bits: Bit i: highest_sequence - 1 - i arrived
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(((std::uint64_t{kind} & 0xf) << 4) | (std::uint64_t{flags} & 0xf));
+    bytes[1] = static_cast<std::uint8_t>(std::uint64_t{hops});
+    const std::uint64_t word_2 = std::uint64_t{explicit_rate};
+    bytes[2] = static_cast<std::uint8_t>(word_2 >> 8);
+    bytes[3] = static_cast<std::uint8_t>(word_2);
+    const std::uint64_t word_4 = std::uint64_t{current_rate};
+    bytes[4] = static_cast<std::uint8_t>(word_4 >> 8);
+    bytes[5] = static_cast<std::uint8_t>(word_4);
+    const std::uint64_t word_6 = std::uint64_t{total_delay_16us};
+    bytes[6] = static_cast<std::uint8_t>(word_6 >> 8);
+    bytes[7] = static_cast<std::uint8_t>(word_6);
+    const std::uint64_t word_8 = std::uint64_t{max_delay_16us};
+    bytes[8] = static_cast<std::uint8_t>(word_8 >> 8);
+    bytes[9] = static_cast<std::uint8_t>(word_8);
+    const std::uint64_t word_10 = std::uint64_t{held_16us};
+    bytes[10] = static_cast<std::uint8_t>(word_10 >> 8);
+    bytes[11] = static_cast<std::uint8_t>(word_10);
+    const std::uint64_t word_12 = std::uint64_t{highest_sequence};
+    bytes[12] = static_cast<std::uint8_t>(word_12 >> 24);
+    bytes[13] = static_cast<std::uint8_t>(word_12 >> 16);
+    bytes[14] = static_cast<std::uint8_t>(word_12 >> 8);
+    bytes[15] = static_cast<std::uint8_t>(word_12);
+    const std::uint64_t word_16 = std::uint64_t{received_packets};
+    bytes[16] = static_cast<std::uint8_t>(word_16 >> 24);
+    bytes[17] = static_cast<std::uint8_t>(word_16 >> 16);
+    bytes[18] = static_cast<std::uint8_t>(word_16 >> 8);
+    bytes[19] = static_cast<std::uint8_t>(word_16);
+    const std::uint64_t word_20 = std::uint64_t{arrived_bitmap};
+    bytes[20] = static_cast<std::uint8_t>(word_20 >> 24);
+    bytes[21] = static_cast<std::uint8_t>(word_20 >> 16);
+    bytes[22] = static_cast<std::uint8_t>(word_20 >> 8);
+    bytes[23] = static_cast<std::uint8_t>(word_20);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<exact_feedback> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    exact_feedback frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.kind = static_cast<std::uint8_t>((word_0 >> 4) & 0xf);
+    if (frame.kind != 2) return std::nullopt;
+    frame.flags = static_cast<std::uint8_t>(word_0 & 0xf);
+    const std::uint64_t word_1 = std::uint64_t{bytes[1]};
+    frame.hops = static_cast<std::uint8_t>(word_1);
+    const std::uint64_t word_2 = (std::uint64_t{bytes[2]} << 8) | std::uint64_t{bytes[3]};
+    frame.explicit_rate = static_cast<std::uint16_t>(word_2);
+    const std::uint64_t word_4 = (std::uint64_t{bytes[4]} << 8) | std::uint64_t{bytes[5]};
+    frame.current_rate = static_cast<std::uint16_t>(word_4);
+    const std::uint64_t word_6 = (std::uint64_t{bytes[6]} << 8) | std::uint64_t{bytes[7]};
+    frame.total_delay_16us = static_cast<std::uint16_t>(word_6);
+    const std::uint64_t word_8 = (std::uint64_t{bytes[8]} << 8) | std::uint64_t{bytes[9]};
+    frame.max_delay_16us = static_cast<std::uint16_t>(word_8);
+    const std::uint64_t word_10 = (std::uint64_t{bytes[10]} << 8) | std::uint64_t{bytes[11]};
+    frame.held_16us = static_cast<std::uint16_t>(word_10);
+    const std::uint64_t word_12 = (std::uint64_t{bytes[12]} << 24) | (std::uint64_t{bytes[13]} << 16) | (std::uint64_t{bytes[14]} << 8) | std::uint64_t{bytes[15]};
+    frame.highest_sequence = static_cast<std::uint32_t>(word_12);
+    const std::uint64_t word_16 = (std::uint64_t{bytes[16]} << 24) | (std::uint64_t{bytes[17]} << 16) | (std::uint64_t{bytes[18]} << 8) | std::uint64_t{bytes[19]};
+    frame.received_packets = static_cast<std::uint32_t>(word_16);
+    const std::uint64_t word_20 = (std::uint64_t{bytes[20]} << 24) | (std::uint64_t{bytes[21]} << 16) | (std::uint64_t{bytes[22]} << 8) | std::uint64_t{bytes[23]};
+    frame.arrived_bitmap = static_cast<std::uint32_t>(word_20);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const exact_feedback&, const exact_feedback&) = default;
+};
+
+/// Head of what a router broadcasts about the flows near it, behind LLC/SNAP with EtherType 0x88B6. node_count times exact_hello_node follow, the sender's own first.
+struct exact_hello {
+  static constexpr std::size_t size_bytes = 2;
+
+  std::uint8_t version = 1;  ///< 4 bits: exact_hello_version
+  std::uint8_t flags = 0;  ///< 4 bits: None yet
+  std::uint8_t node_count = 0;  ///< 8 bits: Nodes told about, at least 1
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(((std::uint64_t{version} & 0xf) << 4) | (std::uint64_t{flags} & 0xf));
+    bytes[1] = static_cast<std::uint8_t>(std::uint64_t{node_count});
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<exact_hello> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    exact_hello frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.version = static_cast<std::uint8_t>((word_0 >> 4) & 0xf);
+    if (frame.version != 1) return std::nullopt;
+    frame.flags = static_cast<std::uint8_t>(word_0 & 0xf);
+    if (frame.flags != 0) return std::nullopt;
+    const std::uint64_t word_1 = std::uint64_t{bytes[1]};
+    frame.node_count = static_cast<std::uint8_t>(word_1);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const exact_hello&, const exact_hello&) = default;
+};
+
+/// What one router knows of itself. neighbour_count times exact_hello_neighbour and flow_count times exact_hello_flow follow.
+struct exact_hello_node {
+  static constexpr std::size_t size_bytes = 11;
+
+  std::uint32_t node = 0;  ///< 32 bits: Lower half of the router's address
+  std::uint8_t hops = 0;  ///< 8 bits, hops: How far the sender of the hello is from it; 0: itself
+  std::uint16_t sequence = 0;  ///< 16 bits: Raised by the router with every hello of its own, modulo 2^16
+  std::uint16_t busy_65536 = 0;  ///< 16 bits, 1/65536: Share of time that it sends what belongs to no EXACT flow
+  std::uint8_t neighbour_count = 0;  ///< 8 bits: Neighbours listed
+  std::uint8_t flow_count = 0;  ///< 8 bits: Flows listed
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    const std::uint64_t word_0 = std::uint64_t{node};
+    bytes[0] = static_cast<std::uint8_t>(word_0 >> 24);
+    bytes[1] = static_cast<std::uint8_t>(word_0 >> 16);
+    bytes[2] = static_cast<std::uint8_t>(word_0 >> 8);
+    bytes[3] = static_cast<std::uint8_t>(word_0);
+    bytes[4] = static_cast<std::uint8_t>(std::uint64_t{hops});
+    const std::uint64_t word_5 = std::uint64_t{sequence};
+    bytes[5] = static_cast<std::uint8_t>(word_5 >> 8);
+    bytes[6] = static_cast<std::uint8_t>(word_5);
+    const std::uint64_t word_7 = std::uint64_t{busy_65536};
+    bytes[7] = static_cast<std::uint8_t>(word_7 >> 8);
+    bytes[8] = static_cast<std::uint8_t>(word_7);
+    bytes[9] = static_cast<std::uint8_t>(std::uint64_t{neighbour_count});
+    bytes[10] = static_cast<std::uint8_t>(std::uint64_t{flow_count});
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<exact_hello_node> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    exact_hello_node frame;
+    const std::uint64_t word_0 = (std::uint64_t{bytes[0]} << 24) | (std::uint64_t{bytes[1]} << 16) | (std::uint64_t{bytes[2]} << 8) | std::uint64_t{bytes[3]};
+    frame.node = static_cast<std::uint32_t>(word_0);
+    const std::uint64_t word_4 = std::uint64_t{bytes[4]};
+    frame.hops = static_cast<std::uint8_t>(word_4);
+    const std::uint64_t word_5 = (std::uint64_t{bytes[5]} << 8) | std::uint64_t{bytes[6]};
+    frame.sequence = static_cast<std::uint16_t>(word_5);
+    const std::uint64_t word_7 = (std::uint64_t{bytes[7]} << 8) | std::uint64_t{bytes[8]};
+    frame.busy_65536 = static_cast<std::uint16_t>(word_7);
+    const std::uint64_t word_9 = std::uint64_t{bytes[9]};
+    frame.neighbour_count = static_cast<std::uint8_t>(word_9);
+    const std::uint64_t word_10 = std::uint64_t{bytes[10]};
+    frame.flow_count = static_cast<std::uint8_t>(word_10);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const exact_hello_node&, const exact_hello_node&) = default;
+};
+
+/// A neighbour of that router.
+struct exact_hello_neighbour {
+  static constexpr std::size_t size_bytes = 4;
+
+  std::uint32_t node = 0;  ///< 32 bits: Lower half of its address
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    const std::uint64_t word_0 = std::uint64_t{node};
+    bytes[0] = static_cast<std::uint8_t>(word_0 >> 24);
+    bytes[1] = static_cast<std::uint8_t>(word_0 >> 16);
+    bytes[2] = static_cast<std::uint8_t>(word_0 >> 8);
+    bytes[3] = static_cast<std::uint8_t>(word_0);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<exact_hello_neighbour> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    exact_hello_neighbour frame;
+    const std::uint64_t word_0 = (std::uint64_t{bytes[0]} << 24) | (std::uint64_t{bytes[1]} << 16) | (std::uint64_t{bytes[2]} << 8) | std::uint64_t{bytes[3]};
+    frame.node = static_cast<std::uint32_t>(word_0);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const exact_hello_neighbour&, const exact_hello_neighbour&) = default;
+};
+
+/// A flow that the router sends to one of these neighbours.
+struct exact_hello_flow {
+  static constexpr std::size_t size_bytes = 10;
+
+  std::uint8_t next = 0;  ///< 8 bits: Place in the list of neighbours, from 0
+  std::uint32_t flow = 0;  ///< 32 bits: Lower half of the flow's identity, the same at all routers
+  std::uint16_t cost_ps = 0;  ///< 16 bits, float16 ps: Channel time that a bit of the flow costs on this hop, its feedback included
+  std::uint16_t rate_limit = 0;  ///< 16 bits, float16 b/s: The flow does not want more than this, whatever this router allows; all ones: no limit known
+  std::uint8_t weight_16 = 0;  ///< 8 bits, 1/16: Weight of the flow
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(std::uint64_t{next});
+    const std::uint64_t word_1 = std::uint64_t{flow};
+    bytes[1] = static_cast<std::uint8_t>(word_1 >> 24);
+    bytes[2] = static_cast<std::uint8_t>(word_1 >> 16);
+    bytes[3] = static_cast<std::uint8_t>(word_1 >> 8);
+    bytes[4] = static_cast<std::uint8_t>(word_1);
+    const std::uint64_t word_5 = std::uint64_t{cost_ps};
+    bytes[5] = static_cast<std::uint8_t>(word_5 >> 8);
+    bytes[6] = static_cast<std::uint8_t>(word_5);
+    const std::uint64_t word_7 = std::uint64_t{rate_limit};
+    bytes[7] = static_cast<std::uint8_t>(word_7 >> 8);
+    bytes[8] = static_cast<std::uint8_t>(word_7);
+    bytes[9] = static_cast<std::uint8_t>(std::uint64_t{weight_16});
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<exact_hello_flow> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    exact_hello_flow frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.next = static_cast<std::uint8_t>(word_0);
+    const std::uint64_t word_1 = (std::uint64_t{bytes[1]} << 24) | (std::uint64_t{bytes[2]} << 16) | (std::uint64_t{bytes[3]} << 8) | std::uint64_t{bytes[4]};
+    frame.flow = static_cast<std::uint32_t>(word_1);
+    const std::uint64_t word_5 = (std::uint64_t{bytes[5]} << 8) | std::uint64_t{bytes[6]};
+    frame.cost_ps = static_cast<std::uint16_t>(word_5);
+    const std::uint64_t word_7 = (std::uint64_t{bytes[7]} << 8) | std::uint64_t{bytes[8]};
+    frame.rate_limit = static_cast<std::uint16_t>(word_7);
+    const std::uint64_t word_9 = std::uint64_t{bytes[9]};
+    frame.weight_16 = static_cast<std::uint8_t>(word_9);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const exact_hello_flow&, const exact_hello_flow&) = default;
 };
 
 /// LLC and SNAP header (IEEE 802.2, RFC 1042): says what the DATA frame carries.

@@ -30,6 +30,10 @@ inline constexpr std::uint32_t path_header_bytes = 18;
 inline constexpr std::uint32_t path_header_version = 1;
 /// EtherType of the path header: IEEE 802 local experimental 1.
 inline constexpr std::uint32_t path_header_ethertype = 0x88B5;
+/// The version of the EXACT hello written by this project.
+inline constexpr std::uint32_t exact_hello_version = 1;
+/// EtherType of the EXACT hello: IEEE 802 local experimental 2.
+inline constexpr std::uint32_t exact_hello_ethertype = 0x88B6;
 /// EtherType of an IPv4 packet without path header.
 inline constexpr std::uint32_t ipv4_ethertype = 0x0800;
 /// EtherType of an IPv6 packet without path header.

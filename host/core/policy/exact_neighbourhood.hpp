@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The ledger of EXACT's mode M2: which flows share the air with each other around a router, and what they cost.
+//
+// Routers broadcast hellos (wire/hello.hpp) about themselves and pass on what they heard about routers up to relay_hops
+// away. Two nodes are taken to interfere when at most interference_hops lie between them; two links when a node of one
+// interferes with a node of the other, because every link needs both its ends (DATA and MAC ACK, RTS and CTS). Links that
+// all interfere with each other can carry one frame at a time: such a set, as large as it gets, is a *neighbourhood*, and
+// has one budget of channel time.
+//
+// Source: neighbourhoods as the unit of sharing are those of S. Rangwala, A. Jindal, K.-Y. Jang, K. Psounis,
+// R. Govindan, "Understanding congestion control in multi-hop wireless mesh networks", MobiCom 2008 (WCPCap). Ours differs:
+//  - a neighbourhood is a maximal set of links that exclude each other, not a link with all links around it. On a chain
+//    whose nodes hear two hops far it is 4 links, as in K. Chen et al. (2004), section 4.1; the latter would be 7;
+//  - hops stand for distance: nobody needs to know positions. Two nodes three or more hops apart that interfere all the same
+//    are not seen.
+
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "host/core/policy/exact_water_filling.hpp"
+#include "host/core/wire/hello.hpp"
+
+namespace perhop::policy {
+
+struct exact_neighbourhood_config {
+  std::uint32_t node = 0;                ///< this router: lower half of its address
+  std::uint8_t interference_hops = 2;    ///< 550 m of carrier sense over hops of 250 m
+  std::uint8_t relay_hops = 3;           ///< hellos tell of routers at most this far from who reads them
+  std::size_t max_nodes = 64;            ///< routers remembered
+  std::size_t max_links = 128;           ///< links with flows that are looked at
+  std::size_t max_neighbourhoods = 256;  ///< sets of links; more are counted, and replaced by the links around a link
+  std::uint64_t forget_us = 3'000'000;   ///< a router not heard of for longer is forgotten
+};
+
+struct exact_neighbourhood_counters {
+  std::uint64_t hellos = 0;
+  std::uint64_t own_echoes = 0;     ///< hellos that claim to come from this node
+  std::uint64_t stale = 0;          ///< nodes in a hello that were known from a newer one
+  std::uint64_t nodes_refused = 0;  ///< no room for one more
+  std::uint64_t links_refused = 0;
+  std::uint64_t sets_refused = 0;      ///< times that there were too many neighbourhoods
+  std::uint64_t entries_left_out = 0;  ///< of own hellos, for want of room
+};
+
+/// A flow as the ledger knows it, seen from all routers that told of it.
+struct ledger_flow {
+  std::uint32_t flow = 0;
+  double weight = 1;
+  std::uint64_t rate_limit_bps = wire::unlimited_rate_bps;  ///< smallest that a router told
+};
+
+class exact_neighbourhood {
+public:
+  explicit exact_neighbourhood(const exact_neighbourhood_config& config);
+
+  /// What this node says of itself from now on. `hops` and `sequence` are filled in.
+  void set_own(const wire::hello_node& own);
+  const wire::hello_node& own() const { return own_; }
+
+  /// A hello arrived from a neighbour. @return whether the ledger changed
+  bool on_hello(std::uint64_t now_us, const wire::hello& message);
+
+  /// What to broadcast now: this node and what it knows of the others, nearest first.
+  wire::hello make_hello(std::uint64_t now_us);
+
+  /// Works out the neighbourhoods of all links known, after forgetting the silent ones.
+  void update(std::uint64_t now_us);
+
+  // What update() found.
+  std::span<const ledger_flow> flows() const { return flows_; }
+  std::span<const water_filling_cost> costs() const { return costs_; }        ///< of all budgets, one after the other
+  std::span<const water_filling_budget> budgets() const { return budgets_; }  ///< .budget: busy time of no EXACT flow, negative
+  std::size_t links() const { return links_.size(); }
+  std::size_t nodes() const { return known_.size(); }
+
+  const exact_neighbourhood_counters& counters() const { return counters_; }
+
+private:
+  struct known_node {
+    wire::hello_node told;
+    std::uint64_t heard_us = 0;
+  };
+  struct link_flow {
+    std::uint32_t flow;  // place in flows_
+    double cost_s_per_bit;
+  };
+  struct link {
+    std::uint32_t from;  // places in graph_
+    std::uint32_t to;
+    std::uint32_t first_flow;  // of link_flows_
+    std::uint32_t flow_count;
+    double busy;
+  };
+  using link_set = std::vector<std::uint64_t>;
+
+  std::uint32_t place_of(std::uint32_t node);
+  void add_node(const wire::hello_node& node);
+  void measure_distances();
+  void find_conflicts();
+  void find_neighbourhoods();
+  bool expand(link_set& chosen, link_set candidates, link_set excluded);
+  void add_budget(const link_set& members);
+
+  exact_neighbourhood_config config_;
+  wire::hello_node own_;
+  std::vector<known_node> known_;
+  exact_neighbourhood_counters counters_;
+
+  std::vector<std::uint32_t> graph_;                  // node identities
+  std::vector<std::vector<std::uint32_t>> adjacent_;  // by place in graph_
+  std::vector<std::vector<std::uint8_t>> distance_hops_;
+  std::vector<link> links_;
+  std::vector<link_flow> link_flows_;
+  std::vector<link_set> conflicts_;
+  std::vector<ledger_flow> flows_;
+  std::vector<water_filling_cost> costs_;
+  std::vector<water_filling_budget> budgets_;
+  std::vector<double> flow_cost_;
+};
+
+}  // namespace perhop::policy

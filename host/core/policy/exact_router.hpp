@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// EXACT router: tells every flow that passes what rate it may use here, by lowering the explicit rate (ER) of its packets.
+//
+// It knows what channel time a bit costs to each next hop (from the MAC's measurements), which flows pass, and what each of
+// them uses (current rate, CR, of its packets). It shares a budget of channel time among them, weighted max-min fair in rate or
+// in time, every interval and at once when a flow comes, goes, or a next hop changes.
+//
+//   M1  own flows only; a bit costs 1/b, b the measured effective bandwidth to the next hop; budget eta
+//   M2  all flows of the ledger; a bit costs the uncontended channel time of its data and feedback on every link of a
+//       neighbourhood; every neighbourhood has the budget eta less what is busy with other traffic
+//
+// Source: K. Chen, K. Nahrstedt, "Limitations of equation-based congestion control in mobile ad hoc networks", section VI
+// (explicit rate in every packet, lowered by each router to its allocation of its own bandwidth), which leaves the
+// allocation open; channel time as the currency: S. Shah, K. Chen, K. Nahrstedt, PerCom 2003. Names (ER, CR), M2 and all
+// that follows are ours:
+//  - a flow that has long used less than it was offered is limited elsewhere. It is offered 5 % more than it uses, and 25 %
+//    more once it takes that. So its surplus goes to others, and it can grow again;
+//  - allocations fall at once, and rise by half an interval at most;
+//  - the floor of one packet a second yields where floors alone would exceed the budget;
+//  - a standing queue lowers all allocations until it is gone;
+//  - averages are those of the MAC. After 2 s without a completion the estimate returns to the idle medium's;
+//  - a packet that says that its flow uses nothing (current rate 0) ends the flow here.
+
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "host/core/policy/delay_estimator.hpp"
+#include "host/core/policy/exact_neighbourhood.hpp"
+#include "host/core/policy/exact_water_filling.hpp"
+
+namespace perhop::policy {
+
+enum class exact_mode : std::uint8_t { m1, m2 };
+enum class exact_fairness : std::uint8_t { rate, airtime };
+
+struct exact_router_config {
+  const timing_profile* profile = nullptr;  ///< must be set and outlive the router
+  std::uint32_t rts_threshold_bytes = 0;
+  exact_mode mode = exact_mode::m2;
+  exact_fairness fairness = exact_fairness::rate;
+  double eta = 0.90;                          ///< share of channel time to give out
+  std::uint32_t interval_us = 100'000;        ///< between allocations
+  std::size_t max_flows = 1024;               ///< the flow idle longest makes room
+  std::uint32_t feedback_mpdu_bytes = 106;    ///< of the feedback that a flow causes in the other direction (M2)
+  std::uint32_t feedback_every_packets = 4;   ///< one feedback for so many data packets (M2); 0: none
+  std::uint32_t queue_target_us = 20'000;     ///< standing queue that is left alone
+  std::uint32_t drain_us = 500'000;           ///< time in which the rest is to go
+  std::uint32_t hello_interval_us = 500'000;  ///< between hellos; a change of the ledger comes earlier, not under interval_us
+  exact_neighbourhood_config neighbourhood{};
+};
+
+/// A packet that is queued here, as far as the router looks at it.
+struct exact_packet {
+  std::uint64_t flow = 0;  ///< identity, the same at all routers
+  std::uint8_t peer = 0;   ///< slot of the next hop in the MAC's neighbour table
+  std::uint8_t rate_index = 0;
+  std::uint32_t ip_bytes = 0;    ///< what rates count
+  std::uint32_t mpdu_bytes = 0;  ///< what the air carries
+  std::uint64_t explicit_rate_bps = 0;
+  std::uint64_t current_rate_bps = 0;  ///< 0: the packet belongs to no EXACT flow
+  double weight = 1;
+};
+
+/// What became of a packet to a next hop.
+struct exact_completion {
+  neighbour_averages averages{};
+  bool delivered = true;
+};
+
+struct exact_router_counters {
+  std::uint64_t packets = 0;        ///< of EXACT flows
+  std::uint64_t other_packets = 0;  ///< of other flows
+  std::uint64_t lowered = 0;        ///< packets whose explicit rate was above the allocation
+  std::uint64_t allocations = 0;
+  std::uint64_t flows_expired = 0;
+  std::uint64_t flows_ended = 0;    ///< by a packet that said so
+  std::uint64_t flows_evicted = 0;  ///< to make room
+  std::uint64_t peers_lost = 0;
+  std::uint64_t unknown_peer = 0;  ///< slots out of range
+  std::uint64_t zero_rates = 0;    ///< packets that came with explicit rate 0
+};
+
+class exact_router {
+public:
+  explicit exact_router(const exact_router_config& config);
+
+  /// A packet of an EXACT flow is queued here. @return the explicit rate to send on with it: never above the one it came
+  /// with, nor above the allocation
+  std::uint64_t on_packet(std::uint64_t now_us, const exact_packet& packet);
+
+  /// A packet of no EXACT flow is queued here: counts its channel time. Ends the flow where it is known.
+  /// @param feedback it is the feedback of an EXACT flow, whose time that flow's data pay already
+  void on_other_packet(std::uint64_t now_us, const exact_packet& packet, bool feedback = false);
+
+  /// The MAC completed a packet. @return true when this was the third drop in a row: the next hop is lost, tell routing
+  bool on_completion(std::uint64_t now_us, const exact_completion& completion);
+
+  /// Routing or MAC says that the next hop is gone. Its flows get nothing but the floor until a packet goes through again.
+  void on_peer_lost(std::uint64_t now_us, std::uint8_t peer);
+
+  /// The neighbour slot was given to another neighbour.
+  void on_peer_replaced(std::uint8_t peer);
+
+  /// Bytes waiting in the queue in front of the MAC.
+  void on_queue(std::uint64_t now_us, std::uint64_t queued_bytes);
+
+  /// Which node a neighbour slot stands for (M2).
+  void set_peer_node(std::uint8_t peer, std::uint32_t node);
+
+  /// Nodes in range besides those that packets are sent to (M2): hellos add them by themselves.
+  void on_hello(std::uint64_t now_us, const wire::hello& message);
+
+  /// When on_deadline wants to be called.
+  std::optional<std::uint64_t> deadline() const;
+
+  /// Time has come: allocates when that is due. Early calls do nothing.
+  void on_deadline(std::uint64_t now_us);
+
+  /// The hello to broadcast now, when one is due (M2). Ask after on_deadline.
+  std::optional<wire::hello> take_hello(std::uint64_t now_us);
+
+  /// What the flow may use here; nothing when it is unknown.
+  std::optional<double> allocation_bps(std::uint64_t flow) const;
+
+  /// Of the last allocation: sum of cost * allocation of the own flows, and the largest budget share used (M2: over all
+  /// neighbourhoods, other routers' flows included at what this router expects of them).
+  double load() const { return load_; }
+
+  /// Effective bandwidth to a next hop for 1500-byte packets: 1500 B / measured service time.
+  double bandwidth_bps(std::uint64_t now_us, std::uint8_t peer, std::uint8_t rate_index) const;
+
+  std::size_t flows() const { return size_; }
+  const exact_router_counters& counters() const { return counters_; }
+  const exact_neighbourhood& neighbourhood() const { return neighbourhood_; }
+  const exact_router_config& config() const { return config_; }
+
+private:
+  static constexpr std::uint32_t none = UINT32_MAX;
+
+  /// What a flow does with its allocation.
+  enum class demand : std::uint8_t {
+    open,     // takes what it gets
+    limited,  // long used less than it was offered
+    growing   // was limited and takes more again
+  };
+
+  struct flow_state {
+    std::uint64_t flow = 0;
+    std::uint64_t last_seen_us = 0;
+    std::uint64_t short_since_us = 0;  // since when it uses less than offered; 0: it does not
+    double gap_us = 0;                 // running average of the time between packets
+    double bytes = 0;                  // running average of ip_bytes
+    double mpdu_overhead_bytes = 0;    // mpdu_bytes - ip_bytes of the last packet
+    double current_bps = 0;
+    double arrived_bps = 0;    // explicit rate as it arrived
+    double reference_bps = 0;  // what it used when it was found limited
+    double weight = 1;
+    double cost_s_per_bit = 0;
+    double allocation_bps = 0;
+    double share_bps = 0;  // before damping
+    bool fresh = true;     // not yet allocated
+    demand state = demand::open;
+    std::uint8_t peer = 0;
+    std::uint8_t rate_index = 0;
+    std::uint32_t newer = none;  // list from the flow idle longest to the one seen last
+    std::uint32_t older = none;
+  };
+
+  struct peer_state {
+    neighbour_averages averages{};
+    bool measured = false;
+    bool lost = false;
+    std::uint8_t drops = 0;
+    std::uint64_t completed_us = 0;
+    double allocated_delay_us = 0;  // of a 1500-byte packet when last allocated
+    std::uint32_t node = 0;
+    bool node_known = false;
+  };
+
+  std::uint32_t find(std::uint64_t flow) const;
+  std::uint32_t insert(std::uint64_t now_us, std::uint64_t flow);
+  void erase(std::uint32_t index);
+  void append_newest(std::uint32_t index);
+  void unlink(std::uint32_t index);
+  void note_use(flow_state& state, std::uint64_t now_us);
+  std::uint64_t idle_limit_us(const flow_state& state) const;
+
+  double service_us(std::uint64_t now_us, std::uint8_t peer, std::uint8_t rate_index, double mpdu_bytes) const;
+  double floor_bps(const flow_state& state) const;
+  double own_limit_bps(const flow_state& state) const;
+  double packet_cost_s_per_bit(std::uint64_t now_us, const flow_state& state) const;
+  double drain_share(std::uint64_t now_us) const;
+
+  void forget_idle(std::uint64_t now_us);
+  void allocate(std::uint64_t now_us);
+  void share_own();
+  void share_neighbourhoods(std::uint64_t now_us);
+  void tell_own(std::uint64_t now_us);
+  void settle(std::uint64_t now_us);
+
+  exact_router_config config_;
+  delay_estimator delays_;
+  exact_neighbourhood neighbourhood_;
+  water_filling filling_;
+  exact_router_counters counters_;
+
+  std::array<peer_state, neighbour_slots> peers_{};
+  std::size_t mask_;
+  std::vector<std::uint32_t> buckets_;
+  std::vector<flow_state> states_;
+  std::vector<std::uint32_t> free_;
+  std::size_t size_ = 0;
+  std::uint32_t oldest_ = none;
+  std::uint32_t newest_ = none;
+
+  std::uint64_t allocate_at_us_ = 0;
+  bool allocating_ = false;  // a deadline is set
+  std::uint64_t hello_at_us_ = 0;
+  bool hello_due_ = false;
+  std::uint64_t hello_sent_us_ = 0;
+  double queued_bytes_ = 0;
+  double load_ = 0;
+
+  std::uint64_t other_since_us_ = 0;
+  double other_busy_us_ = 0;
+  double other_share_ = 0;
+
+  std::vector<water_filling_flow> shares_;
+  std::vector<double> costs_;
+  std::vector<std::uint32_t> order_;
+  std::vector<water_filling_budget> budgets_;
+};
+
+}  // namespace perhop::policy
