@@ -76,7 +76,7 @@ AirNetDevice::Attach(Ptr<AirChannel> channel, uint32_t node, Ptr<HostRouting> ro
     perhop::shim::shim_config shim;
     shim.profile = mac.profile;
     shim.rts_threshold_bytes = mac.rts_threshold_bytes;
-    shim.cwl.kind = perhop::policy::cwl_kind::none; // flows bring their own
+    shim.policy.cwl.kind = perhop::policy::cwl_kind::none; // flows bring their own
     m_shim = std::make_unique<ShimAdapter>(shim, m_ipAddress);
 }
 

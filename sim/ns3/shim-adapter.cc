@@ -15,7 +15,7 @@ void
 ShimAdapter::AddFlow(TcpFlow& flow)
 {
     m_flows.push_back(&flow);
-    m_shim.set_flow_policy(flow.GetKey(), flow.GetLimitConfig());
+    m_shim.set_flow_policy(flow.GetKey(), {.cwl = flow.GetLimitConfig()});
 }
 
 TcpFlow*

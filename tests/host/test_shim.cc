@@ -24,7 +24,7 @@ const flow_key there{.source = ip_address::from_ipv4(0x0a000001),
                      .destination_port = 5001};
 const flow_key back = there.reversed();
 
-shim_config config_of(policy::cwl_config cwl = {}) { return {.profile = find_profile("dsss_long"), .cwl = cwl}; }
+shim_config config_of(policy::cwl_config cwl = {}) { return {.profile = find_profile("dsss_long"), .policy = {.cwl = cwl}}; }
 
 ip_packet_view syn(const flow_key& flow, std::uint16_t mss_bytes, bool timestamps = false) {
   return {.flow = flow,
@@ -217,8 +217,8 @@ TEST(shim_limits, each_flow_by_its_own_policy) {
   shim node(config_of({.kind = policy::cwl_kind::none}));
   flow_key other = there;
   other.source_port = 40001;
-  node.set_flow_policy(there, {.kind = policy::cwl_kind::fixed, .fixed_packets = 8});
-  node.set_flow_policy(other, {.kind = policy::cwl_kind::hop});
+  node.set_flow_policy(there, {.cwl = {.kind = policy::cwl_kind::fixed, .fixed_packets = 8}});
+  node.set_flow_policy(other, {.cwl = {.kind = policy::cwl_kind::hop}});
   EXPECT_TRUE(node.strip_window_scaling(syn(there, 1460)));
   for (const flow_key& flow : {there, other}) {
     node.on_originate(0, syn(flow, 1460), tcp_ack_hop, 0);
@@ -226,7 +226,7 @@ TEST(shim_limits, each_flow_by_its_own_policy) {
   }
   EXPECT_EQ(node.cwl_packets(there), 8U);
   EXPECT_EQ(node.cwl_packets(other), 5U);
-  node.set_flow_policy(other, {.kind = policy::cwl_kind::delay, .rounding = policy::cwl_rounding::floor});
+  node.set_flow_policy(other, {.cwl = {.kind = policy::cwl_kind::delay, .rounding = policy::cwl_rounding::floor}});
   EXPECT_EQ(node.cwl_packets(other), 4U) << "takes effect at once on a flow that is under way";
   EXPECT_EQ(node.cwl_packets(there), 8U);
 }

@@ -42,7 +42,7 @@ class path {
 public:
   explicit path(std::uint32_t hops, policy::cwl_config cwl = {}) {
     for (std::uint32_t node = 0; node <= hops; ++node) {
-      nodes_.push_back(std::make_unique<shim>(shim_config{.profile = find_profile("dsss_long"), .cwl = cwl}));
+      nodes_.push_back(std::make_unique<shim>(shim_config{.profile = find_profile("dsss_long"), .policy = {.cwl = cwl}}));
       has_shim_.push_back(true);
     }
   }

@@ -12,8 +12,10 @@ flow_table::flow_table(std::size_t capacity, time_us idle_us)
       // At most half full, so that probing stays short and always meets an empty bucket.
       mask_(std::bit_ceil(2 * std::max<std::size_t>(capacity, 1)) - 1),
       buckets_(mask_ + 1, none),
-      entries_(std::max<std::size_t>(capacity, 1)) {
+      entries_(std::max<std::size_t>(capacity, 1)),
+      deadlines_(entries_.size()) {
   free_.reserve(entries_.size());
+  forgotten_holds_.reserve(entries_.size());
   for (std::size_t index = entries_.size(); index-- > 0;) free_.push_back(static_cast<std::uint32_t>(index));
 }
 
@@ -48,6 +50,11 @@ flow_state* flow_table::find(const flow_key& key) {
   return index == none ? nullptr : &entries_[index].state;
 }
 
+std::optional<std::uint32_t> flow_table::slot_of(const flow_key& key) const {
+  const std::uint32_t index = find_index(key);
+  return index == none ? std::nullopt : std::optional(index);
+}
+
 void flow_table::append_newest(std::uint32_t index) {
   entries_[index].older = newest_;
   entries_[index].newer = none;
@@ -64,6 +71,8 @@ void flow_table::unlink(std::uint32_t index) {
 
 void flow_table::forget_oldest() {
   const std::uint32_t index = oldest_;
+  deadlines_.set(index, std::nullopt);
+  if (entries_[index].state.tcp_ack.holds()) release_hold(entries_[index].key);
   std::size_t hole = home(entries_[index].key);
   while (buckets_[hole] != index) hole = (hole + 1) & mask_;
   // Close the gap: move back every later entry of the run that the hole would cut off from its home bucket.
@@ -81,7 +90,7 @@ void flow_table::forget_oldest() {
 }
 
 flow_table::access flow_table::use(time_us now, const flow_key& key) {
-  access result{.state = nullptr, .created = false, .expired = 0, .evicted = false};
+  access result{.state = nullptr, .slot = none, .created = false, .expired = 0, .evicted = false};
   while (oldest_ != none && now > entries_[oldest_].last_used && now - entries_[oldest_].last_used > idle_us_) {
     forget_oldest();
     ++result.expired;
@@ -111,6 +120,7 @@ flow_table::access flow_table::use(time_us now, const flow_key& key) {
   }
   entries_[index].last_used = now;
   result.state = &entries_[index].state;
+  result.slot = index;
   return result;
 }
 

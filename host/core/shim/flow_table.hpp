@@ -11,19 +11,22 @@
 #include <vector>
 
 #include "host/core/policy/congestion_window_limit.hpp"
+#include "host/core/policy/delayed_tcp_ack.hpp"
+#include "host/core/policy/pacing.hpp"
 #include "host/core/policy/path_measurement.hpp"
+#include "host/core/policy/time.hpp"
+#include "host/core/shim/deadline_queue.hpp"
 #include "host/core/shim/packet_view.hpp"
 #include "host/core/wire/path_header.hpp"
 
 namespace perhop::shim {
 
-/// Microseconds since any fixed moment.
-using time_us = std::uint64_t;
+using policy::time_us;
 
 inline constexpr time_us round_trip_window_us = 10'000'000;
 
 /// Smallest round trip of the last 10 to 20 s, from one packet timed at a time (so that no queue of samples is needed).
-/// A packet sent again is not timed (Karn's rule). Read only for paths with a wired part.
+/// A packet sent again is not timed (Karn's rule).
 struct round_trip_timer {
   bool timing = false;
   std::uint32_t timed_end_sequence = 0;
@@ -47,6 +50,10 @@ struct flow_state {
   policy::congestion_window_limit limit;
   std::optional<policy::path_measurement> last_path;
   round_trip_timer round_trip;
+  policy::pacer pacer;
+
+  // The other direction's data: which TCP ACKs for it this node sends.
+  policy::delayed_tcp_ack tcp_ack;
 
   // What a full segment of this node is.
   std::uint16_t segment_bytes = 0;     // told by the caller; wins over the options below
@@ -62,6 +69,7 @@ public:
 
   struct access {
     flow_state* state;
+    std::uint32_t slot;  ///< valid until the connection is forgotten
     bool created;
     std::uint32_t expired;  ///< connections forgotten by this call because they were idle
     bool evicted;           ///< one more was forgotten to make room
@@ -73,6 +81,28 @@ public:
   /// Looks without marking. @return null when unknown
   const flow_state* find(const flow_key& key) const;
   flow_state* find(const flow_key& key);
+
+  /// The state in a slot that first_deadline() or use() told.
+  flow_state& at(std::uint32_t slot) { return entries_[slot].state; }
+  const flow_key& key_at(std::uint32_t slot) const { return entries_[slot].key; }
+  std::optional<std::uint32_t> slot_of(const flow_key& key) const;
+
+  /// The connection waits for this moment, or for none. Forgotten together with the connection.
+  void set_deadline(std::uint32_t slot, std::optional<time_us> deadline) { deadlines_.set(slot, deadline); }
+  std::optional<deadline_queue::first_deadline> first_deadline() const { return deadlines_.first(); }
+
+  /// Connections that were forgotten while a TCP ACK of theirs was held: whoever keeps it must send it. As many are kept
+  /// as there are slots; of more, the caller has not asked for long.
+  std::vector<flow_key>& forgotten_holds() { return forgotten_holds_; }
+  const std::vector<flow_key>& forgotten_holds() const { return forgotten_holds_; }
+
+  /// Whoever keeps a TCP ACK of this connection must send it now.
+  void release_hold(const flow_key& key) {
+    if (forgotten_holds_.size() < entries_.size()) forgotten_holds_.push_back(key);
+  }
+
+  /// Spreads keys well; for other tables of connections.
+  static std::uint64_t hash(const flow_key& key);
 
   std::size_t size() const { return size_; }
   std::size_t capacity() const { return entries_.size(); }
@@ -88,7 +118,6 @@ private:
     std::uint32_t older = none;
   };
 
-  static std::uint64_t hash(const flow_key& key);
   std::size_t home(const flow_key& key) const { return static_cast<std::size_t>(hash(key)) & mask_; }
   std::uint32_t find_index(const flow_key& key) const;
   void append_newest(std::uint32_t index);
@@ -100,6 +129,8 @@ private:
   std::vector<std::uint32_t> buckets_;  // open addressing, linear probing; entry index or none
   std::vector<entry> entries_;
   std::vector<std::uint32_t> free_;
+  deadline_queue deadlines_;
+  std::vector<flow_key> forgotten_holds_;
   std::size_t size_ = 0;
   std::uint32_t oldest_ = none;
   std::uint32_t newest_ = none;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace perhop::shim {
 
@@ -40,6 +41,9 @@ struct flow_key {
 struct tcp_view {
   bool syn = false;
   bool has_tcp_ack = false;  ///< the ACK flag
+  bool fin = false;
+  bool rst = false;
+  bool sack_blocks = false;  ///< carries a SACK option with blocks
   std::uint32_t sequence = 0;
   std::uint32_t tcp_ack = 0;       ///< valid with the ACK flag
   std::uint32_t window_bytes = 0;  ///< as advertised: the window field, times 2^scale where scaling is in use
@@ -48,6 +52,10 @@ struct tcp_view {
   bool timestamps = false;             ///< timestamps option of a SYN; read from a SYN only
   /// Payload of a full segment of this connection where the caller knows what was negotiated; 0 when it does not.
   std::uint16_t segment_bytes = 0;
+  /// Congestion window of the sender, of a packet that this node originates; 0 when the caller cannot tell.
+  std::uint32_t congestion_window_packets = 0;
+  std::optional<std::uint32_t> timestamp_value{};  ///< TSval of the timestamps option
+  std::optional<std::uint32_t> timestamp_echo{};   ///< TSecr
 };
 
 struct ip_packet_view {

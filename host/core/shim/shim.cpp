@@ -18,8 +18,7 @@ constexpr std::uint32_t timestamps_option_bytes = 12;
 
 bool is_tcp(const ip_packet_view& packet) { return packet.flow.protocol == ip_protocol_tcp; }
 
-/// True when sequence number a does not lie after b (RFC 9293, 3.4: modulo 2^32).
-bool not_after(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(a - b) <= 0; }
+using policy::not_after;
 
 /// Hops that a packet has made, from its TTL and the initial values in use (64, 128, 255). 0: unknown.
 std::uint8_t hops_from_ttl(std::uint8_t ttl) {
@@ -64,8 +63,9 @@ void time_sent(round_trip_timer& timer, time_us now, const tcp_view& tcp) {
   }
 }
 
-void time_answered(round_trip_timer& timer, time_us now, std::uint32_t tcp_ack) {
-  if (!timer.timing || !not_after(timer.timed_end_sequence, tcp_ack)) return;
+/// @return a round trip, when this TCP ACK answers the packet that is timed
+std::optional<std::uint32_t> time_answered(round_trip_timer& timer, time_us now, std::uint32_t tcp_ack) {
+  if (!timer.timing || !not_after(timer.timed_end_sequence, tcp_ack)) return std::nullopt;
   timer.timing = false;
   if (now - timer.window_start >= round_trip_window_us) {
     timer.previous_min_us = timer.min_us;
@@ -74,12 +74,19 @@ void time_answered(round_trip_timer& timer, time_us now, std::uint32_t tcp_ack) 
   }
   const auto sample_us = static_cast<std::uint32_t>(std::min<time_us>(now - timer.timed_since, UINT32_MAX - 1));
   timer.min_us = std::min(timer.min_us, sample_us);
+  return sample_us;
 }
 
-/// What of the round trip is not wireless. The smallest round trip has no queueing in it.
-std::uint32_t wired_round_trip_us(const round_trip_timer& timer, std::uint64_t wireless_us) {
+/// The smallest round trip has no queueing in it; 0 when unknown.
+std::uint32_t min_round_trip_us(const round_trip_timer& timer) {
   const std::uint32_t round_trip_us = std::min(timer.min_us, timer.previous_min_us);
-  if (round_trip_us == UINT32_MAX || round_trip_us <= wireless_us) return 0;
+  return round_trip_us == UINT32_MAX ? 0 : round_trip_us;
+}
+
+/// What of the round trip is not wireless.
+std::uint32_t wired_round_trip_us(const round_trip_timer& timer, std::uint64_t wireless_us) {
+  const std::uint32_t round_trip_us = min_round_trip_us(timer);
+  if (round_trip_us <= wireless_us) return 0;
   return static_cast<std::uint32_t>(round_trip_us - wireless_us);
 }
 
@@ -94,38 +101,40 @@ shim::shim(const shim_config& config)
       delays_((assert(config.profile != nullptr), *config.profile), config.rts_threshold_bytes),
       flows_(config.max_flows, config.flow_idle_us) {}
 
-void shim::set_flow_policy(const flow_key& flow, const policy::cwl_config& cwl) {
-  const auto known =
-      std::find_if(flow_policies_.begin(), flow_policies_.end(), [&flow](const auto& flow_policy) { return flow_policy.first == flow; });
-  if (known != flow_policies_.end()) {
-    known->second = cwl;
-  } else {
-    flow_policies_.emplace_back(flow, cwl);
+void shim::set_flow_policy(const flow_key& flow, const flow_policy& policy) {
+  flow_policies_.insert_or_assign(flow, policy);
+  if (flow_state* sent = flows_.find(flow)) {
+    sent->limit = policy::congestion_window_limit(policy.cwl);
+    sent->pacer = policy::pacer(policy.pacing);
+    if (sent->last_path) on_path(*sent, flow, *sent->last_path);
   }
-  if (flow_state* state = flows_.find(flow)) {
-    state->limit = policy::congestion_window_limit(cwl);
-    if (state->last_path) state->limit.on_path(*state->last_path);
+  if (const auto slot = flows_.slot_of(flow.reversed())) {
+    flow_state& received = flows_.at(*slot);
+    if (received.tcp_ack.holds()) flows_.release_hold(flow.reversed());
+    received.tcp_ack = policy::delayed_tcp_ack(policy.tcp_ack);
+    flows_.set_deadline(*slot, std::nullopt);
   }
 }
 
-const policy::cwl_config& shim::policy_of(const flow_key& originated) const {
-  for (const auto& [flow, cwl] : flow_policies_) {
-    if (flow == originated) return cwl;
-  }
-  return config_.cwl;
+const flow_policy& shim::policy_of(const flow_key& flow) const {
+  const auto own = flow_policies_.find(flow);
+  return own != flow_policies_.end() ? own->second : config_.policy;
 }
 
 void shim::restart(flow_state& state, const flow_key& originated) const {
+  const flow_policy& sent = policy_of(originated);
   state = flow_state{};
-  state.limit = policy::congestion_window_limit(policy_of(originated));
+  state.limit = policy::congestion_window_limit(sent.cwl);
+  state.pacer = policy::pacer(sent.pacing);
+  state.tcp_ack = policy::delayed_tcp_ack(policy_of(originated.reversed()).tcp_ack);
 }
 
-flow_state& shim::flow_of(time_us now, const flow_key& originated) {
+flow_table::access shim::flow_of(time_us now, const flow_key& originated) {
   const flow_table::access access = flows_.use(now, originated);
   counters_.flows_expired += access.expired;
   counters_.flows_evicted += access.evicted ? 1 : 0;
   if (access.created) restart(*access.state, originated);
-  return *access.state;
+  return access;
 }
 
 std::uint32_t shim::hop_delay_us(const next_hop& hop) const {
@@ -146,7 +155,7 @@ void shim::add_hop(wire::path_header& header, const next_hop& hop) const {
 
 wire::path_header shim::on_originate(time_us now, const ip_packet_view& packet, const next_hop& hop, std::uint32_t packets_in_flight) {
   ++counters_.originated;
-  flow_state& state = flow_of(now, packet.flow);
+  flow_state& state = *flow_of(now, packet.flow).state;
   if (is_tcp(packet)) {
     // A first SYN opens a new connection, even where an old one had the same ports.
     if (packet.tcp.syn && !packet.tcp.has_tcp_ack) restart(state, packet.flow);
@@ -164,7 +173,7 @@ wire::path_header shim::on_originate(time_us now, const ip_packet_view& packet, 
 }
 
 bool shim::strip_window_scaling(const ip_packet_view& packet) const {
-  return is_tcp(packet) && packet.tcp.syn && policy_of(packet.flow).kind != policy::cwl_kind::none;
+  return is_tcp(packet) && packet.tcp.syn && policy_of(packet.flow).cwl.kind != policy::cwl_kind::none;
 }
 
 void shim::on_forward(time_us /*now*/, wire::path_header& header, const ip_packet_view& /*packet*/, const next_hop& hop) {
@@ -189,7 +198,8 @@ std::optional<wire::path_header> shim::parse(std::span<const std::uint8_t> bytes
 receive_verdict shim::on_receive(time_us now, const std::optional<wire::path_header>& header, const ip_packet_view& packet) {
   ++counters_.received;
   const flow_key originated = packet.flow.reversed();
-  flow_state& state = flow_of(now, originated);
+  const flow_table::access flow = flow_of(now, originated);
+  flow_state& state = *flow.state;
   receive_verdict verdict;
 
   const bool tcp = is_tcp(packet);
@@ -199,7 +209,9 @@ receive_verdict shim::on_receive(time_us now, const std::optional<wire::path_hea
       verdict.strip_window_scaling = state.limit.enforces();
     }
     note_options(state, packet.tcp);
-    if (packet.tcp.has_tcp_ack) time_answered(state.round_trip, now, packet.tcp.tcp_ack);
+    if (packet.tcp.has_tcp_ack) {
+      if (const auto rtt_us = time_answered(state.round_trip, now, packet.tcp.tcp_ack)) on_round_trip_sample(state, *rtt_us);
+    }
   }
 
   // How this packet came here. A silent router makes the header's sums too small, so only the hops remain.
@@ -243,9 +255,10 @@ receive_verdict shim::on_receive(time_us now, const std::optional<wire::path_hea
     if (header && header->wired_hop_seen && !silent) {
       path.wired_round_trip_us = wired_round_trip_us(state.round_trip, std::uint64_t{path.forward_total_us} + path.return_total_us);
     }
-    state.limit.on_path(path);
     state.last_path = path;
+    on_path(state, originated, path);
   }
+  if (tcp && state.tcp_ack.thins()) on_data(now, flow, header ? &*header : nullptr, arrived, packet.tcp);
 
   if (tcp && packet.tcp.has_tcp_ack) {
     if (const std::optional<std::uint32_t> limit_packets = state.limit.limit_packets()) {
@@ -257,6 +270,99 @@ receive_verdict shim::on_receive(time_us now, const std::optional<wire::path_hea
     }
   }
   return verdict;
+}
+
+void shim::on_path(flow_state& state, const flow_key& originated, const policy::path_measurement& path) const {
+  state.limit.on_path(path);
+  if (!state.pacer.paces()) return;
+  // The receiver waits for no more packets than the limit lets this node send.
+  state.pacer.on_path(path, policy::packets_per_tcp_ack(policy_of(originated).tcp_ack, path.forward_hops,
+                                                        min_round_trip_us(state.round_trip), state.limit.limit_packets().value_or(0)));
+}
+
+void shim::on_round_trip_sample(flow_state& state, std::uint32_t rtt_us) const {
+  state.pacer.on_rtt(rtt_us);
+  state.tcp_ack.on_rtt(rtt_us);
+}
+
+void shim::on_data(time_us now, const flow_table::access& flow, const wire::path_header* header, const wire::path_echo& arrived,
+                   const tcp_view& tcp) {
+  if (tcp.payload_bytes == 0 && !tcp.syn && !tcp.fin) return;
+  flow_state& state = *flow.state;
+  state.tcp_ack.on_data(now, {.sequence = tcp.sequence,
+                              .payload_bytes = tcp.payload_bytes,
+                              .packets_in_flight = header != nullptr ? header->packets_in_flight : 0U,
+                              .forward_hops = arrived.hops,
+                              .min_rtt_us = min_round_trip_us(state.round_trip),
+                              .syn = tcp.syn,
+                              .fin = tcp.fin,
+                              .timestamp_echo = tcp.timestamp_echo});
+  flows_.set_deadline(flow.slot, state.tcp_ack.deadline());
+}
+
+policy::tcp_ack_action shim::on_tcp_ack(time_us now, const ip_packet_view& packet) {
+  const tcp_view& tcp = packet.tcp;
+  if (!is_tcp(packet) || !tcp.has_tcp_ack) return policy::tcp_ack_action::pass;
+  const flow_table::access flow = flow_of(now, packet.flow);
+  policy::delayed_tcp_ack& tcp_ack = flow.state->tcp_ack;
+  if (!tcp_ack.thins()) return policy::tcp_ack_action::pass;
+  const policy::tcp_ack_verdict verdict = tcp_ack.on_tcp_ack(now, {.tcp_ack = tcp.tcp_ack,
+                                                                   .window_bytes = tcp.window_bytes,
+                                                                   .bare = tcp.payload_bytes == 0 && !tcp.syn && !tcp.fin && !tcp.rst,
+                                                                   .sack_blocks = tcp.sack_blocks,
+                                                                   .timestamp_value = tcp.timestamp_value});
+  flows_.set_deadline(flow.slot, tcp_ack.deadline());
+  if (verdict.action == policy::tcp_ack_action::hold) {
+    ++counters_.tcp_acks_held;
+  } else {
+    count(verdict.reason);
+  }
+  return verdict.action;
+}
+
+time_us shim::release_time(time_us now, const ip_packet_view& packet) {
+  const tcp_view& tcp = packet.tcp;
+  if (!is_tcp(packet) || tcp.syn || (tcp.payload_bytes == 0 && !tcp.fin)) return now;
+  flow_state& state = *flow_of(now, packet.flow).state;
+  if (!state.pacer.paces()) return now;
+  const std::uint32_t limit_packets = state.limit.limit_packets().value_or(UINT32_MAX);
+  const std::uint32_t window_packets = tcp.congestion_window_packets != 0 ? tcp.congestion_window_packets : UINT32_MAX;
+  const std::uint32_t allowed_packets = std::min(limit_packets, window_packets);
+  state.pacer.on_window(allowed_packets != UINT32_MAX ? allowed_packets : 0);
+  const time_us release = tcp.payload_bytes != 0 ? state.pacer.release_time(now, tcp.payload_bytes) : state.pacer.earliest(now);
+  counters_.packets_delayed += release > now ? 1 : 0;
+  return release;
+}
+
+std::optional<time_us> shim::next_deadline() const {
+  if (!flows_.forgotten_holds().empty()) return 0;
+  const auto first = flows_.first_deadline();
+  return first ? std::optional(first->deadline) : std::nullopt;
+}
+
+std::size_t shim::expire(time_us now, std::span<tcp_ack_due> due) {
+  std::size_t written = 0;
+  std::vector<flow_key>& forgotten = flows_.forgotten_holds();
+  while (written < due.size() && !forgotten.empty()) {
+    due[written++] = {.flow = forgotten.back(), .release = policy::tcp_ack_release::send_held};
+    forgotten.pop_back();
+    count(policy::tcp_ack_reason::at_once);
+  }
+  while (written < due.size()) {
+    const auto first = flows_.first_deadline();
+    if (!first || first->deadline > now) break;
+    policy::delayed_tcp_ack& tcp_ack = flows_.at(first->slot).tcp_ack;
+    const policy::tcp_ack_release_verdict verdict = tcp_ack.on_deadline(now);
+    flows_.set_deadline(first->slot, tcp_ack.deadline());
+    if (verdict.release == policy::tcp_ack_release::nothing) continue;
+    due[written++] = {.flow = flows_.key_at(first->slot), .release = verdict.release};
+    count(verdict.reason);
+  }
+  return written;
+}
+
+void shim::on_round_trip(time_us now, const flow_key& flow, std::uint32_t rtt_us) {
+  on_round_trip_sample(*flow_of(now, flow).state, rtt_us);
 }
 
 void shim::on_completion(time_us /*now*/, const policy::neighbour_averages& averages) {

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // The shim: what a node runs between IP and the MAC. It stamps the path header on every packet that leaves, reads it
-// from every packet that arrives for this node, and holds TCP's window to the congestion window limit.
+// from every packet that arrives for this node, holds TCP's window to the congestion window limit, thins the TCP ACKs that
+// this node sends and paces its data.
 //
 // Sans I/O: it has no socket, thread or clock, and it sees views of packets, not packets. The simulator and a live node
 // run this same object. Time is microseconds since any fixed moment and never goes back. Not thread safe.
 //
+//   the local TCP sends a TCP packet  on_tcp_ack()        -> send it, or hold it
+//                                     release_time()      -> when to send it
 //   this node sends a packet          on_originate()      -> header to put on it
 //   this node passes a packet on      on_forward()        -> header updated (or made, when the packet came without one)
 //   bytes came from the air           parse()             -> header, or nothing: drop the packet
 //   a packet for this node arrived    on_receive()        -> window to write into the TCP header, if any
 //   the MAC completed a packet        on_completion()
+//   next_deadline() has come          expire()            -> which TCP ACKs to send
 //
 // Call on_originate/on_forward at the moment the packet is queued: the delay stamped is the estimate of that moment.
 //
@@ -25,21 +29,32 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <utility>
-#include <vector>
+#include <unordered_map>
 
 #include "host/core/policy/congestion_window_limit.hpp"
 #include "host/core/policy/delay_estimator.hpp"
+#include "host/core/policy/delayed_tcp_ack.hpp"
+#include "host/core/policy/pacing.hpp"
 #include "host/core/shim/flow_table.hpp"
 #include "host/core/shim/packet_view.hpp"
 #include "host/core/wire/path_header.hpp"
 
 namespace perhop::shim {
 
+/// The policies of one direction of a connection. The node that originates its data uses `cwl` and `pacing`, the node that
+/// receives the data uses `tcp_ack`; each ignores the rest, so that both can be told the same.
+struct flow_policy {
+  policy::cwl_config cwl{};
+  policy::tcp_ack_config tcp_ack{};
+  policy::pacing_config pacing{};
+
+  friend bool operator==(const flow_policy&, const flow_policy&) = default;
+};
+
 struct shim_config {
   const timing_profile* profile = nullptr;  ///< must be set and outlive the shim
   std::uint32_t rts_threshold_bytes = 0;    ///< as in the MAC: MPDUs above it use RTS/CTS
-  policy::cwl_config cwl{};                 ///< of every flow without a policy of its own
+  flow_policy policy{};                     ///< of every flow without a policy of its own
   std::size_t max_flows = 1024;             ///< connections remembered; the one idle longest makes room
   time_us flow_idle_us = 60'000'000;        ///< a connection idle for longer is forgotten
 };
@@ -50,6 +65,12 @@ struct receive_verdict {
   std::optional<std::uint32_t> window_bytes;
   /// The packet is a SYN: remove its window scaling option before delivery.
   bool strip_window_scaling = false;
+};
+
+/// A TCP ACK to send because its time has come.
+struct tcp_ack_due {
+  flow_key flow;  ///< as the TCP ACK carries it
+  policy::tcp_ack_release release = policy::tcp_ack_release::nothing;
 };
 
 /// Counted since the start.
@@ -64,18 +85,43 @@ struct shim_counters {
   std::uint64_t unknown_peer = 0;        ///< completions for a slot that does not exist
   std::uint64_t flows_expired = 0;
   std::uint64_t flows_evicted = 0;  ///< forgotten to make room
+  std::uint64_t tcp_acks_held = 0;  ///< on_tcp_ack said hold
+  /// TCP ACKs sent of connections whose TCP ACKs are thinned; index: policy::tcp_ack_reason
+  std::array<std::uint64_t, policy::tcp_ack_reason_count> tcp_acks_by_reason{};
+  std::uint64_t packets_delayed = 0;  ///< release_time was later than now
 
   std::uint64_t malformed() const;  ///< packets dropped for their header, all reasons
+
+  std::uint64_t tcp_acks(policy::tcp_ack_reason reason) const { return tcp_acks_by_reason[static_cast<std::size_t>(reason)]; }
 };
 
 class shim {
 public:
   explicit shim(const shim_config& config);
 
-  /// Gives one direction of a connection its own limit instead of shim_config::cwl. A connection already seen gets it at
-  /// once, from the path as last measured.
-  /// @param flow as packets that this node originates carry it
-  void set_flow_policy(const flow_key& flow, const policy::cwl_config& cwl);
+  /// Gives one direction of a connection its own policies instead of shim_config::policy. A connection already seen gets
+  /// them at once, from the path as last measured.
+  /// @param flow as the packets with the data carry it, at both ends
+  void set_flow_policy(const flow_key& flow, const flow_policy& policy);
+
+  /// The local TCP wants to send this packet. @return `hold`: keep it, in place of one of this flow that is kept already.
+  /// `pass`: drop one that is kept, and send this one as always (release_time, on_originate). Packets other than TCP pass.
+  policy::tcp_ack_action on_tcp_ack(time_us now, const ip_packet_view& packet);
+
+  /// When a packet that this node originates may be sent, now or later. Ask once a packet, in order: the time is taken.
+  time_us release_time(time_us now, const ip_packet_view& packet);
+
+  /// When expire wants to be called next; in the past when it has something to tell at once.
+  std::optional<time_us> next_deadline() const;
+
+  /// Tells which TCP ACKs are due, and forgets that they were. `send_held`: send the packet that is kept. `send_again`:
+  /// repeat the last bare TCP ACK that was sent. Both go through on_originate, not through on_tcp_ack.
+  /// @return how many entries of `due` were written; when all of them, call again
+  std::size_t expire(time_us now, std::span<tcp_ack_due> due);
+
+  /// A round trip of a connection, measured by other means, such as the kernel's TCP. @param flow either direction's key
+  /// as this node originates it
+  void on_round_trip(time_us now, const flow_key& flow, std::uint32_t rtt_us);
 
   /// This node sends a packet. @return the header for it, this hop already added, and the echo of what arrived from the
   /// other end. @param packets_in_flight of this flow; above 255 is carried as 255
@@ -116,15 +162,24 @@ public:
   std::size_t flows() const { return flows_.size(); }
 
 private:
-  flow_state& flow_of(time_us now, const flow_key& originated);
-  const policy::cwl_config& policy_of(const flow_key& originated) const;
+  struct flow_key_hash {
+    std::size_t operator()(const flow_key& key) const { return static_cast<std::size_t>(flow_table::hash(key)); }
+  };
+
+  flow_table::access flow_of(time_us now, const flow_key& originated);
+  const flow_policy& policy_of(const flow_key& flow) const;
+  void on_data(time_us now, const flow_table::access& flow, const wire::path_header* header, const wire::path_echo& arrived,
+               const tcp_view& tcp);
+  void on_path(flow_state& state, const flow_key& originated, const policy::path_measurement& path) const;
+  void on_round_trip_sample(flow_state& state, std::uint32_t rtt_us) const;
+  void count(policy::tcp_ack_reason reason) { ++counters_.tcp_acks_by_reason[static_cast<std::size_t>(reason)]; }
   void restart(flow_state& state, const flow_key& originated) const;
   void add_hop(wire::path_header& header, const next_hop& hop) const;
 
   shim_config config_;
   policy::delay_estimator delays_;
   flow_table flows_;
-  std::vector<std::pair<flow_key, policy::cwl_config>> flow_policies_;
+  std::unordered_map<flow_key, flow_policy, flow_key_hash> flow_policies_;
   shim_counters counters_;
 };
 

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Calls into a variant whose first alternative, std::monostate, stands for "no policy".
+
+#pragma once
+
+#include <type_traits>
+#include <variant>
+
+namespace perhop::policy {
+
+/// Calls `call` with the policy, unless there is none.
+template <typename variant_type, typename call_type>
+void with_policy(variant_type& policy, call_type call) {
+  std::visit(
+      [&call](auto& alternative) {
+        if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(alternative)>, std::monostate>) call(alternative);
+      },
+      policy);
+}
+
+}  // namespace perhop::policy
