@@ -267,9 +267,12 @@ exact_config read_exact(section exact, std::size_t nodes) {
 
 flow_config read_flow(section flow, std::size_t nodes) {
   flow_config config;
-  config.kind = flow.one_of<flow_kind>(
-      "kind", "flow kind",
-      {{"tcp", flow_kind::tcp}, {"cbr", flow_kind::cbr}, {"exact", flow_kind::exact}, {"mac_saturated", flow_kind::mac_saturated}, {"mac_poisson", flow_kind::mac_poisson}});
+  config.kind = flow.one_of<flow_kind>("kind", "flow kind",
+                                       {{"tcp", flow_kind::tcp},
+                                        {"cbr", flow_kind::cbr},
+                                        {"exact", flow_kind::exact},
+                                        {"mac_saturated", flow_kind::mac_saturated},
+                                        {"mac_poisson", flow_kind::mac_poisson}});
   config.src = static_cast<node_id>(flow.integer("src", 0, nodes - 1));
   config.dst = static_cast<node_id>(flow.integer("dst", 0, nodes - 1));
   if (config.src == config.dst) flow.fail("dst", "is src itself; name another node");
@@ -405,6 +408,14 @@ run_config parse_run_config(const std::string& text, const std::string& name) {
     node.finish();
   }
   config.routes = read_routes(run, nodes);
+  if (run.has("routing")) {
+    config.routing =
+        run.one_of<routing_kind>("routing", "routing protocol", {{"static", routing_kind::fixed}, {"aodv", routing_kind::aodv}});
+  }
+  if (run.has("link_failure")) {
+    config.link_failure = run.one_of<link_failure_kind>("link_failure", "answer to a failed link",
+                                                        {{"ignore", link_failure_kind::ignore}, {"purge", link_failure_kind::purge}});
+  }
   const std::size_t flows = run.list("flows").size();
   for (std::size_t index = 0; index < flows; ++index) {
     config.flows.push_back(read_flow(run.element("flows", index), nodes));

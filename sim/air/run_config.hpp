@@ -95,6 +95,17 @@ struct exact_config {
   std::vector<node_id> silent_routers;    ///< nodes without EXACT
 };
 
+enum class routing_kind {
+  fixed,  ///< `routes`, as events change them
+  aodv,   ///< ns-3's AODV; `routes` only say which hops the results list first
+};
+
+/// What else becomes of packets when the MAC gives one up.
+enum class link_failure_kind {
+  ignore,
+  purge,  ///< those that wait in the interface queue for the same neighbour are dropped, as ns-2's routing agents do
+};
+
 struct output_config {
   std::filesystem::path directory;
   bool pcapng = false;
@@ -110,6 +121,8 @@ struct run_config {
   double warmup_s = 0;
   air_config air;
   std::vector<route_config> routes;
+  routing_kind routing = routing_kind::fixed;
+  link_failure_kind link_failure = link_failure_kind::ignore;
   std::vector<flow_config> flows;
   exact_config exact;
   output_config outputs;

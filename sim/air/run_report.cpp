@@ -65,7 +65,8 @@ run_report::run_report(const run_config& config, std::ostream* lines, std::ostre
       measure_from_(static_cast<tick>(std::llround(config.warmup_s * ticks_per_second))),
       trace_(lines),
       completions_csv_(completions_csv),
-      queue_drops_(config.air.nodes.size()) {
+      queue_drops_(config.air.nodes.size()),
+      link_failure_drops_(config.air.nodes.size()) {
   if (completions_csv_ != nullptr) *completions_csv_ << completions_header;
 }
 
@@ -209,6 +210,7 @@ ordered_json run_report::result(tick end, const air_counters& counters, const cp
       {"flows", ordered_json::array()},
       {"hops", hops_json()},
       {"queue_drops", queue_drops_},
+      {"link_failure_drops", link_failure_drops_},
       {"interrupted", interrupted}};
   for (std::size_t index = 0; index < config_.flows.size() && index < flows.size(); ++index) {
     const flow_config& flow = config_.flows[index];

@@ -66,6 +66,9 @@ public:
   /// The interface queue of a node was full.
   void on_queue_drop(node_id node) { ++queue_drops_[node]; }
 
+  /// A packet was dropped from the interface queue of a node because the link that it waited for had failed.
+  void on_link_failure_drop(node_id node) { ++link_failure_drops_[node]; }
+
   std::uint64_t completions_checked() const { return completions_checked_; }
   std::uint64_t sum_mismatches() const { return sum_mismatches_; }
   std::string trace_hash() const { return trace_.hash_text(); }
@@ -105,6 +108,7 @@ private:
   std::uint64_t completions_checked_ = 0;
   std::uint64_t sum_mismatches_ = 0;
   std::vector<std::uint64_t> queue_drops_;
+  std::vector<std::uint64_t> link_failure_drops_;
   std::unordered_map<std::uint64_t, std::size_t> hop_index_;  // from << 32 | to
   std::vector<hop_sums> hops_;
   std::vector<std::pair<node_id, node_id>> hop_ends_;  // parallel to hops_

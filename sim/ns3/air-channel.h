@@ -59,6 +59,11 @@ class AirChannel : public Channel, public TickSource, private perhop::air::liste
         m_report.on_queue_drop(node);
     }
 
+    void OnLinkFailureDrop(uint32_t node)
+    {
+        m_report.on_link_failure_drop(node);
+    }
+
     const perhop::air::air_counters& GetCounters() const
     {
         return m_air.counters();

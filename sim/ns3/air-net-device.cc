@@ -41,6 +41,17 @@ AirNetDevice::GetTypeId()
                                           "Pass on packets for other nodes without ns-3's IP layer.",
                                           BooleanValue(true),
                                           MakeBooleanAccessor(&AirNetDevice::m_forwardInShim),
+                                          MakeBooleanChecker())
+                            .AddAttribute("ResolveByArp",
+                                          "Leave next hops to ns-3's routing protocol and its ARP cache.",
+                                          BooleanValue(false),
+                                          MakeBooleanAccessor(&AirNetDevice::m_resolveByArp),
+                                          MakeBooleanChecker())
+                            .AddAttribute("PurgeOnLinkFailure",
+                                          "When the MAC gives up a packet, drop all others that wait for the same neighbour. The MAC then "
+                                          "holds one packet at a time, so that there are no others out of reach.",
+                                          BooleanValue(false),
+                                          MakeBooleanAccessor(&AirNetDevice::m_purgeOnLinkFailure),
                                           MakeBooleanChecker());
     return tid;
 }
@@ -60,6 +71,7 @@ AirNetDevice::DoDispose()
     m_node = nullptr;
     m_receive.Nullify();
     m_promiscReceive.Nullify();
+    m_linkFailure = nullptr;
     NetDevice::DoDispose();
 }
 
@@ -140,9 +152,9 @@ AirNetDevice::Prepare(Ptr<const Packet> packet, const IpView& ip, uint64_t recei
 void
 AirNetDevice::Enqueue(const PacketSlot& slot)
 {
-    if (m_queue->IsEmpty() && m_channel->CanSubmit(m_index))
+    if (m_queue->IsEmpty() && MacHasRoom())
     {
-        m_channel->Submit(m_index, slot.request);
+        Submit(slot.request);
     }
     else
     {
@@ -235,11 +247,59 @@ AirNetDevice::Receive(uint64_t nowUs, const PacketSlot& slot)
 void
 AirNetDevice::Completed(const perhop::air::completion& record)
 {
+    --m_inMac;
     m_shim->OnCompletion(record);
-    while (!m_queue->IsEmpty() && m_channel->CanSubmit(m_index))
+    if (record.result == perhop::tx_result::short_retry_limit || record.result == perhop::tx_result::long_retry_limit)
     {
-        m_channel->Submit(m_index, m_channel->GetSlots().Get(m_queue->Pop()).request);
+        OnLinkFailure(record.ra);
     }
+    while (!m_queue->IsEmpty() && MacHasRoom())
+    {
+        Submit(m_channel->GetSlots().Get(m_queue->Pop()).request);
+    }
+}
+
+void
+AirNetDevice::SetLinkFailureCallback(std::function<void(Ipv4Address)> tell)
+{
+    m_linkFailure = std::move(tell);
+}
+
+void
+AirNetDevice::OnLinkFailure(uint64_t receiverAddress)
+{
+    if (m_purgeOnLinkFailure)
+    {
+        PacketSlots& slots = m_channel->GetSlots();
+        m_queue->RemoveIf(
+            [&](uint64_t slot)
+            {
+                const bool unwanted = slots.Get(slot).request.ra == receiverAddress;
+                if (unwanted)
+                {
+                    slots.Release(slot);
+                    m_channel->OnLinkFailureDrop(m_index);
+                }
+                return unwanted;
+            });
+    }
+    if (m_linkFailure)
+    {
+        m_linkFailure(NodeIpv4Address(static_cast<uint32_t>(receiverAddress - perhop::node_address_base - 1)));
+    }
+}
+
+bool
+AirNetDevice::MacHasRoom() const
+{
+    return m_channel->CanSubmit(m_index) && (!m_purgeOnLinkFailure || m_inMac == 0);
+}
+
+void
+AirNetDevice::Submit(const perhop::air::tx_request& request)
+{
+    ++m_inMac;
+    m_channel->Submit(m_index, request);
 }
 
 void
@@ -364,7 +424,7 @@ AirNetDevice::SetNode(Ptr<Node> node)
 bool
 AirNetDevice::NeedsArp() const
 {
-    return false;
+    return m_resolveByArp;
 }
 
 void

@@ -7,7 +7,7 @@
 // to live spent) go to ns-3's IP. With the attribute ForwardInShim off, IP forwards all of them.
 //
 // The device resolves next hops by itself, from the route table and the fixed addresses of node-address.h: there is no ARP traffic. A
-// caller that names a next hop's MAC address is obeyed.
+// caller that names a next hop's MAC address is obeyed. A routing protocol of ns-3's does so through ARP caches (attribute ResolveByArp).
 #pragma once
 
 #include "sim/air/air.hpp"
@@ -20,6 +20,7 @@
 #include "ns3/net-device.h"
 
 #include <array>
+#include <functional>
 #include <memory>
 
 namespace ns3
@@ -40,6 +41,9 @@ class AirNetDevice : public NetDevice
 
     ShimAdapter& GetShimAdapter();
     Ptr<HostRouting> GetRoutes() const;
+
+    /// `tell` is called with a neighbour's address when the MAC gave up a packet for it.
+    void SetLinkFailureCallback(std::function<void(Ipv4Address)> tell);
 
     /// A frame for this node arrived. @param slot of its sender
     void Receive(uint64_t nowUs, const PacketSlot& slot);
@@ -86,6 +90,9 @@ class AirNetDevice : public NetDevice
     /// @return false when IP must decide what becomes of the packet
     bool Forward(uint64_t nowUs, const PacketSlot& arrived);
     uint8_t PeerOf(uint64_t address);
+    bool MacHasRoom() const;
+    void Submit(const perhop::air::tx_request& request);
+    void OnLinkFailure(uint64_t receiverAddress);
 
     Ptr<AirChannel> m_channel;
     Ptr<HostRouting> m_routes;
@@ -94,6 +101,10 @@ class AirNetDevice : public NetDevice
     Mac48Address m_address;
     uint32_t m_ipAddress = 0; ///< host byte order
     bool m_forwardInShim = true;
+    bool m_resolveByArp = false;
+    bool m_purgeOnLinkFailure = false;
+    std::function<void(Ipv4Address)> m_linkFailure;
+    uint32_t m_inMac = 0; ///< packets submitted and not completed
     uint32_t m_ifIndex = 0;
     uint16_t m_mtu;
     ReceiveCallback m_receive;

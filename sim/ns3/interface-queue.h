@@ -55,6 +55,23 @@ class InterfaceQueue
         return slot;
     }
 
+    /// Takes out every slot for which `unwanted(slot)`; the others keep their order.
+    template <typename Predicate>
+    void RemoveIf(Predicate&& unwanted)
+    {
+        std::size_t kept = 0;
+        for (std::size_t place = 0; place < m_waiting; ++place)
+        {
+            const uint64_t slot = m_ring[(m_first + place) % m_ring.size()];
+            if (!unwanted(slot))
+            {
+                m_ring[(m_first + kept) % m_ring.size()] = slot;
+                ++kept;
+            }
+        }
+        m_waiting = kept;
+    }
+
   private:
     std::vector<uint64_t> m_ring;
     std::size_t m_first = 0;

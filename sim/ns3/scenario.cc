@@ -8,6 +8,7 @@
 #include "sim/ns3/flow.h"
 #include "sim/ns3/host-routing.h"
 #include "sim/ns3/node-address.h"
+#include "sim/ns3/on-demand-routing.h"
 #include "sim/ns3/tcp-flow.h"
 
 #include "ns3/boolean.h"
@@ -136,7 +137,7 @@ class Network
         internet.Install(m_nodes);
         for (uint32_t i = 0; i < count; ++i)
         {
-            AddDevice(i);
+            AddDevice(config, i);
         }
         for (const perhop::air::route_config& route : config.routes)
         {
@@ -169,12 +170,20 @@ class Network
     }
 
   private:
-    void AddDevice(uint32_t i)
+    void AddDevice(const run_config& config, uint32_t i)
     {
         Ptr<Node> node = m_nodes.Get(i);
+        const bool onDemand = config.routing == perhop::air::routing_kind::aodv;
+        Ptr<aodv::RoutingProtocol> agent = onDemand ? InstallAodv(node, i) : nullptr;
         Ptr<HostRouting> routes = CreateObject<HostRouting>();
         routes->SetNode(i);
         Ptr<AirNetDevice> device = CreateObject<AirNetDevice>();
+        device->SetAttribute("PurgeOnLinkFailure", BooleanValue(config.link_failure == perhop::air::link_failure_kind::purge));
+        if (onDemand)
+        {
+            device->SetAttribute("ResolveByArp", BooleanValue(true));
+            device->SetAttribute("ForwardInShim", BooleanValue(false)); // each hop asks the agent
+        }
         device->Attach(m_channel, i, routes);
         node->AddDevice(device);
         m_channel->Add(device);
@@ -184,8 +193,21 @@ class Network
         const uint32_t interface = ip->AddInterface(device);
         ip->AddAddress(interface, Ipv4InterfaceAddress(NodeIpv4Address(i), Ipv4Mask("255.0.0.0")));
         ip->SetUp(interface);
-        ip->SetRoutingProtocol(routes);
-        ip->SetDefaultTtl(TIME_TO_LIVE);
+        // ns-3's AODV adds one to that of a packet that waited for a route.
+        ip->SetDefaultTtl(onDemand ? TIME_TO_LIVE - 1 : TIME_TO_LIVE);
+        if (onDemand)
+        {
+            ResolveAllNodes(ip, interface, static_cast<uint32_t>(config.air.nodes.size()));
+            device->SetLinkFailureCallback(
+                [agent](Ipv4Address neighbour)
+                {
+                    TellLinkFailure(*agent, neighbour);
+                });
+        }
+        else
+        {
+            ip->SetRoutingProtocol(routes);
+        }
     }
 
     Ptr<AirChannel> m_channel;

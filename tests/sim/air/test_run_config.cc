@@ -101,6 +101,18 @@ TEST(run_config, tcp_needs_routes_both_ways) {
             "");
 }
 
+TEST(run_config, routing_is_static_and_ignores_failed_links_unless_the_file_says_otherwise) {
+  json run = two_node_run();
+  EXPECT_EQ(parse_run_config(run.dump(), "run.json").routing, routing_kind::fixed);
+  EXPECT_EQ(parse_run_config(run.dump(), "run.json").link_failure, link_failure_kind::ignore);
+  run["routing"] = "aodv";
+  run["link_failure"] = "purge";
+  EXPECT_EQ(parse_run_config(run.dump(), "run.json").routing, routing_kind::aodv);
+  EXPECT_EQ(parse_run_config(run.dump(), "run.json").link_failure, link_failure_kind::purge);
+  EXPECT_EQ(message([](json& wrong) { wrong["routing"] = "ospf"; }),
+            "run.json: field routing: unknown routing protocol 'ospf'; one of static, aodv");
+}
+
 TEST(run_config, the_policies_of_a_tcp_flow_are_read_and_default_to_none) {
   const auto flow_with = [](const char* policy, unsigned tcp_ack_every = 1) {
     json run = two_node_run();

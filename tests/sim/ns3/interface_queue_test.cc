@@ -33,4 +33,29 @@ TEST(InterfaceQueue, LosesTheNewestWhenFull)
     EXPECT_EQ(queue.Pop(), 2U);
 }
 
+TEST(InterfaceQueue, RemovesWhatIsUnwantedAndKeepsTheOrderOfTheRest)
+{
+    InterfaceQueue queue(5);
+    for (uint64_t slot = 0; slot < 3; ++slot)
+    {
+        queue.Push(slot);
+        queue.Pop();
+    }
+    for (uint64_t slot = 10; slot < 15; ++slot) // goes round the ring
+    {
+        queue.Push(slot);
+    }
+    queue.RemoveIf(
+        [](uint64_t slot)
+        {
+            return slot % 2 == 0;
+        });
+    EXPECT_EQ(queue.GetWaitingPackets(), 2U);
+    EXPECT_TRUE(queue.Push(20));
+    EXPECT_EQ(queue.Pop(), 11U);
+    EXPECT_EQ(queue.Pop(), 13U);
+    EXPECT_EQ(queue.Pop(), 20U);
+    EXPECT_TRUE(queue.IsEmpty());
+}
+
 } // namespace interface_queue_test
