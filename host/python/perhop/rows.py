@@ -100,6 +100,24 @@ def mean(values: Iterable[float | None]) -> Mean | None:
     return Mean(statistics.fmean(numbers), half, len(numbers))
 
 
+def by_seed(results: Results, name: str = "goodput_bps") -> dict[tuple[Any, ...], dict[int, float]]:
+    """The sum over a run's flows of `name`, by seed; the key is (hops, policy, *swept values but topology.hops)."""
+    cells: dict[tuple[Any, ...], dict[int, float]] = {}
+    for row in results.flows:
+        swept = [row[field] for field in row if field.startswith("sweep.") and field != "sweep.topology.hops"]
+        key = (row["hops"], row["policy"], *(str(v) if isinstance(v, list | dict) else v for v in swept))
+        seeds = cells.setdefault(key, {})
+        seeds[row["seed"]] = seeds.get(row["seed"], 0.0) + (row[name] or 0.0)
+    return cells
+
+
+def gain(cell: dict[int, float], base: dict[int, float]) -> Mean:
+    """How much more `cell` has than `base`, 0.2 for 20 %: the mean of each seed's own ratio, less 1."""
+    found = mean(cell[seed] / base[seed] - 1 for seed in base if base[seed] > 0)
+    assert found is not None
+    return found
+
+
 def summarise(results: Results) -> list[Summary]:
     """One Summary for each point and policy, in the order of the runs."""
     groups: dict[tuple[Any, ...], list[str]] = {}
