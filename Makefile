@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport VERILATOR_ROOT PYTHONPATH PYTHONHOME CDPATH
 export CCACHE_BASEDIR := $(CURDIR)
 
-.PHONY: help setup programs build chain reproduce bianchi verify-warp bench-sim prove test test-long clean
+.PHONY: help setup programs build bindings chain reproduce bianchi verify-warp bench-sim prove test test-long clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -50,6 +50,9 @@ programs: setup out/build/build.ninja ## Build the two simulators only (out/buil
 
 build: setup out/build/build.ninja ## Build the simulators and the C++ tests (default target)
 	@JOBS=$(JOBS) ./setup.sh build
+
+bindings: setup out/build/build.ninja ## Build perhop.core, host/core for Python (host/bindings)
+	@JOBS=$(JOBS) ./setup.sh build perhop_bindings_package
 
 # ---- Main job -------------------------------------------------------------------------------------------------------------------
 
@@ -103,5 +106,5 @@ lint-tidy: build
 lint-shell: setup
 	@shellcheck $$(git grep -lE '^#!.*\b(ba)?sh\b')
 
-clean: ## Remove what was built and measured (out/); .venv stays
-	rm -rf out
+clean: ## Remove what was built and measured; .venv stays
+	rm -rf out host/python/perhop/core.*

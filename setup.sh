@@ -97,7 +97,8 @@ setup_build() {
   start_s=$(now_s)
   if [[ ! -f out/build/build.ninja ]]; then
     # Always g++: the Verilated model does not link with Debian 12's clang.
-    CXX=g++ cmake -S . -B out/build -G Ninja --log-level=WARNING >out/setup/cmake.log || { cat out/setup/cmake.log; exit 1; }
+    CXX=g++ cmake -S . -B out/build -G Ninja --log-level=WARNING -D PERHOP_PACKAGE_DIR="$PWD/host/python/perhop" >out/setup/cmake.log ||
+      { cat out/setup/cmake.log; exit 1; }
   fi
   NINJA_STATUS='[%f/%t] ' cmake --build out/build -j "${JOBS:-2}" -- "$@"
   # Shorter ones had next to nothing to do.
