@@ -231,6 +231,19 @@ ordered_json run_report::result(tick end, const air_counters& counters, const cp
                                {"retransmissions", measured.retransmissions},
                                {"timeouts", measured.timeouts}});
     }
+    if (flow.kind == flow_kind::tcp) {
+      json.update(ordered_json{{"rtt_p95_ms", measured.rtt_p95_ms},
+                               {"tcp_acks_sent", measured.tcp_acks_sent},
+                               {"tcp_acks_per_packet", measured.tcp_acks_per_packet},
+                               {"tcp_acks_held", measured.tcp_acks_held},
+                               {"tcp_acks_timer_share", measured.tcp_acks_timer_share},
+                               {"tcp_acks_repeated", measured.tcp_acks_repeated},
+                               {"mac_drops_data_packets", measured.mac_drops_data_packets},
+                               {"mac_drops_tcp_ack_packets", measured.mac_drops_tcp_ack_packets},
+                               {"queue_drops_data_packets", measured.queue_drops_data_packets},
+                               {"queue_drops_tcp_ack_packets", measured.queue_drops_tcp_ack_packets},
+                               {"link_failure_drops_packets", measured.link_failure_drops_packets}});
+    }
   }
   return result;
 }

@@ -36,6 +36,17 @@ struct flow_result {
   double cwnd_packets = 0;                   ///< likewise
   std::uint64_t retransmissions = 0;
   std::uint64_t timeouts = 0;
+  double rtt_p95_ms = 0;                          ///< TCP; what follows likewise
+  std::uint64_t tcp_acks_sent = 0;                ///< without payload, by the receiver's shim
+  double tcp_acks_per_packet = 0;                 ///< of those, a packet delivered
+  std::uint64_t tcp_acks_held = 0;                ///< times that the receiver's shim kept one
+  double tcp_acks_timer_share = 0;                ///< of those sent: sent by a timer
+  std::uint64_t tcp_acks_repeated = 0;            ///< of those sent: sent again by a timer
+  std::uint64_t mac_drops_data_packets = 0;       ///< given up by the MAC of any node on the way
+  std::uint64_t mac_drops_tcp_ack_packets = 0;    ///< likewise
+  std::uint64_t queue_drops_data_packets = 0;     ///< no room in the queue of any node on the way
+  std::uint64_t queue_drops_tcp_ack_packets = 0;  ///< likewise
+  std::uint64_t link_failure_drops_packets = 0;   ///< purged from a queue, both directions
 };
 
 /// CPU seconds of the run by where they went.

@@ -106,6 +106,10 @@ void
 AirChannel::on_completion(perhop::air::tick now, const perhop::air::completion& record)
 {
     m_report.on_completion(record);
+    if (record.result == perhop::tx_result::short_retry_limit || record.result == perhop::tx_result::long_retry_limit)
+    {
+        TellLoss(m_slots.Get(record.payload).ip, FlowLoss::MacRetries);
+    }
     if (record.result == perhop::tx_result::group_sent)
     {
         m_slots.ReleaseGroup(record.payload, now);

@@ -7,11 +7,14 @@
 #include "sim/air/run_report.hpp"
 #include "sim/ns3/air-net-device.h"
 #include "sim/ns3/air-simulator-impl.h"
+#include "sim/ns3/flow.h"
 #include "sim/ns3/frame-capture.h"
 #include "sim/ns3/packet-slots.h"
 
 #include "ns3/channel.h"
 
+#include <functional>
+#include <utility>
 #include <vector>
 
 namespace ns3
@@ -54,14 +57,22 @@ class AirChannel : public Channel, public TickSource, private perhop::air::liste
 
     void Submit(uint32_t node, const perhop::air::tx_request& request);
 
-    void OnQueueDrop(uint32_t node)
+    /// `tell` is called with every packet that is lost at a node, and how.
+    void SetLossCallback(std::function<void(const perhop::shim::ip_packet_view&, FlowLoss)> tell)
     {
-        m_report.on_queue_drop(node);
+        m_loss = std::move(tell);
     }
 
-    void OnLinkFailureDrop(uint32_t node)
+    void OnQueueDrop(uint32_t node, const IpView& ip)
+    {
+        m_report.on_queue_drop(node);
+        TellLoss(ip, FlowLoss::QueueFull);
+    }
+
+    void OnLinkFailureDrop(uint32_t node, const IpView& ip)
     {
         m_report.on_link_failure_drop(node);
+        TellLoss(ip, FlowLoss::LinkFailure);
     }
 
     const perhop::air::air_counters& GetCounters() const
@@ -80,6 +91,14 @@ class AirChannel : public Channel, public TickSource, private perhop::air::liste
   private:
     void DoDispose() override;
 
+    void TellLoss(const IpView& ip, FlowLoss loss) const
+    {
+        if (m_loss)
+        {
+            m_loss(ip.view, loss);
+        }
+    }
+
     // Inherited from perhop::air::listener
     void on_transmission(const perhop::air::transmission& frame) override;
     void on_delivery(perhop::air::tick now, perhop::air::node_id to, const perhop::air::transmission& frame) override;
@@ -92,6 +111,7 @@ class AirChannel : public Channel, public TickSource, private perhop::air::liste
     PacketSlots m_slots;
     std::vector<Ptr<AirNetDevice>> m_devices;
     std::unique_ptr<FrameCapture> m_capture;
+    std::function<void(const perhop::shim::ip_packet_view&, FlowLoss)> m_loss;
 };
 
 } // namespace ns3

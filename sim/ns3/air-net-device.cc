@@ -89,7 +89,12 @@ AirNetDevice::Attach(Ptr<AirChannel> channel, uint32_t node, Ptr<HostRouting> ro
     shim.profile = mac.profile;
     shim.rts_threshold_bytes = mac.rts_threshold_bytes;
     shim.policy.cwl.kind = perhop::policy::cwl_kind::none; // flows bring their own
-    m_shim = std::make_unique<ShimAdapter>(shim, m_ipAddress);
+    m_shim = std::make_unique<ShimAdapter>(shim,
+                                           m_ipAddress,
+                                           [this](const ShimAdapter::Outgoing& packet)
+                                           {
+                                               SendNow(packet.packet, packet.ip, packet.receiver, packet.packetsInFlight);
+                                           });
 }
 
 ShimAdapter&
@@ -108,24 +113,30 @@ bool
 AirNetDevice::Send(Ptr<Packet> packet, const Address& dest, uint16_t protocolNumber)
 {
     NS_ASSERT_MSG(protocolNumber == Ipv4L3Protocol::PROT_NUMBER, "this device carries IPv4 only");
-    if (!HasRoom())
+    const std::optional<IpView> ip = ReadIpView(packet);
+    NS_ASSERT_MSG(ip, "a packet without an IPv4 header was sent");
+    return m_shim->HoldsBack(m_channel->NowUs(), packet, *ip, dest) || SendNow(packet, *ip, dest, std::nullopt);
+}
+
+bool
+AirNetDevice::SendNow(const Ptr<Packet>& packet, const IpView& ip, const Address& dest, std::optional<uint32_t> packetsInFlight)
+{
+    if (!HasRoom(ip))
     {
         return false;
     }
-    const std::optional<IpView> ip = ReadIpView(packet);
-    NS_ASSERT_MSG(ip, "a packet without an IPv4 header was sent");
-    PacketSlot& slot = Prepare(packet, *ip, ReceiverAddress(dest, *ip));
-    slot.header = m_shim->OnSend(m_channel->NowUs(), *packet, *ip, HopOf(slot.request));
+    PacketSlot& slot = Prepare(packet, ip, ReceiverAddress(dest, ip));
+    slot.header = m_shim->OnSend(m_channel->NowUs(), *packet, ip, HopOf(slot.request), packetsInFlight);
     Enqueue(slot);
     return true;
 }
 
 bool
-AirNetDevice::HasRoom()
+AirNetDevice::HasRoom(const IpView& ip)
 {
     if (m_queue->IsFull())
     {
-        m_channel->OnQueueDrop(m_index);
+        m_channel->OnQueueDrop(m_index, ip);
         return false;
     }
     return true;
@@ -170,7 +181,7 @@ AirNetDevice::Forward(uint64_t nowUs, const PacketSlot& arrived)
     {
         return false;
     }
-    if (HasRoom())
+    if (HasRoom(arrived.ip))
     {
         PacketSlot& slot = Prepare(arrived.packet, arrived.ip, perhop::air::mac_address(nextHop));
         slot.ttlSpent = static_cast<uint8_t>(arrived.ttlSpent + 1);
@@ -277,8 +288,8 @@ AirNetDevice::OnLinkFailure(uint64_t receiverAddress)
                 const bool unwanted = slots.Get(slot).request.ra == receiverAddress;
                 if (unwanted)
                 {
+                    m_channel->OnLinkFailureDrop(m_index, slots.Get(slot).ip);
                     slots.Release(slot);
-                    m_channel->OnLinkFailureDrop(m_index);
                 }
                 return unwanted;
             });

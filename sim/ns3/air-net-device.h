@@ -81,8 +81,11 @@ class AirNetDevice : public NetDevice
     void DoDispose() override;
     uint64_t ReceiverAddress(const Address& dest, const IpView& ip) const;
 
+    /// A packet of this node, or one that IP passes on, goes to the queue. @param packetsInFlight as in ShimAdapter::Outgoing
+    bool SendNow(const Ptr<Packet>& packet, const IpView& ip, const Address& dest, std::optional<uint32_t> packetsInFlight);
+
     /// There is room for one packet more; counts a drop when there is none.
-    bool HasRoom();
+    bool HasRoom(const IpView& ip);
     /// A slot with all but its path header filled in.
     PacketSlot& Prepare(Ptr<const Packet> packet, const IpView& ip, uint64_t receiverAddress);
     /// Hands a slot that HasRoom() allowed to the MAC, or queues it.

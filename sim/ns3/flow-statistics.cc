@@ -106,6 +106,52 @@ FlowStatistics::GetPacketsInFlight() const
 }
 
 void
+FlowStatistics::OnTcpAckSent()
+{
+    m_tcpAcksSent += IsMeasuring() ? 1 : 0;
+}
+
+void
+FlowStatistics::OnTcpAckHeld()
+{
+    m_tcpAcksHeld += IsMeasuring() ? 1 : 0;
+}
+
+void
+FlowStatistics::OnTcpAckTimer()
+{
+    m_tcpAcksByTimer += IsMeasuring() ? 1 : 0;
+}
+
+void
+FlowStatistics::OnTcpAckRepeated()
+{
+    m_tcpAcksRepeated += IsMeasuring() ? 1 : 0;
+}
+
+void
+FlowStatistics::OnPacketLost(bool data, FlowLoss loss)
+{
+    if (!IsMeasuring())
+    {
+        return;
+    }
+    Losses& losses = data ? m_dataLosses : m_tcpAckLosses;
+    switch (loss)
+    {
+    case FlowLoss::MacRetries:
+        ++losses.macRetries;
+        break;
+    case FlowLoss::QueueFull:
+        ++losses.queueFull;
+        break;
+    case FlowLoss::LinkFailure:
+        ++losses.linkFailure;
+        break;
+    }
+}
+
+void
 FlowStatistics::OnLimit(uint32_t limitPackets)
 {
     m_run.limitPackets.Set(NowUs(), limitPackets);
@@ -120,6 +166,10 @@ FlowStatistics::OnRoundTrip(Time roundTrip)
     {
         ++sums->roundTrips;
         sums->roundTripSumUs += roundTripUs;
+    }
+    if (IsMeasuring())
+    {
+        m_roundTrips.Add(static_cast<uint64_t>(roundTrip.GetMicroSeconds()));
     }
 }
 
@@ -174,6 +224,21 @@ FlowStatistics::GetResult(uint64_t nowUs)
     result.cwnd_packets = m_run.windowPackets.Mean(nowUs);
     result.retransmissions = m_retransmissions;
     result.timeouts = m_timeouts;
+    const auto share = [](uint64_t part, uint64_t whole)
+    {
+        return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+    };
+    result.rtt_p95_ms = m_roundTrips.QuantileUs(0.95) / 1e3;
+    result.tcp_acks_sent = m_tcpAcksSent;
+    result.tcp_acks_per_packet = share(m_tcpAcksSent, result.delivered_packets);
+    result.tcp_acks_held = m_tcpAcksHeld;
+    result.tcp_acks_timer_share = share(m_tcpAcksByTimer, m_tcpAcksSent);
+    result.tcp_acks_repeated = m_tcpAcksRepeated;
+    result.mac_drops_data_packets = m_dataLosses.macRetries;
+    result.mac_drops_tcp_ack_packets = m_tcpAckLosses.macRetries;
+    result.queue_drops_data_packets = m_dataLosses.queueFull;
+    result.queue_drops_tcp_ack_packets = m_tcpAckLosses.queueFull;
+    result.link_failure_drops_packets = m_dataLosses.linkFailure + m_tcpAckLosses.linkFailure;
     return result;
 }
 

@@ -7,6 +7,7 @@
 #include "sim/ns3/flow.h"
 #include "sim/ns3/measured-tcp-socket.h"
 #include "sim/ns3/time-mean.h"
+#include "sim/ns3/udp-statistics.h"
 
 #include <cstdint>
 
@@ -30,6 +31,21 @@ class FlowStatistics : public MeasuredTcpSocket::Observer
 
     /// The congestion window limit that holds from now on.
     void OnLimit(uint32_t limitPackets);
+
+    /// The receiver's shim put a TCP ACK without payload on its way.
+    void OnTcpAckSent();
+
+    /// The receiver's shim held a TCP ACK back.
+    void OnTcpAckHeld();
+
+    /// A TCP ACK that was held is sent because a timer said so. OnTcpAckSent follows; so for the next.
+    void OnTcpAckTimer();
+
+    /// A TCP ACK that was sent before is sent again.
+    void OnTcpAckRepeated();
+
+    /// @param data or a TCP ACK
+    void OnPacketLost(bool data, FlowLoss loss);
 
     // Inherited from MeasuredTcpSocket::Observer
     void OnRoundTrip(Time roundTrip) override;
@@ -69,6 +85,14 @@ class FlowStatistics : public MeasuredTcpSocket::Observer
         double RoundTripMs() const;
     };
 
+    /// What is lost of one direction.
+    struct Losses
+    {
+        uint64_t macRetries = 0;
+        uint64_t queueFull = 0;
+        uint64_t linkFailure = 0;
+    };
+
     bool IsMeasuring() const;
 
     uint32_t m_segmentBytes;
@@ -77,6 +101,13 @@ class FlowStatistics : public MeasuredTcpSocket::Observer
     Sums m_interval;
     uint64_t m_retransmissions = 0;
     uint64_t m_timeouts = 0;
+    uint64_t m_tcpAcksSent = 0;
+    uint64_t m_tcpAcksHeld = 0;
+    uint64_t m_tcpAcksByTimer = 0;
+    uint64_t m_tcpAcksRepeated = 0;
+    Losses m_dataLosses;
+    Losses m_tcpAckLosses;
+    DelayHistogram m_roundTrips;
 
     bool m_sent = false;
     uint32_t m_sentEnd = 0; ///< sequence number after the last byte ever sent

@@ -29,9 +29,9 @@ struct FlowInterval
     std::optional<double> sentPackets;      ///< that left the sender in the interval
     std::optional<double> deliveredPackets; ///< that arrived in it
     std::optional<double> delayMs;          ///< from the sender's IP to the receiver's, mean
-    std::optional<double> rateSignalBps;    ///< EXACT: the path's rate as the sender knows it, at the end of the interval
-    std::optional<double> allowedRateBps;   ///< EXACT: what the sender may use (safety window, silence), at the end
-    std::optional<double> appRateBps;       ///< EXACT: what the application sends at, at the end
+    std::optional<double> rateSignalBps;    ///< EXACT: the path's rate as the sender knows it, mean over the interval
+    std::optional<double> allowedRateBps;   ///< EXACT: what the application may use of it, likewise
+    std::optional<double> appRateBps;       ///< EXACT: what the application sends at, likewise
 
     static constexpr const char* HEADER = "t_start_s,t_end_s,goodput_bps,rtt_ms,cwl_packets,cwnd_packets,sent_packets,delivered_packets,"
                                           "delay_ms,rate_signal_bps,allowed_rate_bps,app_rate_bps";
@@ -49,6 +49,14 @@ struct FlowInterval
             }
         }
     }
+};
+
+/// Where a packet of a flow was lost.
+enum class FlowLoss
+{
+    MacRetries, ///< the MAC gave it up
+    QueueFull,
+    LinkFailure, ///< purged from the queue because the link that it waited for had failed
 };
 
 class Flow
@@ -96,6 +104,11 @@ class Flow
     virtual FlowInterval TakeInterval(uint64_t nowUs) = 0;
 
     virtual perhop::air::flow_result GetResult(uint64_t nowUs) = 0;
+
+    /// A packet of the flow, of either direction, was lost at some node.
+    virtual void OnPacketLost(const perhop::shim::ip_packet_view&, FlowLoss)
+    {
+    }
 
     /// The largest number of packets on their way when a new one left; 0 when nobody counts them.
     virtual uint32_t GetMaxPacketsInFlight() const

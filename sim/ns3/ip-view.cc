@@ -10,11 +10,14 @@ namespace
 
 constexpr std::size_t IPV4_HEADER_BYTES = 20;
 constexpr std::size_t TCP_HEADER_BYTES = 20;
+constexpr uint8_t TCP_FLAG_FIN = 0x01;
 constexpr uint8_t TCP_FLAG_SYN = 0x02;
+constexpr uint8_t TCP_FLAG_RST = 0x04;
 constexpr uint8_t TCP_FLAG_ACK = 0x10;
 constexpr uint8_t TCP_OPTION_END = 0;
 constexpr uint8_t TCP_OPTION_NOP = 1;
 constexpr uint8_t TCP_OPTION_MSS = 2;
+constexpr uint8_t TCP_OPTION_SACK = 5;
 constexpr uint8_t TCP_OPTION_TIMESTAMPS = 8;
 
 uint16_t
@@ -30,7 +33,7 @@ Read32(const uint8_t* bytes)
 }
 
 void
-ReadSynOptions(const uint8_t* option, const uint8_t* end, perhop::shim::tcp_view& tcp)
+ReadOptions(const uint8_t* option, const uint8_t* end, perhop::shim::tcp_view& tcp)
 {
     while (option < end && *option != TCP_OPTION_END)
     {
@@ -47,7 +50,13 @@ ReadSynOptions(const uint8_t* option, const uint8_t* end, perhop::shim::tcp_view
         {
             tcp.mss_option_bytes = Read16(option + 2);
         }
-        tcp.timestamps |= *option == TCP_OPTION_TIMESTAMPS;
+        if (*option == TCP_OPTION_TIMESTAMPS && option[1] == 10)
+        {
+            tcp.timestamps = true;
+            tcp.timestamp_value = Read32(option + 2);
+            tcp.timestamp_echo = Read32(option + 6);
+        }
+        tcp.sack_blocks |= *option == TCP_OPTION_SACK;
         option += option[1];
     }
 }
@@ -96,14 +105,16 @@ ReadIpView(const Ptr<const Packet>& packet)
         tcp.sequence = Read32(l4 + 4);
         tcp.tcp_ack = Read32(l4 + 8);
         tcp.syn = (l4[13] & TCP_FLAG_SYN) != 0;
+        tcp.fin = (l4[13] & TCP_FLAG_FIN) != 0;
+        tcp.rst = (l4[13] & TCP_FLAG_RST) != 0;
         tcp.has_tcp_ack = (l4[13] & TCP_FLAG_ACK) != 0;
         tcp.window_bytes = Read16(l4 + 14);
         tcp.payload_bytes = ip.view.ip_bytes < ipHeaderBytes + tcpHeaderBytes
                                 ? 0
                                 : static_cast<uint32_t>(ip.view.ip_bytes - ipHeaderBytes - tcpHeaderBytes);
-        if (tcp.syn && size >= ipHeaderBytes + tcpHeaderBytes)
+        if (tcpHeaderBytes > TCP_HEADER_BYTES && size >= ipHeaderBytes + tcpHeaderBytes)
         {
-            ReadSynOptions(l4 + TCP_HEADER_BYTES, l4 + tcpHeaderBytes, tcp);
+            ReadOptions(l4 + TCP_HEADER_BYTES, l4 + tcpHeaderBytes, tcp);
         }
     }
     return result;

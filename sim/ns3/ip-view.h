@@ -21,7 +21,7 @@ struct IpView
     uint16_t ipHeaderBytes = 0;
 };
 
-/// @param packet from the IPv4 header on. TCP's options are read in a SYN only
+/// @param packet from the IPv4 header on. TCP's options are read
 /// @return nothing when it is no whole IPv4 header
 std::optional<IpView> ReadIpView(const Ptr<const Packet>& packet);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sim/ns3/measured-tcp-socket.h"
 
+#include "ns3/simulator.h"
 #include "ns3/tcp-congestion-ops.h"
 #include "ns3/tcp-socket-state.h"
 #include "ns3/tcp-tx-buffer.h"
@@ -55,11 +56,108 @@ MeasuredTcpSocket::CalculateRttSample(const TcpHeader& header, const RttHistory&
 }
 
 void
+MeasuredTcpSocket::SetRtoFactor(uint32_t factor)
+{
+    m_rtoFactor = factor;
+}
+
+void
+MeasuredTcpSocket::SetWindowCap(uint32_t packets)
+{
+    m_windowCapPackets = packets;
+}
+
+void
+MeasuredTcpSocket::SetReno(bool reno)
+{
+    m_reno = reno;
+}
+
+uint32_t
+MeasuredTcpSocket::Window() const
+{
+    const uint32_t windowBytes = TcpSocketBase::Window();
+    return m_windowCapPackets == NO_WINDOW_CAP ? windowBytes : std::min(windowBytes, m_windowCapPackets * m_tcb->m_segmentSize);
+}
+
+uint32_t
+MeasuredTcpSocket::GetPacketsInFlight() const
+{
+    return (BytesInFlight() + m_tcb->m_segmentSize - 1) / m_tcb->m_segmentSize;
+}
+
+uint32_t
+MeasuredTcpSocket::GetWindowPackets() const
+{
+    return std::max(1U, Window() / m_tcb->m_segmentSize);
+}
+
+void
+MeasuredTcpSocket::EstimateRtt(const TcpHeader& header)
+{
+    const bool sampled = !m_history.empty();
+    TcpSocketBase::EstimateRtt(header);
+    if (sampled && m_rtoFactor != 1)
+    {
+        m_rto = std::min(m_rto.Get() * m_rtoFactor, m_maxRto);
+    }
+}
+
+void
+MeasuredTcpSocket::NewAck(const SequenceNumber32& tcpAck, bool resetRto)
+{
+    TcpSocketBase::NewAck(tcpAck, resetRto);
+    // The base class has computed the timeout anew and set the timer by it.
+    if (m_rtoFactor != 1 && resetRto && m_retxEvent.IsPending())
+    {
+        m_rto = std::min(m_rto.Get() * m_rtoFactor, m_maxRto);
+        m_retxEvent.Cancel();
+        m_retxEvent = Simulator::Schedule(m_rto.Get(), &MeasuredTcpSocket::ReTxTimeout, this);
+    }
+}
+
+void
+MeasuredTcpSocket::DistrustUpTo(const SequenceNumber32& sequence)
+{
+    m_distrust = true;
+    m_distrustUpTo = sequence;
+}
+
+void
+MeasuredTcpSocket::ProcessAck(
+    const SequenceNumber32& tcpAck, bool scoreboardUpdated, uint32_t deliveredBytes, const SequenceNumber32& oldHead, bool receivedData)
+{
+    if (m_sackEnabled)
+    {
+        TcpSocketBase::ProcessAck(tcpAck, scoreboardUpdated, deliveredBytes, oldHead, receivedData);
+        return;
+    }
+    m_distrust = m_distrust && tcpAck <= m_distrustUpTo;
+    const bool wasInRecovery = m_tcb->m_congState == TcpSocketState::CA_RECOVERY;
+    const SequenceNumber32 recover = m_recover;
+    if (wasInRecovery && m_reno && tcpAck > oldHead && tcpAck < recover)
+    {
+        m_recover = tcpAck; // what is left of the window is no longer this recovery's business
+    }
+    const bool ofNoMeaning = m_distrust && !wasInRecovery && tcpAck == oldHead;
+    // To the base class a TCP ACK that comes with data is no duplicate.
+    TcpSocketBase::ProcessAck(tcpAck, scoreboardUpdated, deliveredBytes, oldHead, receivedData || ofNoMeaning);
+    if (wasInRecovery && !m_reno && m_tcb->m_congState != TcpSocketState::CA_RECOVERY)
+    {
+        DistrustUpTo(recover);
+    }
+}
+
+void
 MeasuredTcpSocket::ReTxTimeout()
 {
     // The base class doubles the timeout and sets the timer in one go, so the bound is applied before it.
     m_rto = std::min(m_rto.Get(), m_maxRto / 2);
     const bool dataOutstanding = m_txBuffer->Size() != 0; // else the base class does nothing
+    if (dataOutstanding)
+    {
+        DistrustUpTo(m_tcb->m_highTxMark);
+    }
     TcpSocketBase::ReTxTimeout();
     if (m_observer != nullptr && dataOutstanding)
     {
@@ -71,6 +169,11 @@ MeasuredTcpSocket::ReTxTimeout()
 void
 MeasuredTcpSocket::ReceivedAck(Ptr<Packet> packet, const TcpHeader& header)
 {
+    if (m_reno && !m_sackEnabled && m_tcb->m_congState == TcpSocketState::CA_RECOVERY && header.GetAckNumber() > m_txBuffer->HeadSequence())
+    {
+        // The end of recovery, in ProcessAck. Else the base class would take the segment after a partial TCP ACK for lost and send it.
+        m_txBuffer->ResetRenoSack();
+    }
     TcpSocketBase::ReceivedAck(packet, header);
     if (m_observer != nullptr)
     {
@@ -81,7 +184,9 @@ MeasuredTcpSocket::ReceivedAck(Ptr<Packet> packet, const TcpHeader& header)
 void
 MeasuredTcpSocket::TellWindow()
 {
-    m_observer->OnWindow(m_tcb->m_cWnd, m_rWnd);
+    const uint32_t capBytes = m_windowCapPackets * m_tcb->m_segmentSize;
+    const uint32_t windowBytes = m_tcb->m_cWnd;
+    m_observer->OnWindow(m_windowCapPackets == NO_WINDOW_CAP ? windowBytes : std::min(windowBytes, capBytes), m_rWnd);
 }
 
 } // namespace ns3

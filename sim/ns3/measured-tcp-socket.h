@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// ns-3's TCP socket with eyes: it tells a flow's statistics what no trace source of TcpSocketBase says at the right moment, and changes
-// nothing in what TCP does, but for an upper bound of the retransmission timeout that can be set.
+// ns-3's TCP socket with eyes: it tells a flow's statistics what no trace source of TcpSocketBase says at the right moment. What TCP does
+// differs from ns-3's in this:
+//
+//  - Without SACK, duplicate TCP ACKs say nothing about loss until a TCP ACK covers more than what had been sent at the last timeout or
+//    fast recovery (RFC 6582, 3.2, step 2; ns-2's bugFix_). ns-3 3.44 stops asking once a TCP ACK covers exactly that much, and takes the
+//    duplicates that its own needless retransmissions provoke for new losses: at a least timeout of 200 ms it can go on like that for
+//    seconds. The heuristics of RFC 6582, section 4, which would spare a timeout when such a duplicate does mean a loss, are left out.
+//  - Reno (SetReno) leaves fast recovery at the first partial TCP ACK (RFC 5681 without RFC 6582), and may begin another at once.
+//  - The retransmission timeout has an upper bound that can be set, and a factor.
+//  - The congestion window can have a bound in packets, which its own growth does not feel.
 #pragma once
 
 #include "ns3/tcp-socket-base.h"
@@ -25,6 +33,8 @@ class MeasuredTcpSocket : public TcpSocketBase
         virtual void OnWindow(uint32_t congestionWindowBytes, uint32_t advertisedWindowBytes) = 0;
     };
 
+    static constexpr uint32_t NO_WINDOW_CAP = 0;
+
     static TypeId GetTypeId();
     TypeId GetInstanceTypeId() const override;
 
@@ -37,17 +47,47 @@ class MeasuredTcpSocket : public TcpSocketBase
     /// Upper bound of the retransmission timeout. ns-3's own is 60 s, and this cannot exceed it.
     void SetMaxRto(Time maxRto);
 
+    /// Multiplies the retransmission timeout that ns-3 computes, its lower bound included.
+    void SetRtoFactor(uint32_t factor);
+
+    /// At most this many segments are outstanding, however large the congestion window.
+    void SetWindowCap(uint32_t packets);
+
+    /// The first partial TCP ACK ends fast recovery. Has an effect without SACK only.
+    void SetReno(bool reno);
+
+    /// Segments on their way as TCP believes: not those that it takes for lost. A part of a segment counts as one.
+    uint32_t GetPacketsInFlight() const;
+
+    /// The window in whole segments, at least 1.
+    uint32_t GetWindowPackets() const;
+
   protected:
     Ptr<TcpSocketBase> Fork() override;
     Time CalculateRttSample(const TcpHeader& header, const RttHistory& history) override;
     void ReTxTimeout() override;
     void ReceivedAck(Ptr<Packet> packet, const TcpHeader& header) override;
+    void ProcessAck(const SequenceNumber32& tcpAck,
+                    bool scoreboardUpdated,
+                    uint32_t deliveredBytes,
+                    const SequenceNumber32& oldHead,
+                    bool receivedData) override;
+    void EstimateRtt(const TcpHeader& header) override;
+    void NewAck(const SequenceNumber32& tcpAck, bool resetRto) override;
+    uint32_t Window() const override;
 
   private:
+    /// Duplicates of a TCP ACK up to here say nothing about loss.
+    void DistrustUpTo(const SequenceNumber32& sequence);
     void TellWindow();
 
     Observer* m_observer = nullptr;
     Time m_maxRto = Seconds(60);
+    uint32_t m_rtoFactor = 1;
+    uint32_t m_windowCapPackets = NO_WINDOW_CAP;
+    bool m_reno = false;
+    bool m_distrust = false; ///< m_distrustUpTo counts
+    SequenceNumber32 m_distrustUpTo;
 };
 
 } // namespace ns3

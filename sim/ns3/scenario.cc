@@ -319,6 +319,17 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
         }
         const Time warmup = Seconds(config.warmup_s);
         auto flows = StartFlows(config, network);
+        network.GetChannel().SetLossCallback(
+            [&flows](const perhop::shim::ip_packet_view& packet, FlowLoss loss)
+            {
+                for (const auto& flow : flows)
+                {
+                    if (flow->GetKey() == packet.flow || flow->GetKey() == packet.flow.reversed())
+                    {
+                        flow->OnPacketLost(packet, loss);
+                    }
+                }
+            });
         Simulator::Schedule(warmup,
                             [&flows]
                             {

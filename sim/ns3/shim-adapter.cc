@@ -3,11 +3,20 @@
 
 #include "sim/ns3/path-header-tag.h"
 
+#include "ns3/assert.h"
+#include "ns3/nstime.h"
+#include "ns3/simulator.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
 namespace ns3
 {
-ShimAdapter::ShimAdapter(const perhop::shim::shim_config& config, uint32_t address)
+ShimAdapter::ShimAdapter(const perhop::shim::shim_config& config, uint32_t address, std::function<void(const Outgoing&)> send)
     : m_shim(config),
-      m_address(address)
+      m_address(address),
+      m_send(std::move(send))
 {
 }
 
@@ -15,7 +24,24 @@ void
 ShimAdapter::AddFlow(TcpFlow& flow)
 {
     m_flows.push_back(&flow);
-    m_shim.set_flow_policy(flow.GetKey(), {.cwl = flow.GetLimitConfig()});
+    const perhop::shim::flow_policy policy = flow.GetPolicy();
+    m_shim.set_flow_policy(flow.GetKey(), policy);
+    if (policy.pacing.kind != perhop::policy::pacing_kind::none)
+    {
+        m_paced.push_back({.flow = &flow});
+    }
+}
+
+void
+ShimAdapter::AddReceivedFlow(TcpFlow& flow)
+{
+    m_receivedFlows.push_back(&flow);
+    const perhop::shim::flow_policy policy = flow.GetPolicy();
+    m_shim.set_flow_policy(flow.GetKey(), policy);
+    if (policy.tcp_ack.kind != perhop::policy::tcp_ack_kind::every)
+    {
+        m_thinned.push_back({.flow = &flow});
+    }
 }
 
 TcpFlow*
@@ -31,8 +57,164 @@ ShimAdapter::FlowSentFromHere(const perhop::shim::flow_key& key) const
     return nullptr;
 }
 
+ShimAdapter::ThinnedFlow*
+ShimAdapter::ThinnedFlowOf(const perhop::shim::flow_key& key)
+{
+    for (ThinnedFlow& thinned : m_thinned)
+    {
+        if (thinned.flow->GetKey() == key)
+        {
+            return &thinned;
+        }
+    }
+    return nullptr;
+}
+
+bool
+ShimAdapter::HoldsBack(uint64_t nowUs, const Ptr<Packet>& packet, const IpView& ip, const Address& receiver)
+{
+    if ((m_thinned.empty() && m_paced.empty()) || ip.source != m_address || ip.view.flow.protocol != perhop::shim::ip_protocol_tcp)
+    {
+        return false;
+    }
+    if (ThinnedFlow* thinned = ThinnedFlowOf(ip.view.flow.reversed()))
+    {
+        return HoldsTcpAck(nowUs, *thinned, {packet, ip, receiver, std::nullopt});
+    }
+    for (PacedFlow& paced : m_paced)
+    {
+        if (paced.flow->GetKey() == ip.view.flow)
+        {
+            return Paces(nowUs, paced, {packet, ip, receiver, paced.flow->GetPacketsInFlight()});
+        }
+    }
+    return false;
+}
+
+bool
+ShimAdapter::HoldsTcpAck(uint64_t nowUs, ThinnedFlow& thinned, const Outgoing& packet)
+{
+    const bool hold = m_shim.on_tcp_ack(nowUs, packet.ip.view) == perhop::policy::tcp_ack_action::hold;
+    if (hold)
+    {
+        thinned.held = packet;
+        thinned.flow->GetStatistics().OnTcpAckHeld();
+    }
+    else
+    {
+        thinned.held.reset();
+        const perhop::shim::tcp_view& tcp = packet.ip.view.tcp;
+        if (tcp.has_tcp_ack && tcp.payload_bytes == 0 && !tcp.syn && !tcp.fin && !tcp.rst)
+        {
+            thinned.sent = packet;
+        }
+    }
+    SetTimer(nowUs);
+    return hold;
+}
+
+uint64_t
+ShimAdapter::ReleaseUs(uint64_t nowUs, const PacedFlow& paced, const IpView& ip)
+{
+    perhop::shim::ip_packet_view view = ip.view;
+    view.tcp.congestion_window_packets = paced.flow->GetWindowPackets();
+    return m_shim.release_time(nowUs, view);
+}
+
+bool
+ShimAdapter::Paces(uint64_t nowUs, PacedFlow& paced, const Outgoing& packet)
+{
+    if (!paced.waiting.empty())
+    {
+        if (paced.waiting.size() < MOST_PACED_PACKETS)
+        {
+            paced.waiting.push_back(packet);
+        }
+        else
+        {
+            paced.flow->OnPacketLost(packet.ip.view, FlowLoss::QueueFull);
+        }
+        return true;
+    }
+    const uint64_t releaseUs = ReleaseUs(nowUs, paced, packet.ip);
+    if (releaseUs <= nowUs)
+    {
+        return false;
+    }
+    paced.waiting.push_back(packet);
+    paced.releaseUs = releaseUs;
+    SetTimer(nowUs);
+    return true;
+}
+
+void
+ShimAdapter::ReleasePaced(uint64_t nowUs, PacedFlow& paced)
+{
+    while (paced.releaseUs <= nowUs)
+    {
+        const Outgoing packet = std::move(paced.waiting.front());
+        paced.waiting.pop_front();
+        // The next one's time is asked for when it is the next one, so that it follows the path as it is now.
+        paced.releaseUs = paced.waiting.empty() ? NEVER_US : ReleaseUs(nowUs, paced, paced.waiting.front().ip);
+        m_send(packet);
+    }
+}
+
+void
+ShimAdapter::SetTimer(uint64_t nowUs)
+{
+    uint64_t earliestUs = m_shim.next_deadline().value_or(NEVER_US);
+    for (const PacedFlow& paced : m_paced)
+    {
+        earliestUs = std::min(earliestUs, paced.releaseUs);
+    }
+    if (earliestUs >= m_timerUs)
+    {
+        return;
+    }
+    m_timer.Cancel();
+    m_timerUs = std::max(earliestUs, nowUs);
+    m_timer = Simulator::Schedule(MicroSeconds(m_timerUs - nowUs), &ShimAdapter::OnTimer, this);
+}
+
+void
+ShimAdapter::OnTimer()
+{
+    const uint64_t nowUs = m_timerUs;
+    m_timerUs = NEVER_US;
+    std::array<perhop::shim::tcp_ack_due, 8> due;
+    std::size_t count;
+    do
+    {
+        count = m_shim.expire(nowUs, due);
+        for (std::size_t i = 0; i < count; ++i)
+        {
+            ThinnedFlow* thinned = ThinnedFlowOf(due[i].flow.reversed());
+            NS_ASSERT_MSG(thinned != nullptr, "the shim held a TCP ACK of a flow that is not thinned");
+            if (due[i].release == perhop::policy::tcp_ack_release::send_held && thinned->held)
+            {
+                thinned->sent = std::move(thinned->held);
+                thinned->held.reset();
+                thinned->flow->GetStatistics().OnTcpAckTimer();
+                m_send(*thinned->sent);
+            }
+            else if (due[i].release == perhop::policy::tcp_ack_release::send_again && thinned->sent)
+            {
+                thinned->flow->GetStatistics().OnTcpAckRepeated();
+                m_send(*thinned->sent);
+            }
+        }
+    } while (count == due.size());
+    for (PacedFlow& paced : m_paced)
+    {
+        ReleasePaced(nowUs, paced);
+    }
+    SetTimer(nowUs);
+}
+
 perhop::wire::path_header
-ShimAdapter::OnSend(uint64_t nowUs, Packet& packet, const IpView& ip, const perhop::shim::next_hop& hop)
+ShimAdapter::OnSend(
+    uint64_t nowUs, Packet& packet, const IpView& ip, const perhop::shim::next_hop& hop, std::optional<uint32_t> packetsInFlight)
 {
     if (PathHeaderTag tag; packet.RemovePacketTag(tag))
     {
@@ -47,6 +229,7 @@ ShimAdapter::OnSend(uint64_t nowUs, Packet& packet, const IpView& ip, const perh
     TcpFlow* flow = FlowSentFromHere(ip.view.flow);
     if (flow == nullptr)
     {
+        NoteTcpAck(ip.view);
         return m_shim.on_originate(nowUs, ip.view, hop, 0);
     }
     perhop::shim::ip_packet_view view = ip.view;
@@ -55,7 +238,24 @@ ShimAdapter::OnSend(uint64_t nowUs, Packet& packet, const IpView& ip, const perh
     {
         flow->GetStatistics().OnSegmentSent(view.tcp.sequence, view.tcp.payload_bytes);
     }
-    return m_shim.on_originate(nowUs, view, hop, flow->GetStatistics().GetPacketsInFlight());
+    return m_shim.on_originate(nowUs, view, hop, packetsInFlight.value_or(flow->GetPacketsInFlight()));
+}
+
+void
+ShimAdapter::NoteTcpAck(const perhop::shim::ip_packet_view& view) const
+{
+    if (view.flow.protocol != perhop::shim::ip_protocol_tcp || !view.tcp.has_tcp_ack || view.tcp.syn)
+    {
+        return;
+    }
+    for (TcpFlow* flow : m_receivedFlows)
+    {
+        if (flow->GetKey() == view.flow.reversed())
+        {
+            flow->GetStatistics().OnTcpAckSent();
+            return;
+        }
+    }
 }
 
 void
@@ -84,6 +284,10 @@ ShimAdapter::OnReceive(uint64_t nowUs, const perhop::wire::path_header& header, 
         {
             flow->GetStatistics().OnLimit(*limitPackets);
         }
+    }
+    if (!m_thinned.empty())
+    {
+        SetTimer(nowUs);
     }
     // ns-3's window scaling is off where a limit is enforced: there is no option to strip, and the window fits its field.
     if (!verdict.window_bytes)

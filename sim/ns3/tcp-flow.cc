@@ -42,6 +42,7 @@ struct Variant
 
 constexpr Variant VARIANTS[] = {
     {"newreno", "ns3::TcpNewReno"},
+    {"reno", "ns3::TcpNewReno"}, // its congestion avoidance is Reno's; MeasuredTcpSocket::SetReno makes its recovery Reno's, too
     {"linuxreno", "ns3::TcpLinuxReno"},
     {"cubic", "ns3::TcpCubic"},
     {"vegas", "ns3::TcpVegas"},
@@ -72,6 +73,70 @@ KnownVariants()
         names += (names.empty() ? "" : ", ") + std::string(variant.name);
     }
     return names;
+}
+
+perhop::policy::cwl_kind
+LimitKind(cwl_policy policy)
+{
+    switch (policy)
+    {
+    case cwl_policy::none:
+        break;
+    case cwl_policy::fixed:
+        return perhop::policy::cwl_kind::fixed;
+    case cwl_policy::hop:
+        return perhop::policy::cwl_kind::hop;
+    case cwl_policy::delay:
+        return perhop::policy::cwl_kind::delay;
+    }
+    return perhop::policy::cwl_kind::none;
+}
+
+perhop::policy::tcp_ack_kind
+TcpAckKind(perhop::air::tcp_ack_policy policy)
+{
+    switch (policy)
+    {
+    case perhop::air::tcp_ack_policy::every:
+        break;
+    case perhop::air::tcp_ack_policy::dca:
+        return perhop::policy::tcp_ack_kind::dca;
+    case perhop::air::tcp_ack_policy::daa:
+        return perhop::policy::tcp_ack_kind::daa;
+    }
+    return perhop::policy::tcp_ack_kind::every;
+}
+
+perhop::policy::dca_window_rule
+WindowRule(perhop::air::tcp_ack_rule rule)
+{
+    switch (rule)
+    {
+    case perhop::air::tcp_ack_rule::hop:
+        break;
+    case perhop::air::tcp_ack_rule::delay:
+        return perhop::policy::dca_window_rule::delay;
+    case perhop::air::tcp_ack_rule::hop_and_delay:
+        return perhop::policy::dca_window_rule::hop_and_delay;
+    }
+    return perhop::policy::dca_window_rule::hop;
+}
+
+perhop::policy::pacing_kind
+PacingKind(perhop::air::pacing_policy policy)
+{
+    switch (policy)
+    {
+    case perhop::air::pacing_policy::none:
+        break;
+    case perhop::air::pacing_policy::window:
+        return perhop::policy::pacing_kind::window;
+    case perhop::air::pacing_policy::adaptive:
+        return perhop::policy::pacing_kind::adaptive;
+    case perhop::air::pacing_policy::path:
+        return perhop::policy::pacing_kind::path;
+    }
+    return perhop::policy::pacing_kind::none;
 }
 
 } // namespace
@@ -112,29 +177,21 @@ TcpFlow::~TcpFlow()
     }
 }
 
-perhop::policy::cwl_config
-TcpFlow::GetLimitConfig() const
+perhop::shim::flow_policy
+TcpFlow::GetPolicy() const
 {
-    perhop::policy::cwl_config limit;
-    switch (m_config.cwl)
-    {
-    case cwl_policy::none:
-        limit.kind = perhop::policy::cwl_kind::none;
-        break;
-    case cwl_policy::fixed:
-        limit.kind = perhop::policy::cwl_kind::fixed;
-        break;
-    case cwl_policy::hop:
-        limit.kind = perhop::policy::cwl_kind::hop;
-        break;
-    case cwl_policy::delay:
-        limit.kind = perhop::policy::cwl_kind::delay;
-        break;
-    }
-    limit.fixed_packets = m_config.cwl_packets;
-    limit.rounding =
+    perhop::shim::flow_policy policy;
+    policy.cwl.kind = LimitKind(m_config.cwl);
+    policy.cwl.fixed_packets = m_config.cwl_packets;
+    policy.cwl.rounding =
         m_config.round == perhop::air::cwl_rounding::floor ? perhop::policy::cwl_rounding::floor : perhop::policy::cwl_rounding::half_up;
-    return limit;
+    policy.tcp_ack.kind = TcpAckKind(m_config.tcp_ack);
+    policy.tcp_ack.rule = WindowRule(m_config.tcp_ack_window_by);
+    policy.tcp_ack.fixed_window_packets = m_config.tcp_ack_window;
+    policy.tcp_ack.whole_window = m_config.tcp_ack_whole_window;
+    policy.tcp_ack.tcp_ack_retransmission = m_config.tcp_ack_retransmission;
+    policy.pacing.kind = PacingKind(m_config.pacing);
+    return policy;
 }
 
 Ptr<MeasuredTcpSocket>
@@ -154,6 +211,7 @@ TcpFlow::CreateSocket(Ptr<Node> node) const
 
     socket->SetMinRto(MilliSeconds(m_config.min_rto_ms));
     socket->SetMaxRto(Seconds(MAX_RTO_S));
+    socket->SetReno(m_config.variant == "reno");
     socket->SetAttribute("Sack", BooleanValue(m_config.sack));
     socket->SetAttribute("Timestamp", BooleanValue(false));
     socket->SetAttribute("WindowScaling", BooleanValue(m_windowScaling));
@@ -168,9 +226,10 @@ TcpFlow::CreateSocket(Ptr<Node> node) const
 }
 
 void
-TcpFlow::Attach(ShimAdapter& atSource, ShimAdapter&)
+TcpFlow::Attach(ShimAdapter& atSource, ShimAdapter& atSink)
 {
     atSource.AddFlow(*this);
+    atSink.AddReceivedFlow(*this);
 }
 
 void
@@ -192,6 +251,13 @@ void
 TcpFlow::Connect()
 {
     m_sender = CreateSocket(m_source);
+    if (m_config.tcp_ack == perhop::air::tcp_ack_policy::daa)
+    {
+        using perhop::policy::tcp_daa_sender;
+        m_sender->SetAttribute("ReTxThreshold", UintegerValue(tcp_daa_sender::duplicate_tcp_ack_threshold));
+        m_sender->SetWindowCap(tcp_daa_sender::congestion_window_limit_packets);
+        m_sender->SetRtoFactor(tcp_daa_sender::retransmission_timeout_factor);
+    }
     m_sender->SetObserver(&m_statistics);
     m_sender->Bind(InetSocketAddress(NodeIpv4Address(m_config.src), m_key.source_port));
     m_sender->SetSendCallback(MakeCallback(&TcpFlow::Fill, this));

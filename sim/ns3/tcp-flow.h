@@ -2,8 +2,8 @@
 //
 // One bulk TCP transfer: a sender that always has data, and a receiver that reads at once.
 //
-// TCP as in the papers' simulations: NewReno without SACK (fast recovery of RFC 6582 in ns-3's TcpClassicRecovery; with SACK ns-3's
-// proportional rate reduction), initial window of 1 segment, retransmission timeout from the flow's min_rto_ms to 60 s, no
+// TCP as in the papers' simulations: Reno or NewReno without SACK (ns-3's TcpClassicRecovery, mended in MeasuredTcpSocket; with SACK
+// ns-3's proportional rate reduction), initial window of 1 segment, retransmission timeout from the flow's min_rto_ms to 60 s, no
 // timestamps. Window scaling is on only for a window above 65535 bytes, which no congestion window limit may hold.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include "sim/ns3/flow-statistics.h"
 #include "sim/ns3/flow.h"
 
-#include "host/core/policy/congestion_window_limit.hpp"
+#include "host/core/shim/shim.hpp"
 
 #include "ns3/node.h"
 #include "ns3/socket.h"
@@ -64,7 +64,24 @@ class TcpFlow : public Flow
         return m_config.segment_bytes;
     }
 
-    perhop::policy::cwl_config GetLimitConfig() const;
+    /// Segments on their way, as the sender's TCP believes.
+    uint32_t GetPacketsInFlight() const
+    {
+        return m_sender ? m_sender->GetPacketsInFlight() : 0;
+    }
+
+    /// The sender's window in whole segments, at least 1.
+    uint32_t GetWindowPackets() const
+    {
+        return m_sender ? m_sender->GetWindowPackets() : 1;
+    }
+
+    void OnPacketLost(const perhop::shim::ip_packet_view& packet, FlowLoss loss) override
+    {
+        m_statistics.OnPacketLost(packet.tcp.payload_bytes != 0, loss);
+    }
+
+    perhop::shim::flow_policy GetPolicy() const;
 
   private:
     Ptr<MeasuredTcpSocket> CreateSocket(Ptr<Node> node) const;
