@@ -48,6 +48,14 @@ public:
   void advance(tick until);
   bool can_submit(node_id node) const { return nodes_[node].core.descriptor_ready() && nodes_[node].deferred == 0; }
   void submit(node_id node, const tx_request& request);
+  void set_position(node_id node, node_position position) {
+    assert(!busy_);
+    medium_.set_position(node, position);
+  }
+  void set_blocked(node_id one, node_id other, bool blocked) {
+    assert(!busy_);
+    medium_.set_blocked(one, other, blocked);
+  }
   const air_counters& counters();
 
 private:
@@ -421,6 +429,8 @@ void air::advance_one() {
 }
 bool air::can_submit(node_id node) const { return impl_->can_submit(node); }
 void air::submit(node_id node, const tx_request& request) { impl_->submit(node, request); }
+void air::set_position(node_id node, node_position position) { impl_->set_position(node, position); }
+void air::set_blocked(node_id one, node_id other, bool blocked) { impl_->set_blocked(one, other, blocked); }
 const air_counters& air::counters() const { return impl_->counters(); }
 
 }  // namespace perhop::air

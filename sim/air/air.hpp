@@ -67,6 +67,13 @@ public:
   /// evaluation, in both cases at now(). Requires can_submit().
   void submit(node_id node, const tx_request& request);
 
+  /// The node is at `position` from now() on: for frames that start later. Frames on the air arrive as they would have.
+  /// Not in callbacks.
+  void set_position(node_id node, node_position position);
+
+  /// Nothing passes between the two from now() on, neither frames nor energy; or does again. Otherwise as set_position().
+  void set_blocked(node_id one, node_id other, bool blocked);
+
   const air_counters& counters() const;
 
 private:

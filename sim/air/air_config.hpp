@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "host/core/wire/generated/protocol.hpp"
+#include "sim/air/types.hpp"
 
 namespace perhop::air {
 
@@ -63,6 +65,7 @@ enum class warp_mode {
 
 struct air_config {
   std::vector<node_position> nodes;
+  std::vector<std::pair<node_id, node_id>> blocked;  ///< pairs between which nothing passes, neither frames nor energy
   mac_config mac;
   medium_config medium;
   std::uint64_t seed = 1;

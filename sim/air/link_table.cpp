@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "sim/air/loss_model.hpp"
 
@@ -36,13 +37,17 @@ link_table::link_table(const air_config& config) {
     tick delay;
     link to;
   };
+  const auto blocked = [&config](node_id one, node_id other) {
+    return std::any_of(config.blocked.begin(), config.blocked.end(),
+                       [&](const auto& pair) { return pair == std::pair(one, other) || pair == std::pair(other, one); });
+  };
   std::vector<candidate> candidates;
   const auto nodes = static_cast<node_id>(config.nodes.size());
   for (node_id transmitter = 0; transmitter < nodes; ++transmitter) {
     group_first_.push_back(static_cast<std::uint32_t>(groups_.size()));
     candidates.clear();
     for (node_id receiver = 0; receiver < nodes; ++receiver) {
-      if (receiver == transmitter) continue;
+      if (receiver == transmitter || blocked(transmitter, receiver)) continue;
       const double distance_m = std::hypot(config.nodes[receiver].x_m - config.nodes[transmitter].x_m,
                                            config.nodes[receiver].y_m - config.nodes[transmitter].y_m);
       const double power_w = loss->received_power_w(distance_m);

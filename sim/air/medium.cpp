@@ -2,6 +2,7 @@
 #include "sim/air/medium.hpp"
 
 #include <cassert>
+#include <utility>
 
 #include "sim/air/loss_model.hpp"
 #include "sim/air/reception_ns2.hpp"
@@ -32,15 +33,40 @@ std::unique_ptr<reception> make_reception(const air_config& config, const link_t
 }  // namespace
 
 medium::medium(const air_config& config)
-    : links_(config),
+    : config_(config),
+      versions_(1, {link_table(config), 0}),
       board_(config.nodes.size()),
-      reception_(make_reception(config, links_)),
+      reception_(make_reception(config, links())),
       rates_(config.mac.profile->rates),
       wants_rx_start_(config.nodes.size(), true),
       wanting_(config.nodes.size()) {}
 
+void medium::set_position(node_id node, node_position position) {
+  config_.nodes[node] = position;
+  links_changed_ = true;
+}
+
+void medium::set_blocked(node_id one, node_id other, bool blocked) {
+  std::erase_if(config_.blocked, [&](const auto& pair) { return pair == std::pair(one, other) || pair == std::pair(other, one); });
+  if (blocked) config_.blocked.emplace_back(one, other);
+  links_changed_ = true;
+}
+
+/// The table follows the changes when the next frame needs it, however many there were.
+void medium::renew_links() {
+  links_changed_ = false;
+  versions_.remove_if([](const table_version& version) { return version.flights == 0; });
+  versions_.push_back({link_table(config_), 0});
+}
+
+void medium::land(frame_slot slot) {
+  --flights_[slot].version->flights;
+  landed_.push_back(slot);
+}
+
 frame_slot medium::start(const transmission& frame) {
   assert(frame.end > frame.start);
+  if (links_changed_) renew_links();
   frame_slot slot;
   if (free_slots_.empty()) {
     slot = static_cast<frame_slot>(flights_.size());
@@ -49,10 +75,12 @@ frame_slot medium::start(const transmission& frame) {
     slot = free_slots_.back();
     free_slots_.pop_back();
   }
-  flights_[slot] = {frame, static_cast<std::uint16_t>(frame.end - frame.start), 0, 0};
+  table_version& version = versions_.back();
+  ++version.flights;
+  flights_[slot] = {frame, static_cast<std::uint16_t>(frame.end - frame.start), &version, 0, 0};
   reception_->node_transmits(frame.node, frame.end);
-  if (links_.groups(frame.node).empty()) {
-    landed_.push_back(slot);
+  if (version.links.groups(frame.node).empty()) {
+    land(slot);
   } else {
     push(next_arrival(slot));
   }
@@ -75,7 +103,7 @@ void medium::process(tick now) {
 
 medium::event medium::next_arrival(frame_slot slot) const {
   const flight& flight = flights_[slot];
-  const auto groups = links_.groups(flight.frame.node);
+  const auto groups = flight.version->links.groups(flight.frame.node);
   const tick end_at = flight.frame.end + groups[flight.next_end].delay;
   const auto serial = static_cast<std::uint32_t>(flight.frame.id);
   if (flight.next_start < groups.size()) {
@@ -87,14 +115,15 @@ medium::event medium::next_arrival(frame_slot slot) const {
 
 void medium::arrive(tick now, const event& event) {
   flight& flight = flights_[event.slot];
-  const auto groups = links_.groups(flight.frame.node);
+  const link_table& links = flight.version->links;
+  const auto groups = links.groups(flight.frame.node);
   const bool starts = (event.key & ((1U << phase_bits) - 1)) == phase_start;
   const link_group& group = groups[starts ? flight.next_start++ : flight.next_end++];
-  const auto receivers = links_.members(group);
+  const auto receivers = links.members(group);
   const incoming_frame incoming{event.slot,        flight.frame.id,         flight.frame.end + group.delay,
                                 flight.airtime_us, flight.frame.rate_index, flight.frame.kind == frame_kind::data};
   if (flight.next_end == groups.size()) {
-    landed_.push_back(event.slot);
+    land(event.slot);
     remove_first();
   } else {
     replace_first(next_arrival(event.slot));
@@ -121,7 +150,7 @@ void medium::set_wants_rx_start(node_id node, bool wants, tick now) {
   if (!wants || slot == no_frame) return;
   const flight& flight = flights_[slot];
   if (preamble_us(flight) >= flight.airtime_us) return;
-  const tick header_at = flight.frame.start + links_.delay(flight.frame.node, node) + preamble_us(flight);
+  const tick header_at = flight.frame.start + flight.version->links.delay(flight.frame.node, node) + preamble_us(flight);
   if (header_at > now) {
     push({header_at << phase_bits | phase_header, static_cast<std::uint32_t>(flight.frame.id), node, slot});
   }

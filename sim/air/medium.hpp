@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <vector>
 
@@ -39,7 +40,12 @@ public:
   /// Valid until the process() after the one that indicated its last end.
   const transmission& frame(frame_slot slot) const { return flights_[slot].frame; }
   indication_board& board() { return board_; }
-  const link_table& links() const { return links_; }
+  const link_table& links() const { return versions_.back().links; }
+
+  /// A node is somewhere else, or nothing passes between two nodes any more (or does again). Holds for frames that start from
+  /// now on; those on the air arrive as they would have.
+  void set_position(node_id node, node_position position);
+  void set_blocked(node_id one, node_id other, bool blocked);
 
 private:
   // Within a tick ends come before starts, so that a frame which follows another one without a gap finds its receivers idle.
@@ -59,10 +65,17 @@ private:
     }
   };
 
+  /// The table of links from one change to the next.
+  struct table_version {
+    link_table links;
+    std::uint32_t flights = 0;  // on the air that need it
+  };
+
   /// A transmission on its way to its groups of receivers. It has one event in the queue, that of its next arrival.
   struct flight {
     transmission frame;
     std::uint16_t airtime_us;
+    table_version* version;    // of the table of links when it started
     std::uint32_t next_start;  // group that its first bit reaches next
     std::uint32_t next_end;    // ... and its last bit
   };
@@ -76,7 +89,12 @@ private:
   void remove_first();
   void sift_down(std::size_t index);
 
-  link_table links_;
+  void renew_links();
+  void land(frame_slot slot);
+
+  air_config config_;
+  std::list<table_version> versions_;  // the last one is the present one
+  bool links_changed_ = false;
   indication_board board_;
   std::unique_ptr<reception> reception_;
   std::span<const transmit_rate> rates_;

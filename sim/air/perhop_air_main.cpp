@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "sim/air/mac_traffic.hpp"
+#include "sim/air/scripted_events.hpp"
 
 namespace {
 
@@ -84,12 +85,14 @@ int run(const std::filesystem::path& file) {
   mac_traffic traffic(config, report, capture ? &*capture : nullptr);
   perhop::air::air medium(config.air, traffic);
   traffic.attach(medium);
+  scripted_events events(config.events);
   interval_writer intervals(directory / "intervals.csv", config.outputs.interval_s);
 
   const auto end = static_cast<tick>(std::llround(config.duration_s * ticks_per_second));
   auto next_progress = std::chrono::steady_clock::now();
   while (interrupted == 0) {
     const tick now = medium.now();
+    events.act(now, medium);
     traffic.act(now);
     if (now >= intervals.next()) intervals.write(now, traffic.delivered_bytes());
     if (const auto wall = std::chrono::steady_clock::now(); wall >= next_progress || now >= end) {
@@ -98,7 +101,7 @@ int run(const std::filesystem::path& file) {
       next_progress = wall + progress_interval;
     }
     if (now >= end) break;
-    medium.advance(std::min({end, traffic.next_event(), intervals.next(), now + slice_us}));
+    medium.advance(std::min({end, traffic.next_event(), events.next_event(), intervals.next(), now + slice_us}));
   }
   intervals.write(medium.now(), traffic.delivered_bytes());
 

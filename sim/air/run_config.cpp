@@ -357,6 +357,53 @@ std::vector<route_config> read_routes(section& run, std::size_t nodes) {
   return routes;
 }
 
+event_config read_event(section event, std::size_t nodes) {
+  using event_kind = event_config::event_kind;
+  event_config config;
+  config.at_s = event.number("at_s", 0, 1e9);
+  config.kind = event.one_of<event_kind>(
+      "kind", "event",
+      {{"route", event_kind::route}, {"link_down", event_kind::link_down}, {"link_up", event_kind::link_up}, {"move", event_kind::move}});
+  const auto node = [&](const char* key) { return static_cast<node_id>(event.integer(key, 0, nodes - 1)); };
+  switch (config.kind) {
+    case event_kind::route: {
+      const json& path = event.list("path");
+      for (const json& place : path) config.path.push_back(static_cast<node_id>(event.integer("path", place, 0, nodes - 1)));
+      if (config.path.size() < 2) event.fail("path", "must name at least two nodes");
+      for (std::size_t first = 0; first < path.size(); ++first) {
+        if (std::count(config.path.begin(), config.path.end(), config.path[first]) > 1) {
+          event.fail("path", "visits node " + std::to_string(config.path[first]) + " twice");
+        }
+      }
+      event.optional("both_ways", config.both_ways, [&](const char* key) { return event.boolean(key); });
+      break;
+    }
+    case event_kind::link_down:
+    case event_kind::link_up:
+      config.a = node("a");
+      config.b = node("b");
+      if (config.a == config.b) event.fail("b", "is a itself; name two different nodes");
+      break;
+    case event_kind::move:
+      config.a = node("node");
+      config.position = {event.number("x_m", -1e7, 1e7), event.number("y_m", -1e7, 1e7)};
+      break;
+  }
+  event.finish();
+  return config;
+}
+
+std::vector<event_config> read_events(section& run, std::size_t nodes) {
+  std::vector<event_config> events;
+  for (std::size_t index = 0; index < run.list("events").size(); ++index) {
+    events.push_back(read_event(run.element("events", index), nodes));
+    if (index > 0 && events[index].at_s < events[index - 1].at_s) {
+      run.fail("events[" + std::to_string(index) + "].at_s", "is earlier than that of the event before; list events in order of time");
+    }
+  }
+  return events;
+}
+
 }  // namespace
 
 std::optional<node_id> run_config::next_hop(node_id node, node_id destination) const {
@@ -416,6 +463,7 @@ run_config parse_run_config(const std::string& text, const std::string& name) {
     config.link_failure = run.one_of<link_failure_kind>("link_failure", "answer to a failed link",
                                                         {{"ignore", link_failure_kind::ignore}, {"purge", link_failure_kind::purge}});
   }
+  if (run.has("events")) config.events = read_events(run, nodes);
   const std::size_t flows = run.list("flows").size();
   for (std::size_t index = 0; index < flows; ++index) {
     config.flows.push_back(read_flow(run.element("flows", index), nodes));

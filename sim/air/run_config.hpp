@@ -106,6 +106,24 @@ enum class link_failure_kind {
   purge,  ///< those that wait in the interface queue for the same neighbour are dropped, as ns-2's routing agents do
 };
 
+/// Something that happens to the network at a time of the run.
+struct event_config {
+  enum class event_kind {
+    route,      ///< packets for the last node of `path` follow it; with both_ways also those for the first node, back
+    link_down,  ///< nothing passes between a and b, neither frames nor energy
+    link_up,    ///< it does again
+    move,       ///< node a is at `position`
+  };
+  double at_s = 0;
+  event_kind kind = event_kind::route;
+  std::vector<node_id> path;
+  bool both_ways = true;
+  node_id a = 0, b = 0;
+  node_position position{};
+
+  tick at() const { return static_cast<tick>(at_s * ticks_per_second + 0.5); }
+};
+
 struct output_config {
   std::filesystem::path directory;
   bool pcapng = false;
@@ -123,6 +141,7 @@ struct run_config {
   std::vector<route_config> routes;
   routing_kind routing = routing_kind::fixed;
   link_failure_kind link_failure = link_failure_kind::ignore;
+  std::vector<event_config> events;  ///< in order of time
   std::vector<flow_config> flows;
   exact_config exact;
   output_config outputs;

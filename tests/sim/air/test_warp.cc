@@ -9,6 +9,7 @@
 
 #include "run_json.hpp"
 #include "sim/air/mac_traffic.hpp"
+#include "sim/air/scripted_events.hpp"
 
 namespace perhop::air {
 namespace {
@@ -29,10 +30,12 @@ outcome simulate(json run, const char* warp) {
   mac_traffic traffic(config, report, nullptr);
   air medium(config.air, traffic);
   traffic.attach(medium);
+  scripted_events events(config.events);
   const auto end = static_cast<tick>(config.duration_s * ticks_per_second);
   while (medium.now() < end) {
+    events.act(medium.now(), medium);
     traffic.act(medium.now());
-    medium.advance(std::min(end, traffic.next_event()));
+    medium.advance(std::min({end, traffic.next_event(), events.next_event()}));
   }
   return {lines.str(), report.sum_mismatches(), medium.counters()};
 }
@@ -91,6 +94,40 @@ TEST(warp, leaves_every_transmission_and_record_as_it_is) {
   }
   EXPECT_GT(transmissions, 3000U) << "the networks hardly sent anything";
   EXPECT_LT(lazy_clocks, all_clocks / 2) << "lazy evaluation saves little";
+}
+
+TEST(warp, leaves_a_network_that_changes_under_way_as_it_is) {
+  std::uint64_t changed = 0, compared = 0;
+  for (unsigned seed = 1; seed <= 16; ++seed) {
+    json run = random_run(seed);
+    if (run["flows"].empty()) continue;
+    const std::string still = simulate(run, "on").lines;
+    std::mt19937 random(seed);
+    const auto count = static_cast<unsigned>(run["nodes"].size());
+    run["events"] = json::array();
+    for (unsigned at_us = 10'000; at_us < 240'000; at_us += 1 + random() % 40'000) {
+      const unsigned node = random() % count, other = (node + 1 + random() % (count - 1)) % count;
+      json event = {{"at_s", at_us * 1e-6}};
+      switch (random() % 3) {
+        case 0:
+          event.update({{"kind", "move"}, {"node", node}, {"x_m", random() % 800}, {"y_m", random() % 400}});
+          break;
+        case 1:
+          event.update({{"kind", "link_down"}, {"a", node}, {"b", other}});
+          break;
+        default:
+          event.update({{"kind", "link_up"}, {"a", other}, {"b", node}});
+      }
+      run["events"].push_back(event);
+    }
+    const outcome lazy = simulate(run, "on"), all = simulate(run, "all_nodes"), ticks = simulate(run, "every_tick");
+    ASSERT_EQ(lazy.lines, all.lines) << "seed " << seed << ": " << run.dump();
+    ASSERT_EQ(lazy.lines, ticks.lines) << "seed " << seed << ": " << run.dump();
+    EXPECT_EQ(lazy.mismatches, 0U);
+    changed += lazy.lines != still;
+    ++compared;
+  }
+  EXPECT_GT(changed, compared / 2) << "the events hardly change anything";
 }
 
 TEST(warp, a_seed_decides_a_run_and_another_one_makes_another) {

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// The events of a run that concern the medium: moves, links that go and come back.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "sim/air/air.hpp"
+#include "sim/air/run_config.hpp"
+
+namespace perhop::air {
+
+/// Applies one event; a route is not the medium's business.
+inline void apply(air& medium, const event_config& event) {
+  using event_kind = event_config::event_kind;
+  if (event.kind == event_kind::move) medium.set_position(event.a, event.position);
+  if (event.kind == event_kind::link_down || event.kind == event_kind::link_up) {
+    medium.set_blocked(event.a, event.b, event.kind == event_kind::link_down);
+  }
+}
+
+/// Plays a list of events, which is in order of time and must outlive the player.
+class scripted_events {
+public:
+  explicit scripted_events(std::span<const event_config> events) : events_(events) {}
+
+  tick next_event() const { return next_ < events_.size() ? events_[next_].at() : never; }
+
+  /// Applies everything that is due at `now` == medium.now().
+  void act(tick now, air& medium) {
+    while (next_event() <= now) apply(medium, events_[next_++]);
+  }
+
+private:
+  std::span<const event_config> events_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace perhop::air
