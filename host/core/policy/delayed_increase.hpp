@@ -45,7 +45,7 @@ public:
 private:
   // Signals that can still be the smallest of a window, rising in time and in rate: a ring.
   struct signal {
-    std::uint64_t from_us;
+    std::uint64_t until_us;  // the largest time while no signal has followed
     std::uint64_t rate_bps;
   };
   signal& at(std::size_t place) { return ring_[(first_ + place) % ring_.size()]; }

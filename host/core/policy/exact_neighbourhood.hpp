@@ -19,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -43,8 +44,7 @@ struct exact_neighbourhood_counters {
   std::uint64_t stale = 0;          ///< nodes in a hello that were known from a newer one
   std::uint64_t nodes_refused = 0;  ///< no room for one more
   std::uint64_t links_refused = 0;
-  std::uint64_t sets_refused = 0;      ///< times that there were too many neighbourhoods
-  std::uint64_t entries_left_out = 0;  ///< of own hellos, for want of room
+  std::uint64_t sets_refused = 0;  ///< times that there were too many neighbourhoods
 };
 
 /// A flow as the ledger knows it, seen from all routers that told of it.
@@ -65,6 +65,9 @@ public:
   /// A hello arrived from a neighbour. @return whether the ledger changed
   bool on_hello(std::uint64_t now_us, const wire::hello& message);
 
+  /// Adds the nodes that were heard directly to a list of neighbours, each once.
+  void list_heard(std::uint64_t now_us, std::vector<std::uint32_t>& neighbours) const;
+
   /// What to broadcast now: this node and what it knows of the others, nearest first.
   wire::hello make_hello(std::uint64_t now_us);
 
@@ -75,6 +78,9 @@ public:
   std::span<const ledger_flow> flows() const { return flows_; }
   std::span<const water_filling_cost> costs() const { return costs_; }        ///< of all budgets, one after the other
   std::span<const water_filling_budget> budgets() const { return budgets_; }  ///< .budget: busy time of no EXACT flow, negative
+  /// Where the flow stands in flows(); nothing when no router told of it.
+  std::optional<std::uint32_t> place_of_flow(std::uint32_t flow) const;
+
   std::size_t links() const { return links_.size(); }
   std::size_t nodes() const { return known_.size(); }
 
@@ -99,6 +105,7 @@ private:
   using link_set = std::vector<std::uint64_t>;
 
   std::uint32_t place_of(std::uint32_t node);
+  std::uint32_t& bucket_of(std::uint32_t flow);
   void add_node(const wire::hello_node& node);
   void measure_distances();
   void find_conflicts();
@@ -118,9 +125,11 @@ private:
   std::vector<link_flow> link_flows_;
   std::vector<link_set> conflicts_;
   std::vector<ledger_flow> flows_;
+  std::vector<std::uint32_t> buckets_;  // places in flows_, open addressing
   std::vector<water_filling_cost> costs_;
   std::vector<water_filling_budget> budgets_;
   std::vector<double> flow_cost_;
+  std::size_t search_steps_ = 0;
 };
 
 }  // namespace perhop::policy

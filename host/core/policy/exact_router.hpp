@@ -27,6 +27,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -45,14 +46,15 @@ struct exact_router_config {
   std::uint32_t rts_threshold_bytes = 0;
   exact_mode mode = exact_mode::m2;
   exact_fairness fairness = exact_fairness::rate;
-  double eta = 0.90;                          ///< share of channel time to give out
-  std::uint32_t interval_us = 100'000;        ///< between allocations
-  std::size_t max_flows = 1024;               ///< the flow idle longest makes room
-  std::uint32_t feedback_mpdu_bytes = 106;    ///< of the feedback that a flow causes in the other direction (M2)
-  std::uint32_t feedback_every_packets = 4;   ///< one feedback for so many data packets (M2); 0: none
-  std::uint32_t queue_target_us = 20'000;     ///< standing queue that is left alone
-  std::uint32_t drain_us = 500'000;           ///< time in which the rest is to go
-  std::uint32_t hello_interval_us = 500'000;  ///< between hellos; a change of the ledger comes earlier, not under interval_us
+  double eta = 0.90;                             ///< share of channel time to give out
+  std::uint32_t interval_us = 100'000;           ///< between allocations
+  std::size_t max_flows = 1024;                  ///< the flow idle longest makes room
+  std::uint32_t feedback_mpdu_bytes = 106;       ///< of the feedback that a flow causes in the other direction (M2)
+  std::uint32_t feedback_every_packets = 4;      ///< one feedback for so many data packets (M2); 0: none
+  std::uint32_t feedback_interval_us = 200'000;  ///< and never less often than this (M2); 0: by packets only
+  std::uint32_t queue_target_us = 20'000;        ///< standing queue that is left alone
+  std::uint32_t drain_us = 500'000;              ///< time in which the rest is to go
+  std::uint32_t hello_interval_us = 500'000;     ///< between hellos; a change of the ledger comes earlier, not under interval_us
   exact_neighbourhood_config neighbourhood{};
 };
 
@@ -109,12 +111,12 @@ public:
   void on_peer_replaced(std::uint8_t peer);
 
   /// Bytes waiting in the queue in front of the MAC.
-  void on_queue(std::uint64_t now_us, std::uint64_t queued_bytes);
+  void on_queue(std::uint64_t queued_bytes) { queued_bytes_ = static_cast<double>(queued_bytes); }
 
   /// Which node a neighbour slot stands for (M2).
   void set_peer_node(std::uint8_t peer, std::uint32_t node);
 
-  /// Nodes in range besides those that packets are sent to (M2): hellos add them by themselves.
+  /// A hello arrived (M2). Its sender is a neighbour, even when no packets go there.
   void on_hello(std::uint64_t now_us, const wire::hello& message);
 
   /// When on_deadline wants to be called.
@@ -164,46 +166,54 @@ private:
     double weight = 1;
     double cost_s_per_bit = 0;
     double allocation_bps = 0;
-    double share_bps = 0;  // before damping
-    bool fresh = true;     // not yet allocated
+    double share_bps = 0;   // before damping
+    bool at_limit = false;  // the share is what the flow can use
+    bool fresh = true;      // not yet allocated
     demand state = demand::open;
     std::uint8_t peer = 0;
     std::uint8_t rate_index = 0;
+    std::uint32_t place = 0;     // in the ledger
     std::uint32_t newer = none;  // list from the flow idle longest to the one seen last
     std::uint32_t older = none;
   };
 
   struct peer_state {
-    neighbour_averages averages{};
     bool measured = false;
     bool lost = false;
-    std::uint8_t drops = 0;
-    std::uint64_t completed_us = 0;
-    double allocated_delay_us = 0;  // of a 1500-byte packet when last allocated
-    std::uint32_t node = 0;
     bool node_known = false;
+    std::uint8_t drops = 0;
+    std::uint8_t rate_index = 0;
+    std::uint64_t completed_us = 0;
+    double allocated_us = 0;  // service time of a 1500-byte packet when last allocated; 0: never
+    std::uint32_t node = 0;
   };
 
+  std::size_t home(std::uint64_t flow) const;
   std::uint32_t find(std::uint64_t flow) const;
-  std::uint32_t insert(std::uint64_t now_us, std::uint64_t flow);
+  std::uint32_t insert(std::uint64_t flow);
   void erase(std::uint32_t index);
   void append_newest(std::uint32_t index);
   void unlink(std::uint32_t index);
   void note_use(flow_state& state, std::uint64_t now_us);
-  std::uint64_t idle_limit_us(const flow_state& state) const;
 
   double service_us(std::uint64_t now_us, std::uint8_t peer, std::uint8_t rate_index, double mpdu_bytes) const;
-  double floor_bps(const flow_state& state) const;
-  double own_limit_bps(const flow_state& state) const;
-  double packet_cost_s_per_bit(std::uint64_t now_us, const flow_state& state) const;
+  double cost_s_per_bit(std::uint64_t now_us, const flow_state& state) const;
+  static double floor_bps(const flow_state& state);
+  static double demand_bps(const flow_state& state);
+  double limit_bps(const flow_state& state) const;
+  double gain(double weight, double cost) const;
   double drain_share(std::uint64_t now_us) const;
 
+  std::uint64_t idle_limit_us(const flow_state& state) const;
   void forget_idle(std::uint64_t now_us);
+  void allocate_promptly(std::uint64_t now_us);
   void allocate(std::uint64_t now_us);
   void share_own();
   void share_neighbourhoods(std::uint64_t now_us);
-  void tell_own(std::uint64_t now_us);
   void settle(std::uint64_t now_us);
+  void tell_own(std::uint64_t now_us);
+  void hello_soon(std::uint64_t now_us);
+  std::uint64_t hello_jitter_us(std::uint64_t width_us);
 
   exact_router_config config_;
   delay_estimator delays_;
@@ -221,20 +231,23 @@ private:
   std::uint32_t newest_ = none;
 
   std::uint64_t allocate_at_us_ = 0;
-  bool allocating_ = false;  // a deadline is set
+  std::uint64_t allocated_us_ = 0;
+  bool allocating_ = false;
+  std::uint64_t prompt_since_us_ = 0;
+  std::uint32_t prompt_ = 0;
   std::uint64_t hello_at_us_ = 0;
-  bool hello_due_ = false;
   std::uint64_t hello_sent_us_ = 0;
+  std::uint64_t hello_random_ = 0;
   double queued_bytes_ = 0;
   double load_ = 0;
 
+  // Channel time of other traffic: gathered since, and its running average.
   std::uint64_t other_since_us_ = 0;
   double other_busy_us_ = 0;
   double other_share_ = 0;
 
   std::vector<water_filling_flow> shares_;
   std::vector<double> costs_;
-  std::vector<std::uint32_t> order_;
   std::vector<water_filling_budget> budgets_;
 };
 

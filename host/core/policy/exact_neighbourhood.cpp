@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+#include "host/core/policy/exact_neighbourhood.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace perhop::policy {
+
+namespace {
+
+constexpr std::uint8_t far = UINT8_MAX;
+constexpr std::uint32_t none = UINT32_MAX;
+constexpr std::size_t word_bits = 64;
+
+/// Steps of the search for neighbourhoods after which it is given up: their number can grow exponentially.
+constexpr std::size_t max_search_steps = 20'000;
+
+void insert(std::vector<std::uint64_t>& set, std::size_t member) { set[member / word_bits] |= std::uint64_t{1} << member % word_bits; }
+void remove(std::vector<std::uint64_t>& set, std::size_t member) { set[member / word_bits] &= ~(std::uint64_t{1} << member % word_bits); }
+bool contains(const std::vector<std::uint64_t>& set, std::size_t member) {
+  return (set[member / word_bits] >> member % word_bits & 1) != 0;
+}
+
+bool empty(const std::vector<std::uint64_t>& set) {
+  return std::ranges::all_of(set, [](std::uint64_t word) { return word == 0; });
+}
+
+std::size_t common(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) count += static_cast<std::size_t>(std::popcount(a[i] & b[i]));
+  return count;
+}
+
+std::vector<std::uint64_t> both(const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b) {
+  std::vector<std::uint64_t> result(a);
+  for (std::size_t i = 0; i < a.size(); ++i) result[i] &= b[i];
+  return result;
+}
+
+template <typename visitor>
+void for_each(const std::vector<std::uint64_t>& set, visitor visit) {
+  for (std::size_t word = 0; word < set.size(); ++word) {
+    for (std::uint64_t rest = set[word]; rest != 0; rest &= rest - 1) {
+      visit(word * word_bits + static_cast<std::size_t>(std::countr_zero(rest)));
+    }
+  }
+}
+
+bool newer(std::uint16_t a, std::uint16_t b) { return static_cast<std::int16_t>(static_cast<std::uint16_t>(a - b)) > 0; }
+
+}  // namespace
+
+exact_neighbourhood::exact_neighbourhood(const exact_neighbourhood_config& config) : config_(config) { own_.node = config.node; }
+
+void exact_neighbourhood::set_own(const wire::hello_node& own) {
+  const std::uint16_t sequence = own_.sequence;
+  own_ = own;
+  own_.node = config_.node;
+  own_.hops = 0;
+  own_.sequence = sequence;
+}
+
+bool exact_neighbourhood::on_hello(std::uint64_t now_us, const wire::hello& message) {
+  if (message.nodes.empty()) return false;
+  ++counters_.hellos;
+  if (message.nodes.front().node == config_.node) {
+    ++counters_.own_echoes;
+    return false;
+  }
+  bool changed = false;
+  for (const wire::hello_node& told : message.nodes) {
+    if (told.node == config_.node || told.hops >= config_.relay_hops) continue;
+    const auto known = std::ranges::find(known_, told.node, [](const known_node& k) { return k.told.node; });
+    wire::hello_node heard = told;
+    ++heard.hops;
+    if (known == known_.end()) {
+      if (known_.size() >= config_.max_nodes) {
+        ++counters_.nodes_refused;
+        continue;
+      }
+      known_.push_back({.told = std::move(heard), .heard_us = now_us});
+      changed = true;
+      continue;
+    }
+    if (told.sequence == known->told.sequence) {
+      // The same news on another way; the shortest way tells the distance.
+      changed |= heard.hops < known->told.hops;
+      known->told.hops = std::min(known->told.hops, heard.hops);
+      continue;
+    }
+    if (!newer(told.sequence, known->told.sequence)) {
+      ++counters_.stale;
+      continue;
+    }
+    known->heard_us = now_us;
+    changed |= heard.flows != known->told.flows || heard.neighbours != known->told.neighbours || heard.busy != known->told.busy;
+    known->told = std::move(heard);
+  }
+  return changed;
+}
+
+wire::hello exact_neighbourhood::make_hello(std::uint64_t now_us) {
+  ++own_.sequence;
+  wire::hello message;
+  message.nodes.push_back(own_);
+  std::ranges::stable_sort(known_, {}, [](const known_node& k) { return k.told.hops; });
+  for (const known_node& known : known_) {
+    if (known.told.hops < config_.relay_hops && now_us - known.heard_us <= config_.forget_us) message.nodes.push_back(known.told);
+  }
+  return message;
+}
+
+void exact_neighbourhood::list_heard(std::uint64_t now_us, std::vector<std::uint32_t>& neighbours) const {
+  for (const known_node& known : known_) {
+    if (known.told.hops != 1 || now_us - known.heard_us > config_.forget_us || neighbours.size() >= UINT8_MAX) continue;
+    if (std::ranges::find(neighbours, known.told.node) == neighbours.end()) neighbours.push_back(known.told.node);
+  }
+}
+
+std::uint32_t exact_neighbourhood::place_of(std::uint32_t node) {
+  const auto found = std::ranges::find(graph_, node);
+  if (found != graph_.end()) return static_cast<std::uint32_t>(found - graph_.begin());
+  graph_.push_back(node);
+  adjacent_.emplace_back();
+  return static_cast<std::uint32_t>(graph_.size() - 1);
+}
+
+// The bucket that holds the flow's place, or the empty one where it belongs.
+std::uint32_t& exact_neighbourhood::bucket_of(std::uint32_t flow) {
+  const std::size_t mask = buckets_.size() - 1;
+  std::size_t bucket = (flow * 0x9e3779b1U >> 7) & mask;
+  while (buckets_[bucket] != none && flows_[buckets_[bucket]].flow != flow) bucket = (bucket + 1) & mask;
+  return buckets_[bucket];
+}
+
+std::optional<std::uint32_t> exact_neighbourhood::place_of_flow(std::uint32_t flow) const {
+  if (buckets_.empty()) return std::nullopt;
+  const std::uint32_t place = const_cast<exact_neighbourhood*>(this)->bucket_of(flow);
+  return place != none ? std::optional(place) : std::nullopt;
+}
+
+void exact_neighbourhood::add_node(const wire::hello_node& node) {
+  const std::uint32_t from = place_of(node.node);
+  for (const std::uint32_t neighbour : node.neighbours) {
+    const std::uint32_t to = place_of(neighbour);
+    if (to == from) continue;
+    adjacent_[from].push_back(to);
+    adjacent_[to].push_back(from);
+  }
+  const auto has_room = [this] {
+    if (links_.size() < config_.max_links) return true;
+    ++counters_.links_refused;
+    return false;
+  };
+  // Other traffic of the node: a link of it with itself.
+  if (node.busy > 0 && has_room()) links_.push_back({.from = from, .to = from, .first_flow = 0, .flow_count = 0, .busy = node.busy});
+
+  for (std::size_t next = 0; next < node.neighbours.size(); ++next) {
+    const auto first = static_cast<std::uint32_t>(link_flows_.size());
+    for (const wire::hello_flow& flow : node.flows) {
+      if (flow.next != next || !(flow.cost_s_per_bit > 0)) continue;
+      std::uint32_t& place = bucket_of(flow.flow);
+      if (place == none) {
+        place = static_cast<std::uint32_t>(flows_.size());
+        flows_.push_back({.flow = flow.flow, .weight = flow.weight, .rate_limit_bps = flow.rate_limit_bps});
+      } else {
+        flows_[place].rate_limit_bps = std::min(flows_[place].rate_limit_bps, flow.rate_limit_bps);
+      }
+      link_flows_.push_back({.flow = place, .cost_s_per_bit = flow.cost_s_per_bit});
+    }
+    const auto count = static_cast<std::uint32_t>(link_flows_.size()) - first;
+    if (count == 0) continue;
+    const std::uint32_t to = place_of(node.neighbours[next]);
+    if (has_room()) links_.push_back({.from = from, .to = to, .first_flow = first, .flow_count = count, .busy = 0});
+  }
+}
+
+// Hops between all nodes, as far as they matter.
+void exact_neighbourhood::measure_distances() {
+  const std::size_t nodes = graph_.size();
+  distance_hops_.assign(nodes, std::vector<std::uint8_t>(nodes, far));
+  std::vector<std::uint32_t> reached;
+  for (std::uint32_t from = 0; from < nodes; ++from) {
+    std::vector<std::uint8_t>& distance = distance_hops_[from];
+    distance[from] = 0;
+    reached.assign(1, from);
+    for (std::size_t i = 0; i < reached.size(); ++i) {
+      const std::uint32_t via = reached[i];
+      if (distance[via] >= config_.interference_hops) break;
+      for (const std::uint32_t to : adjacent_[via]) {
+        if (distance[to] != far) continue;
+        distance[to] = static_cast<std::uint8_t>(distance[via] + 1);
+        reached.push_back(to);
+      }
+    }
+  }
+}
+
+void exact_neighbourhood::find_conflicts() {
+  const std::size_t words = (links_.size() + word_bits - 1) / word_bits;
+  conflicts_.assign(links_.size(), link_set(words, 0));
+  for (std::size_t a = 0; a < links_.size(); ++a) {
+    for (std::size_t b = a + 1; b < links_.size(); ++b) {
+      const auto near = [&](std::uint32_t x, std::uint32_t y) { return distance_hops_[x][y] <= config_.interference_hops; };
+      const link& one = links_[a];
+      const link& other = links_[b];
+      if (near(one.from, other.from) || near(one.from, other.to) || near(one.to, other.from) || near(one.to, other.to)) {
+        insert(conflicts_[a], b);
+        insert(conflicts_[b], a);
+      }
+    }
+  }
+}
+
+void exact_neighbourhood::add_budget(const link_set& members) {
+  const std::size_t first = costs_.size();
+  double busy = 0;
+  flow_cost_.assign(flows_.size(), 0);
+  for_each(members, [&](std::size_t member) {
+    const link& l = links_[member];
+    busy += l.busy;
+    for (std::uint32_t i = 0; i < l.flow_count; ++i)
+      flow_cost_[link_flows_[l.first_flow + i].flow] += link_flows_[l.first_flow + i].cost_s_per_bit;
+  });
+  for (std::uint32_t flow = 0; flow < flows_.size(); ++flow) {
+    if (flow_cost_[flow] > 0) costs_.push_back({flow, flow_cost_[flow]});
+  }
+  if (costs_.size() > first) budgets_.push_back({.budget = -busy, .first = first, .count = costs_.size() - first});
+}
+
+// All maximal sets of links that exclude each other: C. Bron, J. Kerbosch, CACM 16(9), 1973, with a pivot.
+bool exact_neighbourhood::expand(link_set& chosen, link_set candidates, link_set excluded) {
+  if (++search_steps_ > max_search_steps || budgets_.size() >= config_.max_neighbourhoods) return false;
+  if (empty(candidates)) {
+    if (empty(excluded)) add_budget(chosen);
+    return true;
+  }
+  std::size_t pivot = 0;
+  std::size_t most = 0;
+  bool found = false;
+  const auto consider = [&](std::size_t member) {
+    const std::size_t count = common(candidates, conflicts_[member]);
+    if (!found || count > most) {
+      pivot = member;
+      most = count;
+      found = true;
+    }
+  };
+  for_each(candidates, consider);
+  for_each(excluded, consider);
+
+  link_set tried = candidates;
+  for (std::size_t i = 0; i < tried.size(); ++i) tried[i] &= ~conflicts_[pivot][i];
+  bool complete = true;
+  for_each(tried, [&](std::size_t member) {
+    if (!complete || !contains(candidates, member)) return;
+    insert(chosen, member);
+    complete = expand(chosen, both(candidates, conflicts_[member]), both(excluded, conflicts_[member]));
+    remove(chosen, member);
+    remove(candidates, member);
+    insert(excluded, member);
+  });
+  return complete;
+}
+
+void exact_neighbourhood::find_neighbourhoods() {
+  if (links_.empty()) return;
+  const std::size_t words = conflicts_.front().size();
+  link_set all(words, 0);
+  for (std::size_t i = 0; i < links_.size(); ++i) insert(all, i);
+  link_set chosen(words, 0);
+  search_steps_ = 0;
+  if (expand(chosen, all, link_set(words, 0))) return;
+  // Too many. A link with all links that it excludes is a superset of its neighbourhoods: its budget is safe, but small.
+  ++counters_.sets_refused;
+  costs_.clear();
+  budgets_.clear();
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    link_set around = conflicts_[i];
+    insert(around, i);
+    add_budget(around);
+  }
+}
+
+void exact_neighbourhood::update(std::uint64_t now_us) {
+  std::erase_if(known_, [&](const known_node& known) { return now_us > known.heard_us && now_us - known.heard_us > config_.forget_us; });
+  graph_.clear();
+  adjacent_.clear();
+  links_.clear();
+  link_flows_.clear();
+  flows_.clear();
+  costs_.clear();
+  budgets_.clear();
+  std::size_t told = own_.flows.size();
+  for (const known_node& known : known_) told += known.told.flows.size();
+  buckets_.assign(std::bit_ceil(2 * told + 2), none);
+  add_node(own_);
+  for (const known_node& known : known_) add_node(known.told);
+  measure_distances();
+  find_conflicts();
+  find_neighbourhoods();
+}
+
+}  // namespace perhop::policy

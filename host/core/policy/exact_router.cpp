@@ -1,0 +1,561 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+#include "host/core/policy/exact_router.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cmath>
+#include <utility>
+
+namespace perhop::policy {
+
+namespace {
+
+constexpr double us_per_s = 1e6;
+
+/// Effective bandwidth is stated for IP packets of this size.
+constexpr std::uint32_t reference_ip_bytes = 1500;
+constexpr std::uint32_t reference_mpdu_bytes = reference_ip_bytes + mac_header_bytes + llc_snap_bytes + path_header_bytes + fcs_bytes;
+
+constexpr double smoothing = 1.0 / 8;         // of packet size and gap
+constexpr double short_of_offer = 0.95;       // uses less than this share of what it is offered
+constexpr double limited_probe = 1.05;        // offered above what a limited flow uses
+constexpr double growing_probe = 1.25;        // and once it took that
+constexpr double took_offer = 1.02;           // it uses more than this share of what it used before
+constexpr double raise_limit = 1.5;           // allocations grow by this factor an interval at most
+constexpr double changed_bandwidth = 0.10;    // of a next hop: allocate again
+constexpr double changed_offer = 0.10;        // of a flow's limit: tell others early
+constexpr double max_drain = 0.3;             // share of an allocation that a standing queue can take
+constexpr double least_budget_share = 0.1;    // of eta, that other traffic cannot take
+constexpr std::uint64_t grace_intervals = 4;  // a flow may lag behind its offer for so long
+constexpr std::uint64_t max_idle_us = 5'000'000;
+constexpr std::uint64_t stale_us = 2'000'000;          // an estimate without completions for longer ...
+constexpr double stale_half_life_us = 1'000'000;       // ... returns to the idle medium's
+constexpr std::uint64_t early_allocation_us = 10'000;  // least time between allocations for a changed next hop
+constexpr std::uint8_t drops_until_lost = 3;
+constexpr std::uint32_t prompt_allocations = 64;  // an interval, for flows that come and go
+constexpr std::size_t max_told_flows = 100;       // of this node, in a hello
+
+constexpr std::uint32_t ledger_flow_of(std::uint64_t flow) { return static_cast<std::uint32_t>(flow); }
+
+/// A limit as the ledger takes it.
+std::uint64_t ledger_rate_bps(double rate_bps) {
+  return rate_bps >= static_cast<double>(wire::unlimited_rate_bps) ? wire::unlimited_rate_bps : static_cast<std::uint64_t>(rate_bps);
+}
+
+}  // namespace
+
+exact_router::exact_router(const exact_router_config& config)
+    : config_(config),
+      delays_((assert(config.profile != nullptr), *config.profile), config.rts_threshold_bytes),
+      neighbourhood_(config.neighbourhood),
+      mask_(std::bit_ceil(2 * std::max<std::size_t>(config.max_flows, 1)) - 1),
+      buckets_(mask_ + 1, none),
+      states_(std::max<std::size_t>(config.max_flows, 1)) {
+  free_.reserve(states_.size());
+  for (std::size_t index = states_.size(); index-- > 0;) free_.push_back(static_cast<std::uint32_t>(index));
+}
+
+// ---- Table of flows
+
+// Identities are hashes already; the multiplication spreads what an attacker may have chosen over the upper bits.
+std::size_t exact_router::home(std::uint64_t flow) const { return static_cast<std::size_t>(flow * 0x9e3779b97f4a7c15ULL >> 20) & mask_; }
+
+std::uint32_t exact_router::find(std::uint64_t flow) const {
+  for (std::size_t bucket = home(flow);; bucket = (bucket + 1) & mask_) {
+    const std::uint32_t index = buckets_[bucket];
+    if (index == none || states_[index].flow == flow) return index;
+  }
+}
+
+void exact_router::append_newest(std::uint32_t index) {
+  states_[index].older = newest_;
+  states_[index].newer = none;
+  if (newest_ != none) states_[newest_].newer = index;
+  newest_ = index;
+  if (oldest_ == none) oldest_ = index;
+}
+
+void exact_router::unlink(std::uint32_t index) {
+  const flow_state& state = states_[index];
+  (state.older != none ? states_[state.older].newer : oldest_) = state.newer;
+  (state.newer != none ? states_[state.newer].older : newest_) = state.older;
+}
+
+std::uint32_t exact_router::insert(std::uint64_t flow) {
+  if (free_.empty()) {
+    erase(oldest_);
+    ++counters_.flows_evicted;
+  }
+  const std::uint32_t index = free_.back();
+  free_.pop_back();
+  states_[index] = flow_state{};
+  states_[index].flow = flow;
+  append_newest(index);
+  std::size_t bucket = home(flow);
+  while (buckets_[bucket] != none) bucket = (bucket + 1) & mask_;
+  buckets_[bucket] = index;
+  ++size_;
+  return index;
+}
+
+void exact_router::erase(std::uint32_t index) {
+  std::size_t hole = home(states_[index].flow);
+  while (buckets_[hole] != index) hole = (hole + 1) & mask_;
+  // Close the gap: move back every later entry of the run that the hole would cut off from its home bucket.
+  for (std::size_t probe = (hole + 1) & mask_; buckets_[probe] != none; probe = (probe + 1) & mask_) {
+    const std::size_t wanted = home(states_[buckets_[probe]].flow);
+    if (((probe - wanted) & mask_) >= ((probe - hole) & mask_)) {
+      buckets_[hole] = buckets_[probe];
+      hole = probe;
+    }
+  }
+  buckets_[hole] = none;
+  unlink(index);
+  free_.push_back(index);
+  --size_;
+}
+
+// ---- Packets
+
+std::uint64_t exact_router::on_packet(std::uint64_t now_us, const exact_packet& packet) {
+  if (packet.current_rate_bps == 0) {
+    on_other_packet(now_us, packet);
+    return packet.explicit_rate_bps;
+  }
+  if (packet.peer >= peers_.size()) {
+    ++counters_.unknown_peer;
+    return packet.explicit_rate_bps;
+  }
+  ++counters_.packets;
+  counters_.zero_rates += packet.explicit_rate_bps == 0 ? 1 : 0;
+  std::uint32_t index = find(packet.flow);
+  const bool arrived = index == none;
+  if (arrived) {
+    index = insert(packet.flow);
+  } else if (index != newest_) {
+    unlink(index);
+    append_newest(index);
+  }
+  flow_state& state = states_[index];
+  const auto ip_bytes = static_cast<double>(std::max(packet.ip_bytes, 1U));
+  if (arrived) {
+    state.bytes = ip_bytes;
+  } else {
+    const auto gap_us = static_cast<double>(now_us - state.last_seen_us);
+    state.gap_us = state.gap_us == 0 ? gap_us : state.gap_us + smoothing * (gap_us - state.gap_us);
+    state.bytes += smoothing * (ip_bytes - state.bytes);
+  }
+  const bool moved = !arrived && (state.peer != packet.peer || state.rate_index != packet.rate_index);
+  state.last_seen_us = now_us;
+  state.mpdu_overhead_bytes = static_cast<double>(packet.mpdu_bytes > packet.ip_bytes ? packet.mpdu_bytes - packet.ip_bytes : 0);
+  state.current_bps = static_cast<double>(packet.current_rate_bps);
+  state.arrived_bps = static_cast<double>(packet.explicit_rate_bps);
+  state.weight = packet.weight > 0 ? packet.weight : 1;
+  state.peer = packet.peer;
+  state.rate_index = packet.rate_index < config_.profile->rates.size() ? packet.rate_index : std::uint8_t{0};
+  note_use(state, now_us);
+  if (arrived || moved) allocate_promptly(now_us);
+
+  const auto allowed_bps = wire::quantise_rate_down_bps(static_cast<std::uint64_t>(std::max(state.allocation_bps, 1.0)));
+  if (allowed_bps < packet.explicit_rate_bps) {
+    ++counters_.lowered;
+    return allowed_bps;
+  }
+  return packet.explicit_rate_bps;
+}
+
+void exact_router::on_other_packet(std::uint64_t now_us, const exact_packet& packet, bool feedback) {
+  ++counters_.other_packets;
+  if (size_ != 0) {
+    if (const std::uint32_t index = find(packet.flow); index != none) {
+      erase(index);
+      ++counters_.flows_ended;
+      allocate_promptly(now_us);
+    }
+  }
+  if (feedback || config_.mode != exact_mode::m2 || packet.mpdu_bytes == 0) return;
+  const std::uint8_t rate_index = packet.rate_index < config_.profile->rates.size() ? packet.rate_index : std::uint8_t{0};
+  other_busy_us_ += delays_.uncontended_delay_us(packet.mpdu_bytes, rate_index);
+}
+
+// Whether the flow takes what it is offered.
+void exact_router::note_use(flow_state& state, std::uint64_t now_us) {
+  if (state.fresh) return;
+  if (state.current_bps >= short_of_offer * state.allocation_bps) {
+    state.short_since_us = 0;
+  } else if (state.short_since_us == 0) {
+    state.short_since_us = now_us;
+  } else if (state.state != demand::limited && now_us - state.short_since_us > grace_intervals * config_.interval_us) {
+    state.state = demand::limited;
+    state.reference_bps = state.current_bps;
+  }
+  if (state.state == demand::limited) {
+    state.reference_bps = std::min(state.reference_bps, state.current_bps);
+    if (state.current_bps > took_offer * state.reference_bps) {
+      state.state = demand::growing;
+      state.short_since_us = 0;
+    }
+  }
+}
+
+bool exact_router::on_completion(std::uint64_t now_us, const exact_completion& completion) {
+  if (!delays_.on_completion(completion.averages)) {
+    ++counters_.unknown_peer;
+    return false;
+  }
+  peer_state& peer = peers_[completion.averages.peer];
+  peer.completed_us = now_us;
+  peer.measured = true;
+  if (!completion.delivered) {
+    if (peer.drops < drops_until_lost && ++peer.drops == drops_until_lost) {
+      on_peer_lost(now_us, completion.averages.peer);
+      return true;
+    }
+    return false;
+  }
+  const bool found_again = std::exchange(peer.lost, false);
+  peer.drops = 0;
+  if (size_ == 0) return false;
+  const bool changed = config_.mode == exact_mode::m1 && peer.allocated_us != 0 &&
+                       std::abs(service_us(now_us, completion.averages.peer, peer.rate_index, reference_mpdu_bytes) - peer.allocated_us) >
+                           changed_bandwidth * peer.allocated_us;
+  if (found_again || (changed && now_us - allocated_us_ >= early_allocation_us)) allocate(now_us);
+  return false;
+}
+
+void exact_router::on_peer_lost(std::uint64_t now_us, std::uint8_t peer) {
+  if (peer >= peers_.size()) {
+    ++counters_.unknown_peer;
+    return;
+  }
+  if (std::exchange(peers_[peer].lost, true)) return;
+  ++counters_.peers_lost;
+  if (size_ != 0) allocate(now_us);
+}
+
+void exact_router::on_peer_replaced(std::uint8_t peer) {
+  if (peer >= peers_.size()) return;
+  delays_.forget(peer);
+  peers_[peer] = {};
+}
+
+void exact_router::set_peer_node(std::uint8_t peer, std::uint32_t node) {
+  if (peer >= peers_.size()) {
+    ++counters_.unknown_peer;
+    return;
+  }
+  peers_[peer].node = node;
+  peers_[peer].node_known = true;
+}
+
+void exact_router::on_hello(std::uint64_t now_us, const wire::hello& message) {
+  if (config_.mode != exact_mode::m2) return;
+  if (!neighbourhood_.on_hello(now_us, message)) return;
+  if (allocating_) allocate_at_us_ = std::min(allocate_at_us_, now_us + early_allocation_us);
+  hello_soon(now_us);
+}
+
+// ---- Time
+
+std::optional<std::uint64_t> exact_router::deadline() const {
+  std::optional<std::uint64_t> next;
+  if (allocating_) next = allocate_at_us_;
+  if (config_.mode == exact_mode::m2) next = std::min(next.value_or(UINT64_MAX), hello_at_us_);
+  return next;
+}
+
+void exact_router::on_deadline(std::uint64_t now_us) {
+  if (allocating_ && now_us >= allocate_at_us_) allocate(now_us);
+}
+
+std::optional<wire::hello> exact_router::take_hello(std::uint64_t now_us) {
+  if (config_.mode != exact_mode::m2 || now_us < hello_at_us_) return std::nullopt;
+  tell_own(now_us);
+  wire::hello message = neighbourhood_.make_hello(now_us);
+  // What does not fit counts as other traffic, at what it is allowed.
+  wire::hello_node& own = message.nodes.front();
+  for (std::size_t i = max_told_flows; i < own.flows.size(); ++i) {
+    const std::uint32_t place = neighbourhood_.place_of_flow(own.flows[i].flow).value_or(0);
+    if (place < shares_.size()) own.busy += own.flows[i].cost_s_per_bit * shares_[place].share_bps;
+  }
+  if (own.flows.size() > max_told_flows) own.flows.resize(max_told_flows);
+  hello_sent_us_ = now_us;
+  hello_at_us_ = now_us + config_.hello_interval_us - hello_jitter_us(config_.hello_interval_us / 4);
+  return message;
+}
+
+// Neighbours must not send their hellos at the same time again and again.
+std::uint64_t exact_router::hello_jitter_us(std::uint64_t width_us) {
+  hello_random_ = hello_random_ * 6364136223846793005ULL + 1442695040888963407ULL + config_.neighbourhood.node;
+  return width_us == 0 ? 0 : (hello_random_ >> 33) % width_us;
+}
+
+void exact_router::hello_soon(std::uint64_t now_us) {
+  const std::uint64_t earliest_us = std::max(now_us, hello_sent_us_ + config_.interval_us);
+  if (hello_at_us_ > earliest_us) hello_at_us_ = std::min(hello_at_us_, earliest_us + hello_jitter_us(config_.interval_us / 4));
+}
+
+// ---- What things cost
+
+double exact_router::service_us(std::uint64_t now_us, std::uint8_t peer, std::uint8_t rate_index, double mpdu_bytes) const {
+  const auto bytes = static_cast<std::uint32_t>(mpdu_bytes + 0.5);
+  const double idle_us = delays_.uncontended_delay_us(bytes, rate_index);
+  const peer_state& state = peers_[peer];
+  if (!state.measured) return idle_us;
+  const double measured_us = std::max<double>(delays_.delay_us(peer, bytes, rate_index), 1);
+  const std::uint64_t age_us = now_us - state.completed_us;
+  if (age_us <= stale_us) return measured_us;
+  return idle_us + (measured_us - idle_us) * std::exp2(-static_cast<double>(age_us - stale_us) / stale_half_life_us);
+}
+
+double exact_router::bandwidth_bps(std::uint64_t now_us, std::uint8_t peer, std::uint8_t rate_index) const {
+  if (peer >= peers_.size() || rate_index >= config_.profile->rates.size()) return 0;
+  return 8.0 * reference_ip_bytes * us_per_s / service_us(now_us, peer, rate_index, reference_mpdu_bytes);
+}
+
+// Channel time of a bit of the flow: M1 as measured to its next hop, M2 on an idle medium and with the feedback it causes.
+double exact_router::cost_s_per_bit(std::uint64_t now_us, const flow_state& state) const {
+  const double bits = 8 * state.bytes;
+  const double mpdu_bytes = state.bytes + state.mpdu_overhead_bytes;
+  if (config_.mode == exact_mode::m1) return service_us(now_us, state.peer, state.rate_index, mpdu_bytes) / us_per_s / bits;
+  double delay_us = delays_.uncontended_delay_us(static_cast<std::uint32_t>(mpdu_bytes + 0.5), state.rate_index);
+  if (config_.feedback_every_packets != 0) {
+    // A slow flow's feedback comes by time, not by packets.
+    double a_packet = 1.0 / config_.feedback_every_packets;
+    if (config_.feedback_interval_us != 0 && !state.fresh) {
+      const double packets_per_s = std::max(std::min(state.current_bps, state.allocation_bps), 1.0) / bits;
+      a_packet = std::clamp(us_per_s / config_.feedback_interval_us / packets_per_s, a_packet, 1.0);
+    }
+    delay_us += a_packet * delays_.uncontended_delay_us(config_.feedback_mpdu_bytes, state.rate_index);
+  }
+  return delay_us / us_per_s / bits;
+}
+
+double exact_router::floor_bps(const flow_state& state) { return 8 * state.bytes; }  // one packet a second
+
+// What the flow can use by what it does with its offers, whatever comes in from upstream.
+double exact_router::demand_bps(const flow_state& state) {
+  switch (state.state) {
+    case demand::limited:
+      return std::max(limited_probe * state.current_bps, floor_bps(state));
+    case demand::growing:
+      return std::max(growing_probe * state.current_bps, floor_bps(state));
+    case demand::open:
+      break;
+  }
+  return std::numeric_limits<double>::max();
+}
+
+double exact_router::limit_bps(const flow_state& state) const {
+  if (peers_[state.peer].lost) return floor_bps(state);
+  const bool unlimited = state.arrived_bps >= static_cast<double>(wire::unlimited_rate_bps);
+  return std::min(demand_bps(state), unlimited ? std::numeric_limits<double>::max() : std::max(state.arrived_bps, 1.0));
+}
+
+// The share by which a standing queue lowers all allocations.
+double exact_router::drain_share(std::uint64_t now_us) const {
+  if (queued_bytes_ <= 0) return 0;
+  double largest_us = 0;
+  for (std::uint32_t index = newest_; index != none; index = states_[index].older) {
+    const flow_state& state = states_[index];
+    largest_us = std::max(largest_us, service_us(now_us, state.peer, state.rate_index, reference_mpdu_bytes));
+  }
+  const double queue_us = queued_bytes_ / reference_ip_bytes * largest_us;
+  return std::clamp((queue_us - config_.queue_target_us) / std::max(config_.drain_us, 1U), 0.0, max_drain);
+}
+
+// ---- Allocation
+
+std::uint64_t exact_router::idle_limit_us(const flow_state& state) const {
+  return std::min(std::max(static_cast<std::uint64_t>(3 * state.gap_us), grace_intervals * config_.interval_us), max_idle_us);
+}
+
+void exact_router::forget_idle(std::uint64_t now_us) {
+  for (std::uint32_t index = oldest_; index != none;) {
+    const std::uint32_t newer = states_[index].newer;
+    if (now_us - states_[index].last_seen_us >= idle_limit_us(states_[index])) {
+      erase(index);
+      ++counters_.flows_expired;
+    }
+    index = newer;
+  }
+}
+
+// Flows came, went or moved. A storm of them is answered together: a flow that comes then waits for its first share.
+void exact_router::allocate_promptly(std::uint64_t now_us) {
+  if (now_us - prompt_since_us_ >= config_.interval_us) {
+    prompt_since_us_ = now_us;
+    prompt_ = 0;
+  }
+  if (++prompt_ <= prompt_allocations || now_us - allocated_us_ >= early_allocation_us) {
+    allocate(now_us);
+    return;
+  }
+  allocate_at_us_ = allocating_ ? std::min(allocate_at_us_, allocated_us_ + early_allocation_us) : now_us;
+  allocating_ = true;
+}
+
+void exact_router::allocate(std::uint64_t now_us) {
+  forget_idle(now_us);
+  ++counters_.allocations;
+  const std::uint64_t passed_us = now_us - other_since_us_;
+  if (passed_us >= config_.interval_us) {
+    other_share_ += 0.25 * (other_busy_us_ / static_cast<double>(passed_us) - other_share_);
+    if (other_share_ < 1e-3) other_share_ = 0;
+    other_busy_us_ = 0;
+    other_since_us_ = now_us;
+  }
+  allocated_us_ = now_us;
+  allocating_ = size_ != 0;
+  allocate_at_us_ = now_us + config_.interval_us;
+  for (std::uint32_t index = newest_; index != none; index = states_[index].older) {
+    flow_state& state = states_[index];
+    state.cost_s_per_bit = cost_s_per_bit(now_us, state);
+    peer_state& peer = peers_[state.peer];
+    peer.rate_index = state.rate_index;
+    peer.allocated_us = service_us(now_us, state.peer, state.rate_index, reference_mpdu_bytes);
+  }
+  load_ = 0;
+  if (config_.mode == exact_mode::m1) {
+    if (size_ == 0) return;
+    share_own();
+  } else {
+    tell_own(now_us);
+    if (size_ == 0) return;
+    share_neighbourhoods(now_us);
+  }
+  settle(now_us);
+}
+
+// M1: the node's own flows share its own time.
+void exact_router::share_own() {
+  shares_.clear();
+  costs_.clear();
+  for (std::uint32_t index = newest_; index != none; index = states_[index].older) {
+    const flow_state& state = states_[index];
+    shares_.push_back({.gain = gain(state.weight, state.cost_s_per_bit), .floor_bps = floor_bps(state), .limit_bps = limit_bps(state)});
+    costs_.push_back(state.cost_s_per_bit);
+  }
+  filling_.fill(shares_, costs_, config_.eta);
+  std::size_t place = 0;
+  for (std::uint32_t index = newest_; index != none; index = states_[index].older, ++place) {
+    states_[index].share_bps = shares_[place].share_bps;
+    states_[index].at_limit = shares_[place].limited;
+    load_ += shares_[place].share_bps * costs_[place];
+  }
+}
+
+// M2: all flows of the ledger share the neighbourhoods that this node knows.
+void exact_router::share_neighbourhoods(std::uint64_t now_us) {
+  neighbourhood_.update(now_us);
+  const auto ledger = neighbourhood_.flows();
+  const auto costs = neighbourhood_.costs();
+  budgets_.assign(neighbourhood_.budgets().begin(), neighbourhood_.budgets().end());
+  for (water_filling_budget& budget : budgets_) budget.budget = std::max(config_.eta + budget.budget, least_budget_share * config_.eta);
+
+  shares_.clear();
+  for (const ledger_flow& flow : ledger) {
+    const double told_bps =
+        flow.rate_limit_bps == wire::unlimited_rate_bps ? std::numeric_limits<double>::max() : static_cast<double>(flow.rate_limit_bps);
+    shares_.push_back({.gain = flow.weight, .limit_bps = std::max(told_bps, 1.0)});
+  }
+  if (config_.fairness == exact_fairness::airtime) {
+    // The time that counts is that in the neighbourhood where the flow takes most.
+    costs_.assign(ledger.size(), 0);
+    for (const water_filling_cost& cost : costs) costs_[cost.flow] = std::max(costs_[cost.flow], cost.cost_s_per_bit);
+    for (std::size_t i = 0; i < shares_.size(); ++i) shares_[i].gain = gain(shares_[i].gain, costs_[i]);
+  }
+  // Of its own flows this node knows better what they can use.
+  for (std::uint32_t index = newest_; index != none; index = states_[index].older) {
+    flow_state& state = states_[index];
+    state.place = neighbourhood_.place_of_flow(ledger_flow_of(state.flow)).value_or(0);
+    shares_[state.place].floor_bps = floor_bps(state);
+    shares_[state.place].limit_bps = limit_bps(state);
+  }
+  filling_.fill(shares_, costs, budgets_);
+  for (const water_filling_budget& budget : budgets_) {
+    double used = 0;
+    for (const water_filling_cost& cost : costs.subspan(budget.first, budget.count))
+      used += cost.cost_s_per_bit * shares_[cost.flow].share_bps;
+    load_ = std::max(load_, used - budget.budget + config_.eta);
+  }
+  for (std::uint32_t index = newest_; index != none; index = states_[index].older) {
+    states_[index].share_bps = shares_[states_[index].place].share_bps;
+    states_[index].at_limit = shares_[states_[index].place].limited;
+  }
+}
+
+double exact_router::gain(double weight, double cost) const {
+  return config_.fairness == exact_fairness::rate || !(cost > 0) ? weight : weight / cost;
+}
+
+// From shares to allocations: what a queue takes back, and how fast they may rise.
+void exact_router::settle(std::uint64_t now_us) {
+  const double keep = 1 - drain_share(now_us);
+  for (std::uint32_t index = newest_; index != none; index = states_[index].older) {
+    flow_state& state = states_[index];
+    const double target_bps = std::max(keep * state.share_bps, std::min(state.share_bps, floor_bps(state)));
+    if (!state.fresh && target_bps > state.allocation_bps) {
+      state.allocation_bps = std::min(target_bps, raise_limit * state.allocation_bps + floor_bps(state));
+    } else {
+      state.allocation_bps = target_bps;
+    }
+    // The share of all others holds it back, not what it does with its offers.
+    if (state.state != demand::open && !state.at_limit) {
+      state.state = demand::open;
+      state.short_since_us = 0;
+    }
+    state.fresh = false;
+  }
+}
+
+// What this node says of itself: neighbours, flows, other traffic.
+void exact_router::tell_own(std::uint64_t now_us) {
+  const wire::hello_node& before = neighbourhood_.own();
+  wire::hello_node own;
+  std::array<std::uint8_t, neighbour_slots> place{};
+  for (std::uint8_t peer = 0; peer < peers_.size(); ++peer) {
+    if (!peers_[peer].node_known) continue;
+    place[peer] = static_cast<std::uint8_t>(own.neighbours.size());
+    own.neighbours.push_back(peers_[peer].node);
+  }
+  neighbourhood_.list_heard(now_us, own.neighbours);
+  for (std::uint32_t index = newest_; index != none; index = states_[index].older) {
+    flow_state& state = states_[index];
+    if (!peers_[state.peer].node_known) {
+      // A neighbour that nobody named still takes time on the air: a name of its own stands for it.
+      peers_[state.peer].node = 0x8000'0000U ^ config_.neighbourhood.node << 4 ^ state.peer;
+      peers_[state.peer].node_known = true;
+      place[state.peer] = static_cast<std::uint8_t>(own.neighbours.size());
+      own.neighbours.push_back(peers_[state.peer].node);
+    }
+    // The first router knows what the application wants; the others only what routers before them allow, which is no
+    // reason for these to allow less: hence a little more.
+    double told_bps = std::min(demand_bps(state), limited_probe * state.arrived_bps);
+    if (peers_[state.peer].lost) told_bps = floor_bps(state);
+    own.flows.push_back({.next = place[state.peer],
+                         .flow = ledger_flow_of(state.flow),
+                         .cost_s_per_bit = state.cost_s_per_bit,
+                         .rate_limit_bps = ledger_rate_bps(told_bps),
+                         .weight = state.weight});
+  }
+  own.busy = other_share_;
+  bool news = own.flows.size() != before.flows.size();
+  for (std::size_t i = 0; i < own.flows.size() && !news; ++i) {
+    const auto same = std::ranges::find(before.flows, own.flows[i].flow, &wire::hello_flow::flow);
+    const auto now_bps = static_cast<double>(own.flows[i].rate_limit_bps);
+    news = same == before.flows.end() ||
+           std::abs(now_bps - static_cast<double>(same->rate_limit_bps)) > changed_offer * std::max(now_bps, 1.0);
+  }
+  neighbourhood_.set_own(own);
+  if (news) hello_soon(now_us);
+}
+
+std::optional<double> exact_router::allocation_bps(std::uint64_t flow) const {
+  const std::uint32_t index = find(flow);
+  return index != none ? std::optional(states_[index].allocation_bps) : std::nullopt;
+}
+
+}  // namespace perhop::policy
