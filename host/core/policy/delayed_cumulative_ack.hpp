@@ -11,8 +11,9 @@
 //    flight, in the path header: they fall with a window limit as well, which the congestion window does not;
 //  - that number is of the moment of sending and counts the packet itself, so after a TCP ACK for all packets it runs 1,
 //    2, 3, ... again. What the sender lets go without another TCP ACK is the largest number of a run, a run being the
-//    packets between two TCP ACKs: w is the largest of this run and the last. So one run later it has fallen, and until
-//    then T_w bounds the wait;
+//    packets between two TCP ACKs: w is the largest of this run and the last. Where a window fell without a loss, T_w
+//    ends the run that waits in vain, and no more packets are expected of the next than came in that one: a fall
+//    costs one or two waits;
 //  - nothing told: as if 5 packets were in flight.
 
 #pragma once
@@ -52,8 +53,9 @@ public:
   /// A data packet arrived out of order or filled a gap. The paper: "does not respond dynamically to packet loss".
   void on_disorder() {}
 
-  void on_tcp_ack_sent() {
-    in_flight_last_run_ = in_flight_this_run_;
+  /// @param packets_in_vain the packets of a run that the timer ended; 0: the run ended otherwise
+  void on_tcp_ack_sent(std::uint32_t packets_in_vain) {
+    in_flight_last_run_ = packets_in_vain == 0 ? in_flight_this_run_ : std::min(in_flight_this_run_, packets_in_vain);
     in_flight_this_run_ = 0;
   }
 

@@ -92,18 +92,18 @@ tcp_ack_verdict delayed_tcp_ack::on_tcp_ack(time_us now, const tcp_ack_departure
     held_ = departure;
     return {.action = tcp_ack_action::hold};
   }
-  on_sent(now, departure);
+  on_sent(now, departure, false);
   return {.action = tcp_ack_action::pass, .reason = *reason};
 }
 
-void delayed_tcp_ack::on_sent(time_us now, const tcp_ack_departure& departure) {
+void delayed_tcp_ack::on_sent(time_us now, const tcp_ack_departure& departure, bool timer_fired) {
+  with_policy(policy_, [&](auto& policy) { policy.on_tcp_ack_sent(timer_fired ? pending_packets_ : 0); });
   held_.reset();
   disorder_ = false;
   window_was_closed_ = departure.window_bytes == 0;
   // Data may have come between the local TCP's decision and now.
   const std::uint32_t bytes_beyond = order_.bytes_beyond(departure.tcp_ack);
   pending_packets_ = std::min(pending_packets_, (bytes_beyond + largest_payload_bytes_ - 1) / largest_payload_bytes_);
-  with_policy(policy_, [](auto& policy) { policy.on_tcp_ack_sent(); });
   round_trip_.on_tcp_ack_sent(now, departure.tcp_ack, departure.timestamp_value);
   // The sender of payload, or of a FIN, repeats it by itself.
   if (repeats_ && departure.bare && !fin_) repeat_timer_.on_tcp_ack_sent(now);
@@ -131,7 +131,7 @@ tcp_ack_release_verdict delayed_tcp_ack::on_deadline(time_us now) {
   if (held_) {
     const bool hard = *due >= oldest_arrival_ + hard_limit_us;
     const tcp_ack_departure departure = *held_;
-    on_sent(now, departure);
+    on_sent(now, departure, true);
     return {.release = tcp_ack_release::send_held, .reason = hard ? tcp_ack_reason::hard_limit : tcp_ack_reason::delay_timer};
   }
   round_trip_.on_repeated();

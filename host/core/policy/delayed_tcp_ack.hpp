@@ -125,7 +125,7 @@ public:
   std::uint32_t window_packets() const;
 
 private:
-  void on_sent(time_us now, const tcp_ack_departure& departure);
+  void on_sent(time_us now, const tcp_ack_departure& departure, bool timer_fired);
   std::optional<tcp_ack_reason> reason_to_pass(const tcp_ack_departure& departure) const;
   time_us held_deadline() const;
 

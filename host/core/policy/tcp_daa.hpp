@@ -40,7 +40,7 @@ public:
     disorder_ = true;
   }
 
-  void on_tcp_ack_sent() {
+  void on_tcp_ack_sent(std::uint32_t /*packets_in_vain*/) {
     if (!disorder_) window_packets_ = std::min(window_packets_ + 1, max_window_packets);
     disorder_ = false;
   }
