@@ -268,10 +268,14 @@ std::optional<std::uint64_t> exact_router::deadline() const {
 
 void exact_router::on_deadline(std::uint64_t now_us) {
   if (allocating_ && now_us >= allocate_at_us_) allocate(now_us);
+  if (config_.mode == exact_mode::m2 && now_us >= hello_at_us_) {
+    hello_due_ = true;
+    hello_at_us_ = now_us + config_.hello_interval_us - hello_jitter_us(config_.hello_interval_us / 4);
+  }
 }
 
 std::optional<wire::hello> exact_router::take_hello(std::uint64_t now_us) {
-  if (config_.mode != exact_mode::m2 || now_us < hello_at_us_) return std::nullopt;
+  if (!std::exchange(hello_due_, false)) return std::nullopt;
   tell_own(now_us);
   wire::hello message = neighbourhood_.make_hello(now_us);
   // What does not fit counts as other traffic, at what it is allowed.
@@ -282,7 +286,6 @@ std::optional<wire::hello> exact_router::take_hello(std::uint64_t now_us) {
   }
   if (own.flows.size() > max_told_flows) own.flows.resize(max_told_flows);
   hello_sent_us_ = now_us;
-  hello_at_us_ = now_us + config_.hello_interval_us - hello_jitter_us(config_.hello_interval_us / 4);
   return message;
 }
 

@@ -122,7 +122,7 @@ public:
   /// When on_deadline wants to be called.
   std::optional<std::uint64_t> deadline() const;
 
-  /// Time has come: allocates when that is due. Early calls do nothing.
+  /// Time has come: allocates and makes a hello due. Early calls do nothing.
   void on_deadline(std::uint64_t now_us);
 
   /// The hello to broadcast now, when one is due (M2). Ask after on_deadline.
@@ -236,6 +236,7 @@ private:
   std::uint64_t prompt_since_us_ = 0;
   std::uint32_t prompt_ = 0;
   std::uint64_t hello_at_us_ = 0;
+  bool hello_due_ = false;
   std::uint64_t hello_sent_us_ = 0;
   std::uint64_t hello_random_ = 0;
   double queued_bytes_ = 0;

@@ -72,7 +72,9 @@ exact_outgoing exact_sender::on_send(std::uint64_t now_us, bool last) {
   // Before the first report the flow uses nothing worth telling; what it asks for keeps routers from taking it as limited.
   const exact_outgoing outgoing{.header = {.sequence = next_sequence_, .last = last},
                                 .explicit_rate_bps = wanted_bps,
-                                .current_rate_bps = reported_ ? rate_bps_ : wanted_bps};
+                                .current_rate_bps = last        ? 0
+                                                    : reported_ ? rate_bps_
+                                                                : wanted_bps};
   sent_us_[next_sequence_ % history] = now_us;
   ++next_sequence_;
   const std::uint64_t packet_us = std::uint64_t{8} * config_.packet_bytes * us_per_s / rate_bps_;

@@ -47,7 +47,7 @@ struct exact_sender_counters {
 struct exact_outgoing {
   wire::exact_header header;
   std::uint64_t explicit_rate_bps = 0;  ///< what the flow would like
-  std::uint64_t current_rate_bps = 0;   ///< what it uses
+  std::uint64_t current_rate_bps = 0;   ///< what it uses; 0 ends the flow at the routers
 };
 
 class exact_sender {

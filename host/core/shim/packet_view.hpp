@@ -58,11 +58,19 @@ struct tcp_view {
   std::optional<std::uint32_t> timestamp_echo{};   ///< TSecr
 };
 
+/// What the EXACT sender of a packet says of its flow; read when this node originates the packet.
+struct exact_view {
+  std::uint64_t wanted_rate_bps = 0;   ///< what the flow would like
+  std::uint64_t current_rate_bps = 0;  ///< what it uses; 0: no EXACT data
+  bool follows = false;                ///< an exact_header or exact_report stands behind the path header
+};
+
 struct ip_packet_view {
   flow_key flow{};
   std::uint32_t ip_bytes = 0;  ///< IP header and all that follows
   std::uint8_t ttl = 0;        ///< as in the packet (hop limit for IPv6); 0 when the caller cannot tell
   tcp_view tcp{};              ///< read when flow.protocol is TCP
+  exact_view exact{};
 };
 
 enum class hop_medium : std::uint8_t { wireless, wired };

@@ -99,7 +99,12 @@ std::uint64_t shim_counters::malformed() const {
 shim::shim(const shim_config& config)
     : config_(config),
       delays_((assert(config.profile != nullptr), *config.profile), config.rts_threshold_bytes),
-      flows_(config.max_flows, config.flow_idle_us) {}
+      flows_(config.max_flows, config.flow_idle_us) {
+  if (config_.exact) {
+    if (config_.exact->profile == nullptr) config_.exact->profile = config_.profile;
+    exact_.emplace(*config_.exact);
+  }
+}
 
 void shim::set_flow_policy(const flow_key& flow, const flow_policy& policy) {
   flow_policies_.insert_or_assign(flow, policy);
@@ -168,7 +173,13 @@ wire::path_header shim::on_originate(time_us now, const ip_packet_view& packet, 
   wire::path_header header;
   header.packets_in_flight = static_cast<std::uint8_t>(std::min<std::uint32_t>(packets_in_flight, UINT8_MAX));
   if (state.heard) header.echo = state.echo;
+  header.exact_follows = packet.exact.follows;
+  if (packet.exact.current_rate_bps != 0) {
+    header.explicit_rate_bps = wire::quantise_rate_down_bps(packet.exact.wanted_rate_bps);
+    header.current_rate_bps = std::max<std::uint64_t>(wire::quantise_rate_bps(packet.exact.current_rate_bps), 1);
+  }
   add_hop(header, hop);
+  lower_rate(now, header, packet, hop);
   return header;
 }
 
@@ -176,9 +187,28 @@ bool shim::strip_window_scaling(const ip_packet_view& packet) const {
   return is_tcp(packet) && packet.tcp.syn && policy_of(packet.flow).cwl.kind != policy::cwl_kind::none;
 }
 
-void shim::on_forward(time_us /*now*/, wire::path_header& header, const ip_packet_view& /*packet*/, const next_hop& hop) {
+// What this node's EXACT router allows the packet's flow. It hears of all packets, as all take channel time.
+void shim::lower_rate(time_us now, wire::path_header& header, const ip_packet_view& packet, const next_hop& hop) {
+  if (!exact_ || hop.medium == hop_medium::wired) return;
+  const policy::exact_packet seen{.flow = flow_identity(packet.flow),
+                                  .peer = hop.peer,
+                                  .rate_index = hop.rate_index,
+                                  .ip_bytes = packet.ip_bytes,
+                                  .mpdu_bytes = hop.mpdu_bytes,
+                                  .explicit_rate_bps = header.explicit_rate_bps,
+                                  .current_rate_bps = header.current_rate_bps};
+  if (header.current_rate_bps != 0) {
+    header.explicit_rate_bps = exact_->on_packet(now, seen);
+  } else {
+    // Reports go back; what they cost is in the costs of the data.
+    exact_->on_other_packet(now, seen, header.exact_follows);
+  }
+}
+
+void shim::on_forward(time_us now, wire::path_header& header, const ip_packet_view& packet, const next_hop& hop) {
   ++counters_.forwarded;
   add_hop(header, hop);
+  lower_rate(now, header, packet, hop);
 }
 
 wire::path_header shim::on_forward_plain(time_us now, const ip_packet_view& packet, const next_hop& hop) {
@@ -306,15 +336,16 @@ policy::tcp_ack_action shim::on_tcp_ack(time_us now, const ip_packet_view& packe
   const flow_table::access flow = flow_of(now, packet.flow);
   policy::delayed_tcp_ack& tcp_ack = flow.state->tcp_ack;
   if (!tcp_ack.thins()) return policy::tcp_ack_action::pass;
+  const bool bare = tcp.payload_bytes == 0 && !tcp.syn && !tcp.fin && !tcp.rst;
   const policy::tcp_ack_verdict verdict = tcp_ack.on_tcp_ack(now, {.tcp_ack = tcp.tcp_ack,
                                                                    .window_bytes = tcp.window_bytes,
-                                                                   .bare = tcp.payload_bytes == 0 && !tcp.syn && !tcp.fin && !tcp.rst,
+                                                                   .bare = bare,
                                                                    .sack_blocks = tcp.sack_blocks,
                                                                    .timestamp_value = tcp.timestamp_value});
   flows_.set_deadline(flow.slot, tcp_ack.deadline());
   if (verdict.action == policy::tcp_ack_action::hold) {
     ++counters_.tcp_acks_held;
-  } else {
+  } else if (bare) {
     count(verdict.reason);
   }
   return verdict.action;
@@ -337,10 +368,13 @@ time_us shim::release_time(time_us now, const ip_packet_view& packet) {
 std::optional<time_us> shim::next_deadline() const {
   if (!flows_.forgotten_holds().empty()) return 0;
   const auto first = flows_.first_deadline();
-  return first ? std::optional(first->deadline) : std::nullopt;
+  std::optional<time_us> next = first ? std::optional(first->deadline) : std::nullopt;
+  if (const std::optional<time_us> exact = exact_ ? exact_->deadline() : std::nullopt) next = std::min(next.value_or(*exact), *exact);
+  return next;
 }
 
 std::size_t shim::expire(time_us now, std::span<tcp_ack_due> due) {
+  if (exact_) exact_->on_deadline(now);
   std::size_t written = 0;
   std::vector<flow_key>& forgotten = flows_.forgotten_holds();
   while (written < due.size() && !forgotten.empty()) {
@@ -365,8 +399,17 @@ void shim::on_round_trip(time_us now, const flow_key& flow, std::uint32_t rtt_us
   on_round_trip_sample(*flow_of(now, flow).state, rtt_us);
 }
 
-void shim::on_completion(time_us /*now*/, const policy::neighbour_averages& averages) {
-  if (!delays_.on_completion(averages)) ++counters_.unknown_peer;
+bool shim::on_completion(time_us now, const policy::neighbour_averages& averages, bool delivered) {
+  if (!delays_.on_completion(averages)) {
+    ++counters_.unknown_peer;
+    return false;
+  }
+  return exact_ && exact_->on_completion(now, {.averages = averages, .delivered = delivered});
+}
+
+void shim::on_neighbour_replaced(std::uint8_t peer) {
+  delays_.forget(peer);
+  if (exact_) exact_->on_peer_replaced(peer);
 }
 
 std::optional<std::uint32_t> shim::cwl_packets(const flow_key& flow) const {

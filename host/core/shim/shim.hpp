@@ -34,6 +34,7 @@
 #include "host/core/policy/congestion_window_limit.hpp"
 #include "host/core/policy/delay_estimator.hpp"
 #include "host/core/policy/delayed_tcp_ack.hpp"
+#include "host/core/policy/exact_router.hpp"
 #include "host/core/policy/pacing.hpp"
 #include "host/core/shim/flow_table.hpp"
 #include "host/core/shim/packet_view.hpp"
@@ -52,11 +53,12 @@ struct flow_policy {
 };
 
 struct shim_config {
-  const timing_profile* profile = nullptr;  ///< must be set and outlive the shim
-  std::uint32_t rts_threshold_bytes = 0;    ///< as in the MAC: MPDUs above it use RTS/CTS
-  flow_policy policy{};                     ///< of every flow without a policy of its own
-  std::size_t max_flows = 1024;             ///< connections remembered; the one idle longest makes room
-  time_us flow_idle_us = 60'000'000;        ///< a connection idle for longer is forgotten
+  const timing_profile* profile = nullptr;             ///< must be set and outlive the shim
+  std::uint32_t rts_threshold_bytes = 0;               ///< as in the MAC: MPDUs above it use RTS/CTS
+  flow_policy policy{};                                ///< of every flow without a policy of its own
+  std::size_t max_flows = 1024;                        ///< connections remembered; the one idle longest makes room
+  time_us flow_idle_us = 60'000'000;                   ///< a connection idle for longer is forgotten
+  std::optional<policy::exact_router_config> exact{};  ///< nothing: rates of EXACT flows pass as they are
 };
 
 /// What to do with a packet that arrived for this node. It is always delivered.
@@ -86,7 +88,7 @@ struct shim_counters {
   std::uint64_t flows_expired = 0;
   std::uint64_t flows_evicted = 0;  ///< forgotten to make room
   std::uint64_t tcp_acks_held = 0;  ///< on_tcp_ack said hold
-  /// TCP ACKs sent of connections whose TCP ACKs are thinned; index: policy::tcp_ack_reason
+  /// Bare TCP ACKs sent of connections whose TCP ACKs are thinned; index: policy::tcp_ack_reason
   std::array<std::uint64_t, policy::tcp_ack_reason_count> tcp_acks_by_reason{};
   std::uint64_t packets_delayed = 0;  ///< release_time was later than now
 
@@ -144,10 +146,18 @@ public:
   receive_verdict on_receive(time_us now, const std::optional<wire::path_header>& header, const ip_packet_view& packet);
 
   /// The MAC completed a packet of this node; `averages` are those in the completion record.
-  void on_completion(time_us now, const policy::neighbour_averages& averages);
+  /// @return true when packets to this neighbour were dropped three times in a row (with an EXACT router only): tell routing
+  bool on_completion(time_us now, const policy::neighbour_averages& averages, bool delivered = true);
 
   /// The MAC's neighbour slot was given to another neighbour.
-  void on_neighbour_replaced(std::uint8_t peer) { delays_.forget(peer); }
+  void on_neighbour_replaced(std::uint8_t peer);
+
+  /// The EXACT router, to tell it what the shim does not see (queue, neighbours, hellos); null when there is none. Packets,
+  /// completions and deadlines reach it through the shim.
+  policy::exact_router* exact() { return exact_ ? &*exact_ : nullptr; }
+
+  /// By which the EXACT router knows a flow: the same on all nodes.
+  static std::uint64_t flow_identity(const flow_key& flow) { return flow_table::hash(flow); }
 
   /// The limit for a flow that this node originates; nothing when it has none (yet).
   std::optional<std::uint32_t> cwl_packets(const flow_key& flow) const;
@@ -175,11 +185,13 @@ private:
   void count(policy::tcp_ack_reason reason) { ++counters_.tcp_acks_by_reason[static_cast<std::size_t>(reason)]; }
   void restart(flow_state& state, const flow_key& originated) const;
   void add_hop(wire::path_header& header, const next_hop& hop) const;
+  void lower_rate(time_us now, wire::path_header& header, const ip_packet_view& packet, const next_hop& hop);
 
   shim_config config_;
   policy::delay_estimator delays_;
   flow_table flows_;
   std::unordered_map<flow_key, flow_policy, flow_key_hash> flow_policies_;
+  std::optional<policy::exact_router> exact_;
   shim_counters counters_;
 };
 
