@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sim/ns3/air-channel.h"
 
+#include "sim/air/scripted_events.hpp"
+
 namespace ns3
 {
 
@@ -48,12 +50,24 @@ AirChannel::CaptureTo(const std::filesystem::path& file)
 void
 AirChannel::Submit(uint32_t node, const perhop::air::tx_request& request)
 {
-    // The loop has processed everything of the air up to now, so this only moves its clock.
+    Synchronise();
+    m_air.submit(node, request);
+}
+
+void
+AirChannel::Apply(const perhop::air::event_config& event)
+{
+    Synchronise();
+    perhop::air::apply(m_air, event);
+}
+
+void
+AirChannel::Synchronise()
+{
     if (const uint64_t nowUs = m_simulator.NowTick(); m_air.now() != nowUs)
     {
         m_air.advance(nowUs);
     }
-    m_air.submit(node, request);
 }
 
 std::size_t

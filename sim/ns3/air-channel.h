@@ -57,6 +57,9 @@ class AirChannel : public Channel, public TickSource, private perhop::air::liste
 
     void Submit(uint32_t node, const perhop::air::tx_request& request);
 
+    /// A node moves, or a link goes or comes back.
+    void Apply(const perhop::air::event_config& event);
+
     /// `tell` is called with every packet that is lost at a node, and how.
     void SetLossCallback(std::function<void(const perhop::shim::ip_packet_view&, FlowLoss)> tell)
     {
@@ -80,6 +83,11 @@ class AirChannel : public Channel, public TickSource, private perhop::air::liste
         return m_air.counters();
     }
 
+    AirNetDevice& GetAirDevice(uint32_t node) const
+    {
+        return *m_devices[node];
+    }
+
     // Inherited from Channel
     std::size_t GetNDevices() const override;
     Ptr<NetDevice> GetDevice(std::size_t i) const override;
@@ -90,6 +98,9 @@ class AirChannel : public Channel, public TickSource, private perhop::air::liste
 
   private:
     void DoDispose() override;
+
+    /// The simulator's loop has processed everything of the air up to now, so this only moves its clock.
+    void Synchronise();
 
     void TellLoss(const IpView& ip, FlowLoss loss) const
     {

@@ -9,6 +9,7 @@
 #include "sim/ns3/host-routing.h"
 #include "sim/ns3/node-address.h"
 #include "sim/ns3/on-demand-routing.h"
+#include "sim/ns3/scripted-events.h"
 #include "sim/ns3/tcp-flow.h"
 
 #include "ns3/boolean.h"
@@ -317,6 +318,7 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
         {
             network.GetChannel().CaptureTo(config.outputs.directory / "packets.pcapng");
         }
+        ScheduleEvents(config.events, network.GetChannel());
         const Time warmup = Seconds(config.warmup_s);
         auto flows = StartFlows(config, network);
         network.GetChannel().SetLossCallback(

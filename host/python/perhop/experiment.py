@@ -288,6 +288,64 @@ class Exact(Section):
     silent_routers: list[Annotated[int, Field(ge=0)]] = Field(default=[], description="nodes without EXACT")
 
 
+# --- routing and what happens during a run --------------------------------------------------------------------------
+
+
+class Routing(Section):
+    """How packets find their way."""
+
+    protocol: Literal["static", "aodv"] = Field(
+        default="static", description="static: fewest hops over tx_range_m, as events change them; aodv: ns-3's AODV"
+    )
+    link_failure: Literal["ignore", "purge"] | None = Field(
+        default=None,
+        description="when the MAC gives up a packet; purge: drop what else waits for that neighbour, as ns-2's routing "
+        "agents do; null: ignore with static, purge with aodv",
+    )
+
+    @property
+    def on_link_failure(self) -> str:
+        return self.link_failure or ("purge" if self.protocol == "aodv" else "ignore")
+
+
+def _routing(value: Any) -> Any:
+    return {"protocol": value} if isinstance(value, str) else value
+
+
+class EventBase(Section):
+    """When something happens to the network."""
+
+    at_s: float = Field(ge=0, description="simulated time")
+
+
+class RouteEvent(EventBase):
+    """From then on packets for the last node of the path follow it; what waits in a queue goes where it was queued."""
+
+    kind: Literal["route"]
+    path: list[Annotated[int, Field(ge=0)]] = Field(min_length=2, max_length=256, description="nodes, first to last")
+    both_ways: bool = Field(default=True, description="packets for the first node come back the same way")
+
+
+class LinkEvent(EventBase):
+    """Nothing passes between two nodes, neither frames nor energy; or it does again."""
+
+    kind: Literal["link_down", "link_up"]
+    a: int = Field(ge=0, description="a node")
+    b: int = Field(ge=0, description="another")
+
+
+class MoveEvent(EventBase):
+    """A node is somewhere else. Static routes stay as they are."""
+
+    kind: Literal["move"]
+    node: int = Field(ge=0, description="the node")
+    x_m: float
+    y_m: float
+
+
+Event = Annotated[RouteEvent | LinkEvent | MoveEvent, Field(discriminator="kind")]
+
+
 # --- the file -------------------------------------------------------------------------------------------------------
 
 
@@ -310,7 +368,10 @@ class Experiment(Section):
     topology: Topology = Field(description="where the nodes are")
     medium: Medium = Medium()
     mac: Mac = Mac()
-    routing: Literal["static"] = Field(default="static", description="static: fewest hops over tx_range_m")
+    routing: Annotated[Routing, BeforeValidator(_routing)] = Field(
+        default=Routing(), description="static or aodv, or a section with protocol and link_failure"
+    )
+    events: list[Event] = Field(default=[], description="new routes, links that go and come back, nodes that move")
     flows: list[Flow] = Field(min_length=1, description="who sends what to whom")
     policies: list[PolicyText] = Field(default=["none"], min_length=1, description=f"a list of {POLICY_FORMS}")
     seeds: list[Annotated[int, Field(ge=0, lt=2**63)]] = Field(default=[1], min_length=1, description="one run a seed")

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -114,6 +116,8 @@ def _resolve_point(point: Point) -> list[Run]:
                 "use flows of kind tcp, cbr and exact only, or none of them",
             )
     _check_exact(experiment, len(nodes))
+    _check_routing(experiment, has_ip)
+    _check_events(experiment, nodes)
     hops = len(paths[0]) - 1
     own = [flow.model.policy for flow in flows if isinstance(flow.model, ex.TcpFlow)]
     texts = experiment.policies if None in own else own[:1] or ["none"]
@@ -142,6 +146,7 @@ def _resolve_point(point: Point) -> list[Run]:
                 "warp": "on",
                 "nodes": [{"x_m": x, "y_m": y} for x, y in nodes],
                 "routes": [[route.node, route.destination, route.next_hop] for route in routes],
+                **_routing(experiment),
                 "flows": [_flow(flow, policy) for flow in flows],
                 **({"exact": experiment.exact.model_dump()} if has_exact else {}),
                 "outputs": {
@@ -278,6 +283,72 @@ def _check_times(experiment: ex.Experiment) -> None:
                 f"the flow starts at {flow.start_s:g} s and ends at {stop_s:g} s",
                 "start it earlier",
             )
+
+
+def _check_routing(experiment: ex.Experiment, has_ip: bool) -> None:
+    if not has_ip and experiment.routing != ex.Routing():
+        raise FieldError(
+            ("routing",),
+            "is for packets that cross several hops; flows of the MAC alone cross one",
+            "leave it out, or use flows of kind tcp, cbr or exact",
+        )
+
+
+def _check_events(experiment: ex.Experiment, nodes: list[tuple[float, float]]) -> None:
+    """Events name nodes of the topology, lie within the run, and lead routes over links that are there."""
+    positions = dict(enumerate(nodes))
+    blocked: set[frozenset[int]] = set()
+    for index, event in sorted(enumerate(experiment.events), key=lambda item: item[1].at_s):
+        named = {
+            "route": lambda event: event.path,
+            "move": lambda event: [event.node],
+        }.get(event.kind, lambda event: [event.a, event.b])(event)
+        field = {"route": "path", "move": "node"}.get(event.kind, "a")
+        for node in named:
+            if node >= len(nodes):
+                raise FieldError(
+                    ("events", index, field),
+                    f"names node {node}, but the topology has {len(nodes)} nodes",
+                    f"use indices from 0 to {len(nodes) - 1}",
+                )
+        if len(set(named)) < len(named):
+            raise FieldError(("events", index, field), "names a node twice", "name different nodes")
+        if event.at_s >= experiment.duration_s:
+            raise FieldError(
+                ("events", index, "at_s"),
+                f"is {event.at_s:g} s, but the run ends at {experiment.duration_s:g} s",
+                "let it happen earlier, or run longer",
+            )
+        match event.kind:
+            case "move":
+                positions[event.node] = (event.x_m, event.y_m)
+            case "link_down":
+                blocked.add(frozenset((event.a, event.b)))
+            case "link_up":
+                blocked.discard(frozenset((event.a, event.b)))
+            case "route":
+                for here, there in itertools.pairwise(event.path):
+                    distance_m = math.dist(positions[here], positions[there])
+                    if distance_m > experiment.medium.tx_range_m or frozenset((here, there)) in blocked:
+                        raise FieldError(
+                            ("events", index, "path"),
+                            f"goes from node {here} to node {there}, which cannot hear each other at {event.at_s:g} s "
+                            f"({distance_m:g} m apart, medium.tx_range_m = {experiment.medium.tx_range_m:g})",
+                            "lead it over nodes in range of each other",
+                        )
+
+
+def _routing(experiment: ex.Experiment) -> dict[str, Any]:
+    """What a run says beyond static routes that nothing changes; earlier run files said nothing."""
+    fields: dict[str, Any] = {}
+    if experiment.routing.protocol != "static":
+        fields["routing"] = experiment.routing.protocol
+    if experiment.routing.on_link_failure != "ignore":
+        fields["link_failure"] = experiment.routing.on_link_failure
+    if experiment.events:
+        events = sorted(experiment.events, key=lambda event: event.at_s)
+        fields["events"] = [event.model_dump() for event in events]
+    return fields
 
 
 def _check_medium(experiment: ex.Experiment) -> None:

@@ -199,6 +199,7 @@ def _about(outcome: Outcome) -> Row:
         "reception": run.config["medium"]["reception"],
         "profile": run.config["mac"]["profile"],
         "compat": run.config["mac"]["compat"],
+        "routing": run.config.get("routing", "static"),
         "interrupted": outcome.status != "finished",
     }
 

@@ -4,6 +4,7 @@
 import json
 
 import pytest
+from perhop.errors import ExperimentError
 from perhop.load import load
 from perhop.resolve import resolve
 
@@ -136,3 +137,56 @@ def test_each_means_every_other_node(experiment):
 def test_a_flow_can_have_a_policy_of_its_own(runs):
     found = runs("flows.0.policy=delay", "seeds=[1]", "topology.hops=1")
     assert [run.config["flows"][0]["policy"]["cwl"] for run in found] == ["delay"]
+
+
+def test_routing_is_a_word_or_a_section(runs):
+    run = runs("seeds=[1]", "policies=[none]", "topology.hops=3")[0]
+    assert "routing" not in run.config and "link_failure" not in run.config
+    aodv = runs("seeds=[1]", "policies=[none]", "topology.hops=3", "routing=aodv")[0]
+    assert (aodv.config["routing"], aodv.config["link_failure"]) == ("aodv", "purge")
+    told = runs(
+        "seeds=[1]", "policies=[none]", "topology.hops=3", "routing.protocol=aodv", "routing.link_failure=ignore"
+    )
+    assert told[0].config["routing"] == "aodv" and "link_failure" not in told[0].config
+    purge = runs("seeds=[1]", "policies=[none]", "topology.hops=3", "routing.link_failure=purge")[0]
+    assert purge.config["link_failure"] == "purge" and "routing" not in purge.config
+
+
+def test_events_are_handed_on_in_order_of_time(runs):
+    events = """
+events:
+  - {at_s: 7, kind: link_up, a: 1, b: 2}
+  - {at_s: 5, kind: link_down, a: 1, b: 2}
+  - {at_s: 8, kind: route, path: [0, 1, 2, 3], both_ways: false}
+"""
+    run = runs("seeds=[1]", "policies=[none]", "topology.hops=3", append=events)[0]
+    assert run.config["events"] == [
+        {"at_s": 5.0, "kind": "link_down", "a": 1, "b": 2},
+        {"at_s": 7.0, "kind": "link_up", "a": 1, "b": 2},
+        {"at_s": 8.0, "kind": "route", "path": [0, 1, 2, 3], "both_ways": False},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("event", "problem"),
+    [
+        ("{at_s: 5, kind: link_down, a: 1, b: 9}", "names node 9"),
+        ("{at_s: 50, kind: link_down, a: 1, b: 2}", "the run ends"),
+        ("{at_s: 5, kind: route, path: [0, 2, 3]}", "cannot hear each other"),
+        ("{at_s: 5, kind: route, path: [0, 1, 0]}", "twice"),
+        ("{at_s: 5, kind: moves, node: 1, x_m: 0, y_m: 0}", "moves"),
+    ],
+)
+def test_an_event_that_cannot_be_is_refused(runs, event, problem):
+    with pytest.raises(ExperimentError) as refused:
+        runs("topology.hops=3", append=f"\nevents:\n  - {event}\n")
+    assert problem in str(refused.value) and ".yaml:" in str(refused.value)
+
+
+def test_a_route_may_lead_where_a_node_has_moved_before(runs):
+    events = """
+events:
+  - {at_s: 4, kind: move, node: 3, x_m: 200, y_m: 200}
+  - {at_s: 5, kind: route, path: [0, 1, 3]}
+"""
+    assert runs("seeds=[1]", "policies=[none]", "topology.hops=3", append=events)

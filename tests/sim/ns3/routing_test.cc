@@ -9,7 +9,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <numeric>
+#include <string>
 #include <vector>
 
 namespace routing_test
@@ -113,6 +116,100 @@ TEST_F(RoutingTest, ASeedDecidesARunWithAodv)
     const nlohmann::json once = Run(run), again = Run(run);
     EXPECT_EQ(once.at("trace_hash"), again.at("trace_hash"));
     EXPECT_EQ(once.at("flows"), again.at("flows"));
+}
+
+/// A diamond: 0 reaches 3 by 1 or by 2, and the two ways do not meet. TCP from 0 to 3 by 1 first.
+nlohmann::json
+Diamond(const std::filesystem::path& directory)
+{
+    nlohmann::json run = run_file::Chain(3, directory);
+    run["nodes"] = {{{"x_m", 0}, {"y_m", 0}}, {{"x_m", 200}, {"y_m", 100}}, {{"x_m", 200}, {"y_m", -100}}, {{"x_m", 400}, {"y_m", 0}}};
+    run["routes"] = {{0, 3, 1}, {1, 3, 3}, {3, 0, 1}, {1, 0, 0}};
+    return run;
+}
+
+double
+PacketsOver(const nlohmann::json& result, int from, int to)
+{
+    for (const auto& hop : result.at("hops"))
+    {
+        if (hop.at("from") == from && hop.at("to") == to)
+        {
+            return hop.at("packets").get<double>();
+        }
+    }
+    return 0;
+}
+
+TEST_F(RoutingTest, PacketsTakeTheNewRouteFromItsTimeOn)
+{
+    nlohmann::json run = Diamond(m_folder.Path());
+    run["events"] = {{{"at_s", 11.0}, {"kind", "route"}, {"path", {0, 2, 3}}, {"both_ways", false}}};
+    const nlohmann::json oneWay = Run(run);
+    // Half of the measured 18 s each way; TCP ACKs stay on the old one.
+    EXPECT_NEAR(PacketsOver(oneWay, 0, 1), PacketsOver(oneWay, 0, 2), 0.1 * PacketsOver(oneWay, 0, 1));
+    EXPECT_EQ(PacketsOver(oneWay, 3, 2), 0);
+    // What was sent before and what was sent after arrive out of order once.
+    EXPECT_LE(oneWay.at("flows").at(0).at("timeouts"), 2);
+
+    run["events"][0]["both_ways"] = true;
+    const nlohmann::json bothWays = Run(run);
+    EXPECT_NEAR(PacketsOver(bothWays, 3, 1), PacketsOver(bothWays, 3, 2), 0.1 * PacketsOver(bothWays, 3, 1));
+}
+
+TEST_F(RoutingTest, WhatWaitsInAQueueGoesWhereItWasQueuedFor)
+{
+    nlohmann::json run = Diamond(m_folder.Path());
+    run["routes"].push_back({2, 3, 3});
+    run["duration_s"] = 3.0;
+    run["warmup_s"] = 0.0;
+    run["outputs"]["completions"] = true;
+    run["events"] = {{{"at_s", 2.0}, {"kind", "route"}, {"path", {0, 2, 3}}}};
+    Run(run);
+    std::ifstream csv(m_folder.Path() / "completions.csv");
+    std::string line;
+    unsigned oldRoute = 0;
+    while (std::getline(csv, line))
+    {
+        if (const std::size_t comma = line.find(",0,1,"); comma != std::string::npos && line.find(',') == comma)
+        {
+            oldRoute += std::stoull(line) > 2'100'000;
+        }
+    }
+    // 44 packets were in flight at 2 s, at 17 ms a packet; most of them waited in the first node's queue.
+    EXPECT_GT(oldRoute, 10U);
+    EXPECT_LT(oldRoute, 44U);
+}
+
+TEST_F(RoutingTest, ABlockedLinkLetsNothingThroughUntilItIsBack)
+{
+    nlohmann::json run = run_file::Chain(2, m_folder.Path());
+    run["flows"][0]["min_rto_ms"] = 200;
+    run["events"] = {{{"at_s", 10.0}, {"kind", "link_down"}, {"a", 1}, {"b", 2}}};
+    const nlohmann::json down = Run(run);
+    run["events"].push_back({{"at_s", 12.0}, {"kind", "link_up"}, {"a", 2}, {"b", 1}});
+    const nlohmann::json back = Run(run);
+    run.erase("events");
+    const double undisturbed = Run(run).at("flows").at(0).at("delivered_packets");
+    const auto delivered = [](const nlohmann::json& result)
+    {
+        return result.at("flows").at(0).at("delivered_packets").get<double>();
+    };
+    EXPECT_NEAR(delivered(down), undisturbed * 8 / 18, 0.05 * undisturbed);
+    EXPECT_LT(delivered(back), 0.92 * undisturbed); // 2 s of 18 s
+    EXPECT_GT(delivered(back), 0.75 * undisturbed);
+}
+
+TEST_F(RoutingTest, ANodeThatMovesOutOfRangeIsGoneForStaticRoutesAndReplacedByAodv)
+{
+    nlohmann::json run = Diamond(m_folder.Path());
+    run["flows"][0]["min_rto_ms"] = 200;
+    run["events"] = {{{"at_s", 11.0}, {"kind", "move"}, {"node", 1}, {"x_m", 200}, {"y_m", 5000}}};
+    const double fixed = Run(run).at("flows").at(0).at("delivered_packets");
+    run["routing"] = "aodv";
+    const nlohmann::json onDemand = Run(run);
+    EXPECT_GT(onDemand.at("flows").at(0).at("delivered_packets").get<double>(), 1.8 * fixed);
+    EXPECT_GT(PacketsOver(onDemand, 0, 2), 100);
 }
 
 } // namespace routing_test

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sim/ns3/scripted-events.h"
+
+#include "ns3/simulator.h"
+
+namespace ns3
+{
+namespace
+{
+
+using perhop::air::event_config;
+using perhop::air::node_id;
+
+void
+AddRoutes(AirChannel& channel, const std::vector<node_id>& path)
+{
+    for (std::size_t place = 0; place + 1 < path.size(); ++place)
+    {
+        AirNetDevice& device = channel.GetAirDevice(path[place]);
+        device.GetRoutes()->AddRoute(path.back(), path[place + 1], &device);
+    }
+}
+
+void
+Play(AirChannel& channel, const event_config& event)
+{
+    if (event.kind != event_config::event_kind::route)
+    {
+        channel.Apply(event);
+        return;
+    }
+    AddRoutes(channel, event.path);
+    if (event.both_ways)
+    {
+        AddRoutes(channel, {event.path.rbegin(), event.path.rend()});
+    }
+}
+
+} // namespace
+
+void
+ScheduleEvents(const std::vector<event_config>& events, AirChannel& channel)
+{
+    for (const event_config& event : events)
+    {
+        Simulator::Schedule(MicroSeconds(static_cast<int64_t>(event.at())),
+                            [&channel, event]
+                            {
+                                Play(channel, event);
+                            });
+    }
+}
+
+} // namespace ns3

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Plays the events of a run file: new routes, links that go and come back, nodes that move.
+//
+// A route holds for packets that reach a node from then on. What waits in an interface queue goes where it was queued for: its path header
+// has counted that hop already. A node that a new route leaves out keeps its old one, so what is on its way there still arrives.
+#pragma once
+
+#include "sim/air/run_config.hpp"
+#include "sim/ns3/air-channel.h"
+
+#include <vector>
+
+namespace ns3
+{
+
+/// `channel` and its devices must live as long as the run.
+void ScheduleEvents(const std::vector<perhop::air::event_config>& events, AirChannel& channel);
+
+} // namespace ns3
