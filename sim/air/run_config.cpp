@@ -254,6 +254,8 @@ exact_config read_exact(section exact, std::size_t nodes) {
   config.interval_ms = static_cast<std::uint32_t>(exact.integer("interval_ms", 1, 60'000));
   const auto milliseconds = [&](const char* key) { return static_cast<std::uint32_t>(exact.integer(key, 1, 60'000)); };
   exact.optional("hello_interval_ms", config.hello_interval_ms, milliseconds);
+  const auto yes_or_no = [&](const char* key) { return exact.boolean(key); };
+  exact.optional("packets", config.packets, yes_or_no);
   if (exact.has("silent_routers")) {
     const json& list = exact.list("silent_routers");
     for (std::size_t index = 0; index < list.size(); ++index) {

@@ -92,7 +92,8 @@ struct exact_config {
   double eta = 0.9;                       ///< share of the channel time that may be given out
   std::uint32_t interval_ms = 100;        ///< between allocations
   std::uint32_t hello_interval_ms = 500;  ///< m2: between HELLO broadcasts of a node
-  std::vector<node_id> silent_routers;    ///< nodes without EXACT
+  std::vector<node_id> silent_routers;    ///< nodes without EXACT, and without a shim on what they pass on
+  bool packets = false;                   ///< record every data packet at every router
 };
 
 enum class routing_kind {

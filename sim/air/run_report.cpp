@@ -125,6 +125,7 @@ void run_report::on_path_header_delay(tick now, node_id from, node_id to, double
 }
 
 std::string run_report::direction(node_id from, node_id to) const {
+  if (to == static_cast<node_id>(-1)) return "broadcast";
   for (const flow_config& flow : config_.flows) {
     const auto uses = [&](node_id src, node_id dst) {
       if (!has_ip(flow.kind)) return from == src && to == dst;

@@ -72,6 +72,7 @@ AirNetDevice::DoDispose()
     m_receive.Nullify();
     m_promiscReceive.Nullify();
     m_linkFailure = nullptr;
+    m_exact = nullptr;
     NetDevice::DoDispose();
 }
 
@@ -95,6 +96,33 @@ AirNetDevice::Attach(Ptr<AirChannel> channel, uint32_t node, Ptr<HostRouting> ro
                                            {
                                                SendNow(packet.packet, packet.ip, packet.receiver, packet.packetsInFlight);
                                            });
+}
+
+void
+AirNetDevice::SetExact(std::unique_ptr<ExactNode> exact)
+{
+    m_exact = std::move(exact);
+}
+
+void
+AirNetDevice::SetSilent()
+{
+    m_silent = true;
+}
+
+void
+AirNetDevice::SendHello(Ptr<Packet> content)
+{
+    if (!HasRoom({}))
+    {
+        return;
+    }
+    const uint32_t mpduBytes = perhop::mac_header_bytes + perhop::llc_snap_bytes + content->GetSize() + perhop::fcs_bytes;
+    PacketSlot& slot = Prepare(content, {}, perhop::broadcast_address, {});
+    slot.request.mpdu_bytes = static_cast<uint16_t>(mpduBytes);
+    slot.header = {};
+    slot.hello = true;
+    Enqueue(slot);
 }
 
 ShimAdapter&
@@ -125,8 +153,14 @@ AirNetDevice::SendNow(const Ptr<Packet>& packet, const IpView& ip, const Address
     {
         return false;
     }
-    PacketSlot& slot = Prepare(packet, ip, ReceiverAddress(dest, ip));
-    slot.header = m_shim->OnSend(m_channel->NowUs(), *packet, ip, HopOf(slot.request), packetsInFlight);
+    const ExactRider exact = m_exact ? m_exact->RiderOf(ip, *packet) : ExactRider{};
+    PacketSlot& slot = Prepare(packet, ip, ReceiverAddress(dest, ip), exact);
+    const uint64_t nowUs = m_channel->NowUs();
+    slot.header = m_shim->OnSend(nowUs, *packet, ip, HopOf(slot.request), packetsInFlight);
+    if (m_exact)
+    {
+        m_exact->OnSend(nowUs, slot.header, slot.exact, ip, HopOf(slot.request));
+    }
     Enqueue(slot);
     return true;
 }
@@ -143,7 +177,7 @@ AirNetDevice::HasRoom(const IpView& ip)
 }
 
 PacketSlot&
-AirNetDevice::Prepare(Ptr<const Packet> packet, const IpView& ip, uint64_t receiverAddress)
+AirNetDevice::Prepare(Ptr<const Packet> packet, const IpView& ip, uint64_t receiverAddress, const ExactRider& exact)
 {
     const perhop::air::mac_config& mac = m_channel->GetMacConfig();
     PacketSlot& slot = m_channel->GetSlots().Acquire(m_channel->NowUs());
@@ -151,12 +185,14 @@ AirNetDevice::Prepare(Ptr<const Packet> packet, const IpView& ip, uint64_t recei
     const bool group = (receiverAddress >> perhop::group_address_bit & 1) != 0;
     request.ra = receiverAddress;
     request.peer = PeerOf(receiverAddress);
-    request.mpdu_bytes = static_cast<uint16_t>(packet->GetSize() + MPDU_OVERHEAD_BYTES);
+    request.mpdu_bytes = static_cast<uint16_t>(packet->GetSize() + MPDU_OVERHEAD_BYTES + RiderBytes(exact));
     request.rate_index = group ? mac.profile->lowest_basic_rate_index : mac.data_rate_index;
     request.use_rts = !group && request.mpdu_bytes > mac.rts_threshold_bytes;
     slot.packet = std::move(packet);
     slot.ttlSpent = 0;
     slot.ip = ip;
+    slot.exact = exact;
+    slot.hello = false;
     return slot;
 }
 
@@ -170,6 +206,17 @@ AirNetDevice::Enqueue(const PacketSlot& slot)
     else
     {
         m_queue->Push(slot.request.payload);
+        m_queuedBytes += slot.request.mpdu_bytes;
+    }
+    TellQueue();
+}
+
+void
+AirNetDevice::TellQueue()
+{
+    if (m_exact)
+    {
+        m_exact->OnQueue(m_queuedBytes);
     }
 }
 
@@ -183,11 +230,18 @@ AirNetDevice::Forward(uint64_t nowUs, const PacketSlot& arrived)
     }
     if (HasRoom(arrived.ip))
     {
-        PacketSlot& slot = Prepare(arrived.packet, arrived.ip, perhop::air::mac_address(nextHop));
+        PacketSlot& slot = Prepare(arrived.packet, arrived.ip, perhop::air::mac_address(nextHop), arrived.exact);
         slot.ttlSpent = static_cast<uint8_t>(arrived.ttlSpent + 1);
         --slot.ip.view.ttl;
         slot.header = arrived.header;
-        m_shim->OnForward(nowUs, slot.header, slot.ip, HopOf(slot.request));
+        if (!m_silent)
+        {
+            m_shim->OnForward(nowUs, slot.header, slot.ip, HopOf(slot.request));
+        }
+        if (m_exact)
+        {
+            m_exact->OnForward(nowUs, slot.header, slot.exact, slot.ip, HopOf(slot.request));
+        }
         Enqueue(slot);
     }
     return true;
@@ -217,6 +271,7 @@ AirNetDevice::PeerOf(uint64_t address)
         if (m_peers[peer] == 0)
         {
             m_peers[peer] = address;
+            TellPeer(peer);
             return static_cast<uint8_t>(peer);
         }
     }
@@ -225,17 +280,44 @@ AirNetDevice::PeerOf(uint64_t address)
     m_nextPeer = (m_nextPeer + 1) % m_peers.size();
     m_peers[peer] = address;
     m_shim->OnNeighbourReplaced(static_cast<uint8_t>(peer));
+    if (m_exact)
+    {
+        m_exact->OnPeerReplaced(static_cast<uint8_t>(peer));
+        TellPeer(peer);
+    }
     return static_cast<uint8_t>(peer);
+}
+
+void
+AirNetDevice::TellPeer(std::size_t peer)
+{
+    if (m_exact && m_peers[peer] != perhop::broadcast_address)
+    {
+        const auto node = static_cast<uint32_t>(m_peers[peer] - perhop::node_address_base - 1);
+        m_exact->OnPeer(static_cast<uint8_t>(peer), NodeIpv4Address(node).Get());
+    }
 }
 
 void
 AirNetDevice::Receive(uint64_t nowUs, const PacketSlot& slot)
 {
+    if (slot.hello)
+    {
+        if (m_exact)
+        {
+            m_exact->OnHello(nowUs, *slot.packet);
+        }
+        return;
+    }
     const bool group = slot.request.ra == perhop::broadcast_address;
     Ptr<const Packet> packet = slot.packet;
     if (slot.ip.destination == m_ipAddress || group)
     {
         const std::optional<uint16_t> windowBytes = m_shim->OnReceive(nowUs, slot.header, slot.ip);
+        if (m_exact && m_exact->OnReceive(nowUs, slot.header, slot.exact, slot.ip))
+        {
+            return;
+        }
         if (slot.ttlSpent != 0 || windowBytes)
         {
             packet = Rewritten(*packet, slot.ttlSpent, windowBytes);
@@ -249,7 +331,7 @@ AirNetDevice::Receive(uint64_t nowUs, const PacketSlot& slot)
     {
         // The tag is this node's business: the packet itself is shared.
         packet = Rewritten(*packet, slot.ttlSpent, std::nullopt);
-        packet->AddPacketTag(PathHeaderTag(slot.header));
+        packet->AddPacketTag(PathHeaderTag(slot.header, slot.exact));
     }
     // The sender's address as a MAC address would cost a conversion for a value that IPv4 without ARP does not look at.
     m_receive(this, packet, Ipv4L3Protocol::PROT_NUMBER, m_address);
@@ -260,14 +342,21 @@ AirNetDevice::Completed(const perhop::air::completion& record)
 {
     --m_inMac;
     m_shim->OnCompletion(record);
+    if (m_exact)
+    {
+        m_exact->OnCompletion(record);
+    }
     if (record.result == perhop::tx_result::short_retry_limit || record.result == perhop::tx_result::long_retry_limit)
     {
         OnLinkFailure(record.ra);
     }
     while (!m_queue->IsEmpty() && MacHasRoom())
     {
-        Submit(m_channel->GetSlots().Get(m_queue->Pop()).request);
+        const perhop::air::tx_request& request = m_channel->GetSlots().Get(m_queue->Pop()).request;
+        m_queuedBytes -= request.mpdu_bytes;
+        Submit(request);
     }
+    TellQueue();
 }
 
 void
@@ -288,6 +377,7 @@ AirNetDevice::OnLinkFailure(uint64_t receiverAddress)
                 const bool unwanted = slots.Get(slot).request.ra == receiverAddress;
                 if (unwanted)
                 {
+                    m_queuedBytes -= slots.Get(slot).request.mpdu_bytes;
                     m_channel->OnLinkFailureDrop(m_index, slots.Get(slot).ip);
                     slots.Release(slot);
                 }

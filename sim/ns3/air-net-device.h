@@ -11,6 +11,7 @@
 #pragma once
 
 #include "sim/air/air.hpp"
+#include "sim/ns3/exact-node.h"
 #include "sim/ns3/host-routing.h"
 #include "sim/ns3/interface-queue.h"
 #include "sim/ns3/packet-slots.h"
@@ -41,6 +42,21 @@ class AirNetDevice : public NetDevice
 
     ShimAdapter& GetShimAdapter();
     Ptr<HostRouting> GetRoutes() const;
+
+    /// This node takes part in EXACT.
+    void SetExact(std::unique_ptr<ExactNode> exact);
+
+    /// Broadcasts a hello of the node's EXACT router.
+    void SendHello(Ptr<Packet> content);
+
+    /// This node passes packets on without a shim: it leaves their path headers as they are.
+    void SetSilent();
+
+    /// nullptr without EXACT.
+    ExactNode* GetExact() const
+    {
+        return m_exact.get();
+    }
 
     /// `tell` is called with a neighbour's address when the MAC gave up a packet for it.
     void SetLinkFailureCallback(std::function<void(Ipv4Address)> tell);
@@ -87,12 +103,14 @@ class AirNetDevice : public NetDevice
     /// There is room for one packet more; counts a drop when there is none.
     bool HasRoom(const IpView& ip);
     /// A slot with all but its path header filled in.
-    PacketSlot& Prepare(Ptr<const Packet> packet, const IpView& ip, uint64_t receiverAddress);
+    PacketSlot& Prepare(Ptr<const Packet> packet, const IpView& ip, uint64_t receiverAddress, const ExactRider& exact);
     /// Hands a slot that HasRoom() allowed to the MAC, or queues it.
     void Enqueue(const PacketSlot& slot);
     /// @return false when IP must decide what becomes of the packet
     bool Forward(uint64_t nowUs, const PacketSlot& arrived);
     uint8_t PeerOf(uint64_t address);
+    void TellPeer(std::size_t peer);
+    void TellQueue();
     bool MacHasRoom() const;
     void Submit(const perhop::air::tx_request& request);
     void OnLinkFailure(uint64_t receiverAddress);
@@ -115,6 +133,9 @@ class AirNetDevice : public NetDevice
 
     std::unique_ptr<InterfaceQueue> m_queue;
     std::unique_ptr<ShimAdapter> m_shim;
+    std::unique_ptr<ExactNode> m_exact;
+    bool m_silent = false;
+    uint64_t m_queuedBytes = 0; ///< in m_queue
     std::array<uint64_t, perhop::neighbour_slots> m_peers{}; ///< next hops by slot of the MAC's neighbour table; 0: free
     std::size_t m_nextPeer = 0;
 };

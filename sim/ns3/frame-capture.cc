@@ -27,11 +27,30 @@ FrameCapture::Write(const perhop::air::transmission& frame)
     }
     const PacketSlot& slot = m_slots.Get(frame.payload);
     const uint32_t ipBytes = slot.packet->GetSize();
-    m_msdu.resize(perhop::llc_snap_bytes + perhop::path_header_bytes + ipBytes);
+    if (slot.hello)
+    {
+        m_msdu.resize(perhop::llc_snap_bytes + ipBytes);
+        const std::span<uint8_t> msdu(m_msdu);
+        perhop::wire::llc_snap{.ethertype = perhop::exact_hello_ethertype}.encode(msdu.first<perhop::wire::llc_snap::size_bytes>());
+        slot.packet->CopyData(msdu.subspan(perhop::llc_snap_bytes).data(), ipBytes);
+        m_writer.write(frame, m_msdu);
+        return;
+    }
+    const uint32_t riderBytes = RiderBytes(slot.exact);
+    m_msdu.resize(perhop::llc_snap_bytes + perhop::path_header_bytes + riderBytes + ipBytes);
     const std::span<uint8_t> msdu(m_msdu);
     perhop::wire::llc_snap{.ethertype = perhop::path_header_ethertype}.encode(msdu.first<perhop::wire::llc_snap::size_bytes>());
     std::ranges::copy(perhop::wire::encode(slot.header), msdu.subspan(perhop::llc_snap_bytes).begin());
-    const std::span<uint8_t> ip = msdu.subspan(perhop::llc_snap_bytes + perhop::path_header_bytes);
+    const std::span<uint8_t> behind = msdu.subspan(perhop::llc_snap_bytes + perhop::path_header_bytes);
+    if (const auto* data = std::get_if<perhop::wire::exact_header>(&slot.exact))
+    {
+        std::ranges::copy(perhop::wire::encode(*data), behind.begin());
+    }
+    else if (const auto* report = std::get_if<perhop::wire::exact_report>(&slot.exact))
+    {
+        std::ranges::copy(perhop::wire::encode(*report), behind.begin());
+    }
+    const std::span<uint8_t> ip = behind.subspan(riderBytes);
     slot.packet->CopyData(ip.data(), ipBytes);
     if (slot.ttlSpent != 0)
     {

@@ -7,7 +7,7 @@ namespace ns3
 {
 
 // The tag never leaves this process, so the header is kept as it lies in memory: no coding on the hot path.
-static_assert(std::is_trivially_copyable_v<perhop::wire::path_header>);
+static_assert(std::is_trivially_copyable_v<perhop::wire::path_header> && std::is_trivially_copyable_v<ExactRider>);
 
 NS_OBJECT_ENSURE_REGISTERED(PathHeaderTag);
 
@@ -24,8 +24,9 @@ PathHeaderTag::GetInstanceTypeId() const
     return GetTypeId();
 }
 
-PathHeaderTag::PathHeaderTag(const perhop::wire::path_header& header)
-    : m_header(header)
+PathHeaderTag::PathHeaderTag(const perhop::wire::path_header& header, const ExactRider& exact)
+    : m_header(header),
+      m_exact(exact)
 {
 }
 
@@ -35,22 +36,30 @@ PathHeaderTag::GetHeader() const
     return m_header;
 }
 
+const ExactRider&
+PathHeaderTag::GetExact() const
+{
+    return m_exact;
+}
+
 uint32_t
 PathHeaderTag::GetSerializedSize() const
 {
-    return sizeof(m_header);
+    return sizeof(m_header) + sizeof(m_exact);
 }
 
 void
 PathHeaderTag::Serialize(TagBuffer buffer) const
 {
     buffer.Write(reinterpret_cast<const uint8_t*>(&m_header), sizeof(m_header));
+    buffer.Write(reinterpret_cast<const uint8_t*>(&m_exact), sizeof(m_exact));
 }
 
 void
 PathHeaderTag::Deserialize(TagBuffer buffer)
 {
     buffer.Read(reinterpret_cast<uint8_t*>(&m_header), sizeof(m_header));
+    buffer.Read(reinterpret_cast<uint8_t*>(&m_exact), sizeof(m_exact));
 }
 
 void

@@ -4,6 +4,8 @@
 // knows nothing of it. Never travels from node to node (there the header goes with the frame).
 #pragma once
 
+#include "sim/ns3/exact-rider.h"
+
 #include "host/core/wire/path_header.hpp"
 
 #include "ns3/tag.h"
@@ -18,9 +20,10 @@ class PathHeaderTag : public Tag
     TypeId GetInstanceTypeId() const override;
 
     PathHeaderTag() = default;
-    explicit PathHeaderTag(const perhop::wire::path_header& header);
+    explicit PathHeaderTag(const perhop::wire::path_header& header, const ExactRider& exact = {});
 
     const perhop::wire::path_header& GetHeader() const;
+    const ExactRider& GetExact() const;
 
     uint32_t GetSerializedSize() const override;
     void Serialize(TagBuffer buffer) const override;
@@ -29,6 +32,7 @@ class PathHeaderTag : public Tag
 
   private:
     perhop::wire::path_header m_header;
+    ExactRider m_exact;
 };
 
 } // namespace ns3

@@ -5,6 +5,9 @@
 #include "sim/ns3/air-net-device.h"
 #include "sim/ns3/air-simulator-impl.h"
 #include "sim/ns3/cbr-flow.h"
+#include "sim/ns3/exact-flow.h"
+#include "sim/ns3/exact-log.h"
+#include "sim/ns3/exact-node.h"
 #include "sim/ns3/flow.h"
 #include "sim/ns3/host-routing.h"
 #include "sim/ns3/node-address.h"
@@ -170,6 +173,41 @@ class Network
         return *m_channel;
     }
 
+    /// EXACT in every node but the silent ones. @param log outlives the network
+    void InstallExact(const run_config& config, ExactLog& log)
+    {
+        for (uint32_t i = 0; i < m_devices.size(); ++i)
+        {
+            const std::vector<perhop::air::node_id>& silent = config.exact.silent_routers;
+            if (std::find(silent.begin(), silent.end(), i) != silent.end())
+            {
+                m_devices[i]->SetSilent();
+                continue;
+            }
+            AirNetDevice* device = PeekPointer(m_devices[i]);
+            device->SetExact(std::make_unique<ExactNode>(config,
+                                                         i,
+                                                         NodeIpv4Address(i).Get(),
+                                                         log,
+                                                         [device](Ptr<Packet> content)
+                                                         {
+                                                             device->SendHello(std::move(content));
+                                                         }));
+        }
+    }
+
+    /// The routers' allocations, into the log.
+    void LogExact(uint64_t nowUs) const
+    {
+        for (const Ptr<AirNetDevice>& device : m_devices)
+        {
+            if (device->GetExact() != nullptr)
+            {
+                device->GetExact()->Log(nowUs);
+            }
+        }
+    }
+
   private:
     void AddDevice(const run_config& config, uint32_t i)
     {
@@ -219,7 +257,34 @@ class Network
 using Flows = std::vector<std::unique_ptr<Flow>>;
 
 std::unique_ptr<Flow>
-MakeFlow(const run_config& config, std::size_t index, const Network& network)
+MakeExactFlow(const run_config& config, std::size_t index, const Network& network, ExactLog& log)
+{
+    const perhop::air::flow_config& flow = config.flows[index];
+    for (const uint32_t end : {flow.src, flow.dst})
+    {
+        if (network.GetDevice(end).GetExact() == nullptr)
+        {
+            throw config_error("field exact.silent_routers: node " + std::to_string(end) + " is an end of flows[" + std::to_string(index) +
+                               "]; leave it out");
+        }
+    }
+    const auto measureFromUs = static_cast<uint64_t>(Seconds(config.warmup_s).GetMicroSeconds());
+    const auto endUs = static_cast<uint64_t>(Seconds(config.duration_s).GetMicroSeconds());
+    const uint64_t linkRateBps = config.air.mac.profile->rates[config.air.mac.data_rate_index].bps;
+    auto made = std::make_unique<
+        ExactFlow>(flow, index, network.GetNode(flow.src), network.GetNode(flow.dst), measureFromUs, endUs, linkRateBps, log);
+    for (uint32_t i = 0; i < config.air.nodes.size(); ++i)
+    {
+        if (ExactNode* node = network.GetDevice(i).GetExact())
+        {
+            node->AddFlow(*made);
+        }
+    }
+    return made;
+}
+
+std::unique_ptr<Flow>
+MakeFlow(const run_config& config, std::size_t index, const Network& network, ExactLog* exactLog)
 {
     const perhop::air::flow_config& flow = config.flows[index];
     const auto measureFromUs = static_cast<uint64_t>(Seconds(config.warmup_s).GetMicroSeconds());
@@ -233,7 +298,7 @@ MakeFlow(const run_config& config, std::size_t index, const Network& network)
     case perhop::air::flow_kind::cbr:
         return std::make_unique<CbrFlow>(flow, index, source, sink, measureFromUs, endUs);
     case perhop::air::flow_kind::exact:
-        throw config_error("field flows[" + std::to_string(index) + "].kind: exact is not there yet");
+        return MakeExactFlow(config, index, network, *exactLog);
     case perhop::air::flow_kind::mac_saturated:
     case perhop::air::flow_kind::mac_poisson:
         break;
@@ -243,13 +308,13 @@ MakeFlow(const run_config& config, std::size_t index, const Network& network)
 }
 
 Flows
-StartFlows(const run_config& config, const Network& network)
+StartFlows(const run_config& config, const Network& network, ExactLog* exactLog)
 {
     Flows flows;
     for (std::size_t i = 0; i < config.flows.size(); ++i)
     {
         const perhop::air::flow_config& flow = config.flows[i];
-        flows.push_back(MakeFlow(config, i, network));
+        flows.push_back(MakeFlow(config, i, network, exactLog));
         flows.back()->Attach(network.GetDevice(flow.src).GetShimAdapter(), network.GetDevice(flow.dst).GetShimAdapter());
         flows.back()->Start();
     }
@@ -263,6 +328,7 @@ class IntervalWriter
     IntervalWriter(std::ostream& csv, Flows& flows, Time interval)
         : m_csv(csv),
           m_flows(flows),
+          m_network(network),
           m_interval(interval)
     {
         m_csv << "flow," << FlowInterval::HEADER << '\n';
@@ -282,6 +348,7 @@ class IntervalWriter
             m_flows[i]->TakeInterval(nowUs).Write(m_csv);
             m_csv << '\n';
         }
+        m_network.LogExact(nowUs);
     }
 
   private:
@@ -293,6 +360,7 @@ class IntervalWriter
 
     std::ostream& m_csv;
     Flows& m_flows;
+    const Network& m_network;
     Time m_interval;
     uint64_t m_writtenUs = 0;
 };
@@ -313,14 +381,25 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
         // A capture has real checksums; otherwise nobody looks at them and they would cost a pass over every byte.
         GlobalValue::Bind("ChecksumEnabled", BooleanValue(config.outputs.pcapng));
         SimulatorLease simulator(config.seed);
+        const bool hasExact = std::any_of(config.flows.begin(),
+                                          config.flows.end(),
+                                          [](const perhop::air::flow_config& flow)
+                                          {
+                                              return flow.kind == perhop::air::flow_kind::exact;
+                                          });
+        const auto exactLog = hasExact ? std::make_unique<ExactLog>(config) : nullptr;
         Network network(config, simulator.Get(), report);
         if (config.outputs.pcapng)
         {
             network.GetChannel().CaptureTo(config.outputs.directory / "packets.pcapng");
         }
         ScheduleEvents(config.events, network.GetChannel());
+        if (exactLog)
+        {
+            network.InstallExact(config, *exactLog);
+        }
         const Time warmup = Seconds(config.warmup_s);
-        auto flows = StartFlows(config, network);
+        auto flows = StartFlows(config, network, exactLog.get());
         network.GetChannel().SetLossCallback(
             [&flows](const perhop::shim::ip_packet_view& packet, FlowLoss loss)
             {
@@ -364,6 +443,10 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
         const perhop::air::air_counters& counters = network.GetChannel().GetCounters();
         const perhop::air::cpu_times cpu = CpuTimes(counters, cpuAtRunS - cpuAtStartS, cpuRunS);
         result.json = report.result(endUs, counters, cpu, flowResults, result.interrupted);
+        if (exactLog)
+        {
+            exactLog->Finish();
+        }
     }
     Finish(traceLines.get(), "trace.txt");
     Finish(completions.get(), "completions.csv");

@@ -285,6 +285,7 @@ class Exact(Section):
     eta: float = Field(default=0.9, gt=0, le=1, description="share of the channel time that may be given out")
     interval_ms: int = Field(default=100, ge=1, le=60000, description="between a router's allocations")
     hello_interval_ms: int = Field(default=500, ge=1, le=60000, description="of m2: between HELLO broadcasts of a node")
+    packets: bool = Field(default=False, description="record every data packet at every router: exact_packets.csv")
     silent_routers: list[Annotated[int, Field(ge=0)]] = Field(default=[], description="nodes without EXACT")
 
 
