@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What the adapter keeps back and when it lets go: TCP ACKs of a receiver, paced data of a sender.
+
+#include "sim/ns3/node-address.h"
+#include "sim/ns3/shim-adapter.h"
+#include "sim/ns3/tcp-flow.h"
+
+#include "ns3/ipv4-header.h"
+#include "ns3/mac48-address.h"
+#include "ns3/node.h"
+#include "ns3/simulator.h"
+#include "ns3/tcp-header.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace shim_adapter_test
+{
+
+using namespace ns3;
+
+constexpr uint32_t SENDER = 0;
+constexpr uint32_t RECEIVER = 1;
+constexpr uint32_t SEGMENT_BYTES = 1000;
+constexpr uint64_t GAP_US = 10'000; ///< between two packets of data that arrive
+
+class ShimAdapterTest : public testing::Test
+{
+  protected:
+    ShimAdapterTest()
+    {
+        if (Time::GetResolution() != Time::US)
+        {
+            Time::SetResolution(Time::US);
+        }
+    }
+
+    ~ShimAdapterTest() override
+    {
+        m_adapter.reset();
+        m_flow.reset();
+        Simulator::Destroy();
+    }
+
+    /// One flow from node 0 to node 1 with these policies; the adapter is that of `node`.
+    void Make(uint32_t node, perhop::air::flow_config config)
+    {
+        config.src = SENDER;
+        config.dst = RECEIVER;
+        config.segment_bytes = SEGMENT_BYTES;
+        m_flow = std::make_unique<TcpFlow>(config, 0, nullptr, nullptr, 0);
+        perhop::shim::shim_config shim;
+        shim.profile = perhop::find_profile("dsss_long");
+        shim.policy.cwl.kind = perhop::policy::cwl_kind::none;
+        m_adapter = std::make_unique<ShimAdapter>(shim,
+                                                  NodeIpv4Address(node).Get(),
+                                                  [this](const ShimAdapter::Outgoing& packet)
+                                                  {
+                                                      Note(packet.ip);
+                                                  });
+        node == SENDER ? m_adapter->AddFlow(*m_flow) : m_adapter->AddReceivedFlow(*m_flow);
+    }
+
+    static perhop::air::flow_config Dca(uint32_t window)
+    {
+        perhop::air::flow_config config;
+        config.tcp_ack = perhop::air::tcp_ack_policy::dca;
+        config.tcp_ack_window = window;
+        return config;
+    }
+
+    Ptr<Packet> DataPacket(uint32_t segment) const
+    {
+        return WithHeaders(m_flow->GetKey(), 1 + segment * SEGMENT_BYTES, 1, SEGMENT_BYTES);
+    }
+
+    Ptr<Packet> TcpAckPacket(uint32_t segments) const
+    {
+        return WithHeaders(m_flow->GetKey().reversed(), 1, 1 + segments * SEGMENT_BYTES, 0);
+    }
+
+    /// Data arrives at the receiver; its TCP answers at once with a TCP ACK for everything before `tcpAckSegments`.
+    void ArriveAt(uint64_t us, uint32_t segment, uint32_t tcpAckSegments, uint32_t packetsInFlight)
+    {
+        Simulator::Schedule(MicroSeconds(us),
+                            [=, this]
+                            {
+                                perhop::wire::path_header header;
+                                header.hops = 1;
+                                header.total_delay_us = 8000;
+                                header.max_delay_us = 8000;
+                                header.packets_in_flight = static_cast<uint8_t>(packetsInFlight);
+                                m_adapter->OnReceive(us, header, *ReadIpView(DataPacket(segment)));
+                                Submit(us, TcpAckPacket(tcpAckSegments));
+                            });
+    }
+
+    /// TCP hands a packet down. What is not held back is sent at once.
+    void Submit(uint64_t us, const Ptr<Packet>& packet)
+    {
+        const IpView ip = *ReadIpView(packet);
+        if (!m_adapter->HoldsBack(us, packet, ip, Mac48Address::GetBroadcast()))
+        {
+            Note(ip);
+        }
+    }
+
+    /// (microsecond, segments that the TCP ACK covers) or (microsecond, segment) of everything sent, in order.
+    std::vector<std::pair<uint64_t, uint32_t>> m_sent;
+    std::unique_ptr<TcpFlow> m_flow;
+    std::unique_ptr<ShimAdapter> m_adapter;
+
+  private:
+    void Note(const IpView& ip)
+    {
+        const perhop::shim::tcp_view& tcp = ip.view.tcp;
+        const uint32_t number = tcp.payload_bytes == 0 ? tcp.tcp_ack : tcp.sequence;
+        m_sent.emplace_back(Simulator::Now().GetMicroSeconds(), (number - 1) / SEGMENT_BYTES);
+    }
+
+    static Ptr<Packet> WithHeaders(const perhop::shim::flow_key& key, uint32_t sequence, uint32_t tcpAck, uint32_t payloadBytes)
+    {
+        Ptr<Packet> packet = Create<Packet>(payloadBytes);
+        TcpHeader tcp;
+        tcp.SetSourcePort(key.source_port);
+        tcp.SetDestinationPort(key.destination_port);
+        tcp.SetSequenceNumber(SequenceNumber32(sequence));
+        tcp.SetAckNumber(SequenceNumber32(tcpAck));
+        tcp.SetFlags(TcpHeader::ACK);
+        tcp.SetWindowSize(60000);
+        packet->AddHeader(tcp);
+        Ipv4Header ip;
+        ip.SetSource(Ipv4Address(static_cast<uint32_t>(key.source.low)));
+        ip.SetDestination(Ipv4Address(static_cast<uint32_t>(key.destination.low)));
+        ip.SetProtocol(perhop::shim::ip_protocol_tcp);
+        ip.SetPayloadSize(static_cast<uint16_t>(packet->GetSize()));
+        ip.SetTtl(255);
+        packet->AddHeader(ip);
+        return packet;
+    }
+};
+
+using Sent = std::vector<std::pair<uint64_t, uint32_t>>;
+
+TEST_F(ShimAdapterTest, OneTcpAckInThreeGoesAndItIsTheNewest)
+{
+    Make(RECEIVER, Dca(3));
+    for (uint32_t segment = 0; segment < 7; ++segment)
+    {
+        ArriveAt(GAP_US * (segment + 1), segment, segment + 1, 10);
+    }
+    Simulator::Stop(MicroSeconds(7 * GAP_US));
+    Simulator::Run();
+    // The first goes at once, because the time between packets is not known yet.
+    EXPECT_EQ(m_sent, (Sent{{10'000, 1}, {40'000, 4}, {70'000, 7}}));
+}
+
+TEST_F(ShimAdapterTest, ATcpAckWaitsForNoMorePacketsThanAreInFlight)
+{
+    Make(RECEIVER, Dca(5));
+    for (uint32_t segment = 0; segment < 7; ++segment)
+    {
+        ArriveAt(GAP_US * (segment + 1), segment, segment + 1, 2);
+    }
+    Simulator::Stop(MicroSeconds(7 * GAP_US));
+    Simulator::Run();
+    EXPECT_EQ(m_sent, (Sent{{10'000, 1}, {30'000, 3}, {50'000, 5}, {70'000, 7}}));
+}
+
+TEST_F(ShimAdapterTest, DisorderAndTheEndOfAGapAreToldAtOnce)
+{
+    Make(RECEIVER, Dca(8));
+    ArriveAt(10'000, 0, 1, 10);
+    ArriveAt(20'000, 1, 2, 10); // held
+    ArriveAt(30'000, 3, 2, 10); // segment 2 is missing: a duplicate, in place of the held one
+    ArriveAt(40'000, 4, 2, 10);
+    ArriveAt(50'000, 2, 5, 10); // fills the gap
+    ArriveAt(60'000, 5, 6, 10); // held again
+    Simulator::Stop(MicroSeconds(65'000));
+    Simulator::Run();
+    EXPECT_EQ(m_sent, (Sent{{10'000, 1}, {30'000, 2}, {40'000, 2}, {50'000, 5}}));
+}
+
+TEST_F(ShimAdapterTest, ATcpAckWhoseWindowDoesNotFillGoesByTheTimer)
+{
+    Make(RECEIVER, Dca(4));
+    ArriveAt(10'000, 0, 1, 10);
+    ArriveAt(20'000, 1, 2, 10);
+    ArriveAt(30'000, 2, 3, 10);
+    Simulator::Stop(MicroSeconds(999'000));
+    Simulator::Run();
+    // alpha w I = 1.5 * 4 * 10 ms after the oldest packet that is not acknowledged.
+    EXPECT_EQ(m_sent, (Sent{{10'000, 1}, {20'000 + 60'000, 3}}));
+    EXPECT_EQ(m_flow->GetResult(1).tcp_acks_held, 2U);
+}
+
+TEST_F(ShimAdapterTest, TheLastTcpAckIsRepeatedWhenNothingFollows)
+{
+    for (const bool repeats : {true, false})
+    {
+        m_sent.clear();
+        perhop::air::flow_config config = Dca(2);
+        config.tcp_ack_retransmission = repeats;
+        Make(RECEIVER, config);
+        // With one packet in flight each is the answer to the TCP ACK before: a round trip of 10 ms, so a timeout of the least, 1 s.
+        for (uint32_t segment = 0; segment < 6; ++segment)
+        {
+            ArriveAt(GAP_US * (segment + 1), segment, segment + 1, 1);
+        }
+        Simulator::Stop(MicroSeconds(1'500'000));
+        Simulator::Run();
+        ASSERT_EQ(m_sent.size(), repeats ? 7U : 6U);
+        EXPECT_EQ(m_sent[5], (std::pair<uint64_t, uint32_t>{60'000, 6}));
+        if (repeats)
+        {
+            EXPECT_EQ(m_sent[6], (std::pair<uint64_t, uint32_t>{1'060'000, 6}));
+        }
+        m_adapter.reset();
+        Simulator::Destroy();
+    }
+}
+
+TEST_F(ShimAdapterTest, PacedDataGoesInOrderOnePacketAPeriod)
+{
+    perhop::air::flow_config config;
+    config.pacing = perhop::air::pacing_policy::path;
+    Make(SENDER, config);
+    Simulator::Schedule(MicroSeconds(1'000),
+                        [this]
+                        {
+                            // A packet must have left before the path is known: 3 hops that take 7 ms for data and 2 ms for a TCP ACK each.
+                            Submit(1'000, DataPacket(0));
+                            Ptr<Packet> first = DataPacket(0);
+                            m_adapter->OnSend(1'000, *first, *ReadIpView(first), {.peer = 0, .rate_index = 1, .mpdu_bytes = 1100});
+                            perhop::wire::path_header header;
+                            header.hops = 3;
+                            header.total_delay_us = 3 * 2'000;
+                            header.max_delay_us = 2'000;
+                            header.echo = perhop::wire::path_echo{.total_delay_us = 3 * 7'008, .max_delay_us = 7'008, .hops = 3};
+                            m_adapter->OnReceive(1'000, header, *ReadIpView(TcpAckPacket(1)));
+                        });
+    Simulator::Schedule(MicroSeconds(100'000),
+                        [this]
+                        {
+                            for (const uint32_t segment : {1, 2, 3, 1}) // the last one again, as after a timeout
+                            {
+                                Submit(100'000, DataPacket(segment));
+                            }
+                        });
+    Simulator::Stop(MicroSeconds(400'000));
+    Simulator::Run();
+    // No more than four hops: the sum of all of them, S + S' = 21 + 6 ms.
+    const uint64_t periodUs = 3 * 7'008 + 3 * 2'000;
+    ASSERT_EQ(m_sent.size(), 5U);
+    EXPECT_EQ(m_sent[1], (std::pair<uint64_t, uint32_t>{100'000, 1}));
+    for (uint32_t i = 2; i < 5; ++i)
+    {
+        EXPECT_EQ(m_sent[i].second, i == 4 ? 1U : i);
+        EXPECT_EQ(m_sent[i].first - m_sent[i - 1].first, periodUs);
+    }
+}
+
+TEST_F(ShimAdapterTest, WithoutAPolicyNothingIsHeldBack)
+{
+    Make(RECEIVER, {});
+    for (uint32_t segment = 0; segment < 5; ++segment)
+    {
+        ArriveAt(GAP_US * (segment + 1), segment, segment + 1, 10);
+    }
+    Simulator::Run();
+    EXPECT_EQ(m_sent.size(), 5U);
+    EXPECT_EQ(Simulator::GetEventCount(), 5U) << "and no timer is set";
+}
+
+} // namespace shim_adapter_test
