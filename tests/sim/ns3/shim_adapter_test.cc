@@ -27,6 +27,7 @@ constexpr uint32_t SENDER = 0;
 constexpr uint32_t RECEIVER = 1;
 constexpr uint32_t SEGMENT_BYTES = 1000;
 constexpr uint64_t GAP_US = 10'000; ///< between two packets of data that arrive
+constexpr uint8_t TCP_ACK_FLAG = 0x10;
 
 class ShimAdapterTest : public testing::Test
 {
@@ -130,7 +131,7 @@ class ShimAdapterTest : public testing::Test
         tcp.SetDestinationPort(key.destination_port);
         tcp.SetSequenceNumber(SequenceNumber32(sequence));
         tcp.SetAckNumber(SequenceNumber32(tcpAck));
-        tcp.SetFlags(TcpHeader::ACK);
+        tcp.SetFlags(TCP_ACK_FLAG);
         tcp.SetWindowSize(60000);
         packet->AddHeader(tcp);
         Ipv4Header ip;
