@@ -158,7 +158,9 @@ std::uint64_t exact_router::on_packet(std::uint64_t now_us, const exact_packet& 
   note_use(state, now_us);
   if (arrived || moved) allocate_promptly(now_us);
 
-  const auto allowed_bps = wire::quantise_rate_down_bps(static_cast<std::uint64_t>(std::max(state.allocation_bps, 1.0)));
+  // A flow that nothing limits is allocated more than 64 bits hold.
+  constexpr auto most_bps = static_cast<double>(wire::unlimited_rate_bps);
+  const auto allowed_bps = wire::quantise_rate_down_bps(static_cast<std::uint64_t>(std::clamp(state.allocation_bps, 1.0, most_bps)));
   if (allowed_bps < packet.explicit_rate_bps) {
     ++counters_.lowered;
     return allowed_bps;

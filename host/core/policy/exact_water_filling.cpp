@@ -63,7 +63,7 @@ double water_filling::level_of(std::span<const water_filling_flow> flows, std::s
     const water_filling_flow& flow = flows[cost.flow];
     if (settled_[cost.flow] != 0) {
       fixed += cost.cost_s_per_bit * flow.share_bps;
-    } else if (flow.limit_bps / flow.gain <= from) {
+    } else if (flow.limit_bps <= flow.floor_bps || flow.limit_bps / flow.gain <= from) {
       fixed += cost.cost_s_per_bit * flow.limit_bps;
     } else if (flow.floor_bps / flow.gain >= to) {
       fixed += cost.cost_s_per_bit * flow.floor_bps;
