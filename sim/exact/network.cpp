@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+#include "sim/exact/network.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "sim/exact/max_min.hpp"
+
+namespace perhop::exact_study {
+
+namespace {
+
+constexpr std::uint32_t header_bytes = mac_header_bytes + llc_snap_bytes + path_header_bytes + fcs_bytes;
+constexpr std::uint32_t data_extra_bytes = header_bytes + static_cast<std::uint32_t>(wire::exact_data::size_bytes);
+constexpr std::uint32_t report_extra_bytes = header_bytes + static_cast<std::uint32_t>(wire::exact_feedback::size_bytes);
+constexpr std::uint32_t report_ip_bytes = 28;  // IPv4 and UDP, nothing in them
+constexpr time_us hello_us = 2'000;            // on the air
+constexpr std::uint8_t first_ttl = 64;
+
+const timing_profile& profile() { return *find_profile("dsss_long"); }
+
+}  // namespace
+
+network::network(topology nodes, const network_config& config)
+    : topology_(std::move(nodes)), config_(config), idle_(profile()), random_(config.seed) {
+  config_.router.profile = &profile();
+  config_.router.feedback_mpdu_bytes = report_ip_bytes + report_extra_bytes;
+  nodes_.resize(topology_.size());
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    config_.router.neighbourhood.node = i + 1;
+    nodes_[i].shim = std::make_unique<shim::shim>(shim::shim_config{.profile = &profile(), .exact = config_.router});
+    wake(i);
+  }
+}
+
+std::size_t network::add_flow(const flow_config& flow) {
+  const std::size_t index = flows_.size();
+  flows_.push_back({.config = flow,
+                    .key = {.source = shim::ip_address::from_ipv4(0x0a000001 + flow.path.front()),
+                            .destination = shim::ip_address::from_ipv4(0x0a000001 + flow.path.back()),
+                            .source_port = static_cast<std::uint16_t>(1000 + index),
+                            .destination_port = 5001,
+                            .protocol = shim::ip_protocol_udp},
+                    .sender = policy::exact_sender({.packet_bytes = flow.ip_bytes,
+                                                    .max_rate_bps = 11'000'000,
+                                                    .feedback_every_packets = config_.router.feedback_every_packets}),
+                    .receiver = policy::exact_receiver({.every_packets = config_.router.feedback_every_packets})});
+  flows_[index].sender.set_application_rate(flow.application_bps);
+  at(flow.start_us, [this, index] { wake_sender(index); });
+  if (flow.stop_us != std::numeric_limits<time_us>::max()) {
+    at(flow.stop_us, [this, index] {
+      if (flows_[index].config.says_goodbye) send_data(index);
+      flows_[index].ended = true;
+    });
+  }
+  return index;
+}
+
+void network::set_rate(std::uint32_t from, std::uint32_t to, std::uint8_t rate_index) {
+  rates_.push_back({{from, to}, rate_index});
+  rates_.push_back({{to, from}, rate_index});
+}
+
+void network::reroute(std::size_t flow, std::vector<std::uint32_t> path) { flows_[flow].config.path = std::move(path); }
+
+void network::set_application_rate(std::size_t flow, std::uint64_t rate_bps) {
+  flows_[flow].config.application_bps = rate_bps;
+  flows_[flow].sender.set_application_rate(rate_bps);
+  wake_sender(flow);
+}
+
+void network::at(time_us when, std::function<void()> action) { events_.push({std::max(when, now_us_), event_number_++, std::move(action)}); }
+
+void network::run_until(time_us end) {
+  while (!events_.empty() && events_.top().at_us <= end) {
+    const event next = events_.top();
+    events_.pop();
+    now_us_ = next.at_us;
+    next.action();
+    if (watcher_) watcher_();
+  }
+  now_us_ = end;
+}
+
+std::uint8_t network::peer_of(std::uint32_t node, std::uint32_t neighbour) {
+  node_state& state = nodes_[node];
+  const auto known = std::ranges::find(state.peers, neighbour);
+  const auto slot = static_cast<std::uint8_t>(known - state.peers.begin());
+  if (known == state.peers.end()) {
+    if (slot >= neighbour_slots) throw std::logic_error("network: a node sends to more neighbours than the MAC remembers");
+    state.peers.push_back(neighbour);
+    state.averages.push_back({.peer = slot});
+    state.measured.push_back(false);
+    state.shim->exact()->set_peer_node(slot, neighbour + 1);
+  }
+  return slot;
+}
+
+std::uint8_t network::rate_of(std::uint32_t from, std::uint32_t to) const {
+  const auto set = std::ranges::find(rates_, link{from, to}, &std::pair<link, std::uint8_t>::first);
+  return set != rates_.end() ? set->second : config_.rate_index;
+}
+
+double network::idle_delay_us(std::uint32_t from, std::uint32_t to, std::uint32_t ip_bytes, std::uint32_t more_bytes) const {
+  return idle_.uncontended_delay_us(ip_bytes + more_bytes, rate_of(from, to));
+}
+
+// ---- Packets
+
+void network::enqueue(std::uint32_t node, packet p) {
+  node_state& state = nodes_[node];
+  const std::uint32_t to = p.path[p.hop + 1];
+  const shim::next_hop hop{.peer = peer_of(node, to),
+                           .rate_index = rate_of(node, to),
+                           .mpdu_bytes = p.ip_bytes + (p.report ? report_extra_bytes : data_extra_bytes)};
+  const flow_state& flow = flows_[p.flow];
+  shim::ip_packet_view view{.flow = p.report ? flow.key.reversed() : flow.key, .ip_bytes = p.ip_bytes, .ttl = p.ttl};
+  if (p.hop == 0) {
+    view.exact.follows = true;
+    if (!p.report) {
+      view.exact.wanted_rate_bps = p.header->explicit_rate_bps;
+      view.exact.current_rate_bps = p.header->current_rate_bps;
+    }
+    p.header = state.shim->on_originate(now_us_, view, hop, 0);
+  } else {
+    --p.ttl;
+    if (!state.silent) state.shim->on_forward(now_us_, *p.header, view, hop);
+  }
+  if (state.queue.size() >= config_.queue_packets) return;
+  state.queue.push_back(std::move(p));
+  if (state.queue.size() == 1) state.head_since_us = now_us_;
+  state.shim->exact()->on_queue(1500 * state.queue.size());
+  start_transmissions();
+  wake(node);
+}
+
+// Everybody whose link is free of others starts, those first who have waited longest.
+void network::start_transmissions() {
+  std::vector<std::uint32_t> waiting;
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    if (!nodes_[i].sending && !nodes_[i].queue.empty()) waiting.push_back(i);
+  }
+  std::ranges::stable_sort(waiting, {}, [this](std::uint32_t i) { return nodes_[i].head_since_us; });
+  for (const std::uint32_t i : waiting) {
+    node_state& state = nodes_[i];
+    const packet& p = state.queue.front();
+    const link wanted{i, p.path[p.hop + 1]};
+    bool free = true;
+    for (std::uint32_t other = 0; other < nodes_.size() && free; ++other) {
+      free = !nodes_[other].sending || !topology_.exclude(wanted, {other, nodes_[other].sending_to});
+    }
+    if (!free) continue;
+    state.sending = true;
+    state.sending_to = wanted.to;
+    const double delay_us = idle_delay_us(wanted.from, wanted.to, p.ip_bytes, p.report ? report_extra_bytes : data_extra_bytes);
+    at(now_us_ + static_cast<time_us>(delay_us), [this, i] { finish(i); });
+  }
+}
+
+void network::finish(std::uint32_t node) {
+  node_state& state = nodes_[node];
+  packet p = std::move(state.queue.front());
+  state.queue.pop_front();
+  state.sending = false;
+  const std::uint32_t to = p.path[p.hop + 1];
+
+  // The record that the MAC would give, with its averages (weight 1/16; the first sample counts whole).
+  const std::uint8_t peer = peer_of(node, to);
+  const std::uint32_t mpdu_bytes = p.ip_bytes + (p.report ? report_extra_bytes : data_extra_bytes);
+  const std::uint32_t airtime = airtime_us(profile(), rate_of(node, to), mpdu_bytes);
+  const auto contention_us = static_cast<double>(now_us_ - state.head_since_us) - airtime;
+  policy::neighbour_averages& averages = state.averages[peer];
+  const double before = averages.avg_contention_us16;
+  averages.avg_contention_us16 = static_cast<std::uint32_t>(state.measured[peer] ? before + (16 * contention_us - before) / 16 : 16 * contention_us);
+  averages.avg_data_attempts_256 = neighbour_attempt_steps;
+  state.measured[peer] = true;
+  state.shim->on_completion(now_us_, averages);
+
+  state.head_since_us = now_us_;
+  state.shim->exact()->on_queue(1500 * state.queue.size());
+  wake(node);
+  ++p.hop;
+  arrive(to, std::move(p));
+  start_transmissions();
+}
+
+void network::arrive(std::uint32_t node, packet p) {
+  if (p.hop + 1 < p.path.size()) {
+    enqueue(node, std::move(p));
+    return;
+  }
+  flow_state& flow = flows_[p.flow];
+  const shim::ip_packet_view view{.flow = p.report ? flow.key.reversed() : flow.key, .ip_bytes = p.ip_bytes, .ttl = p.ttl};
+  nodes_[node].shim->on_receive(now_us_, p.header, view);
+  if (p.report) {
+    flow.sender.on_report(now_us_, p.told);
+    wake_sender(p.flow);
+    return;
+  }
+  ++flow.outcome.delivered_packets;
+  const bool due = flow.receiver.on_data(now_us_, *p.header, p.exact, static_cast<std::uint32_t>(first_ttl - p.ttl + 1));
+  if (due) send_report(p.flow);
+  wake_receiver(p.flow);
+}
+
+// ---- Timers
+
+void network::wake(std::uint32_t node) {
+  node_state& state = nodes_[node];
+  const std::optional<time_us> next = state.shim->next_deadline();
+  if (!next || (state.woken_at_us && *state.woken_at_us <= *next)) return;
+  const time_us when = std::max(*next, now_us_);
+  state.woken_at_us = when;
+  at(when, [this, node, when] {
+    node_state& woken = nodes_[node];
+    if (woken.woken_at_us != when) return;
+    woken.woken_at_us.reset();
+    std::array<shim::tcp_ack_due, 1> none;
+    woken.shim->expire(now_us_, none);
+    if (const std::optional<wire::hello> message = woken.silent ? std::nullopt : woken.shim->exact()->take_hello(now_us_)) {
+      // As bytes, so that what arrives is what a radio would deliver.
+      const std::vector<std::uint8_t> bytes = wire::encode(*message);
+      at(now_us_ + hello_us, [this, node, bytes] {
+        for (std::uint32_t to = 0; to < nodes_.size(); ++to) {
+          if (!topology_.neighbours(node, to) || nodes_[to].silent) continue;
+          nodes_[to].shim->exact()->on_hello(now_us_, *wire::decode_hello(bytes));
+          wake(to);
+        }
+      });
+    }
+    wake(node);
+  });
+}
+
+void network::wake_sender(std::size_t index) {
+  flow_state& flow = flows_[index];
+  if (flow.ended || now_us_ < flow.config.start_us) return;
+  if (const std::optional<time_us> next = flow.sender.next_send(now_us_); next && flow.send_at_us != *next) {
+    const time_us when = *next;
+    flow.send_at_us = when;
+    at(when, [this, index, when] {
+      flow_state& woken = flows_[index];
+      if (woken.send_at_us != when || woken.ended) return;
+      woken.send_at_us.reset();
+      const std::optional<time_us> allowed = woken.sender.next_send(now_us_);
+      if (allowed && *allowed <= now_us_) send_data(index);
+      wake_sender(index);
+    });
+  }
+  if (const std::optional<time_us> timer = flow.sender.deadline(); timer && flow.sender_timer_us != *timer) {
+    const time_us when = *timer;
+    flow.sender_timer_us = when;
+    at(when, [this, index, when] {
+      if (flows_[index].sender_timer_us != when || flows_[index].ended) return;
+      flows_[index].sender_timer_us.reset();
+      flows_[index].sender.on_deadline(now_us_);
+      wake_sender(index);
+    });
+  }
+}
+
+void network::wake_receiver(std::size_t index) {
+  const std::optional<time_us> timer = flows_[index].receiver.deadline();
+  if (!timer || flows_[index].receiver_timer_us == *timer) return;
+  const time_us when = *timer;
+  flows_[index].receiver_timer_us = when;
+  at(when, [this, index, when] {
+    if (flows_[index].receiver_timer_us != when) return;
+    flows_[index].receiver_timer_us.reset();
+    if (flows_[index].receiver.deadline() == std::optional(when)) send_report(index);
+    wake_receiver(index);
+  });
+}
+
+void network::send_data(std::size_t index) {
+  flow_state& flow = flows_[index];
+  const bool last = now_us_ >= flow.config.stop_us;
+  if (!last && flow.sender.unacknowledged_packets() >= flow.sender.window_packets()) ++flow.outcome.window_violations;
+  const policy::exact_outgoing out = flow.sender.on_send(now_us_, last);
+  ++flow.outcome.sent_packets;
+  packet p{.flow = index, .path = flow.config.path, .ip_bytes = flow.config.ip_bytes, .ttl = first_ttl, .exact = out.header};
+  p.header.emplace();
+  p.header->explicit_rate_bps = out.explicit_rate_bps;
+  p.header->current_rate_bps = flow.config.claimed_bps != 0 && !last ? flow.config.claimed_bps : out.current_rate_bps;
+  const std::uint32_t node = p.path.front();
+  enqueue(node, std::move(p));
+}
+
+void network::send_report(std::size_t index) {
+  flow_state& flow = flows_[index];
+  ++flow.outcome.reports_sent;
+  const wire::exact_report report = flow.receiver.take_report(now_us_);
+  if (static_cast<double>(random_() >> 11) * 0x1p-53 < config_.report_loss) {
+    ++flow.outcome.reports_lost;
+    return;
+  }
+  packet p{.flow = index, .report = true, .path = flow.config.path, .ip_bytes = report_ip_bytes, .ttl = first_ttl};
+  std::ranges::reverse(p.path);
+  // As bytes, so that rates and delays are rounded as on the air.
+  p.told = *wire::decode_exact_report(wire::encode(report));
+  const std::uint32_t node = p.path.front();
+  enqueue(node, std::move(p));
+}
+
+// ---- What is to be expected
+
+std::optional<double> network::path_allocation_bps(std::size_t flow) {
+  double least_bps = std::numeric_limits<double>::infinity();
+  const std::vector<std::uint32_t>& path = flows_[flow].config.path;
+  for (std::size_t hop = 0; hop + 1 < path.size(); ++hop) {
+    if (nodes_[path[hop]].silent) continue;
+    const std::optional<double> allocation_bps = router(path[hop]).allocation_bps(identity(flow));
+    if (!allocation_bps) return std::nullopt;
+    least_bps = std::min(least_bps, *allocation_bps);
+  }
+  return least_bps;
+}
+
+std::vector<double> network::optimum_bps() {
+  std::vector<link> links;
+  struct part {
+    std::size_t link;
+    std::size_t flow;
+    double cost_s_per_bit;
+  };
+  std::vector<part> parts;
+  std::vector<max_min_flow> wanted;
+  for (std::size_t f = 0; f < flows_.size(); ++f) {
+    const flow_state& flow = flows_[f];
+    max_min_flow item{.weight = flow.config.weight};
+    const bool running = now_us_ >= flow.config.start_us && !flow.ended;
+    if (flow.config.application_bps != wire::unlimited_rate_bps) item.limit = static_cast<double>(flow.config.application_bps);
+    if (!running) item.limit = 0;
+    wanted.push_back(item);
+    if (!running) continue;
+    // Reports by packets, or by time when that is more often: as the receiver does it, at the rate the flow has now.
+    const double bits = 8.0 * flow.config.ip_bytes;
+    const double packets_per_s = static_cast<double>(flow.sender.rate_bps()) / bits;
+    const double reports = std::clamp(us_per_s / static_cast<double>(config_.router.feedback_interval_us) / packets_per_s,
+                                      1.0 / config_.router.feedback_every_packets, 1.0);
+    for (std::size_t hop = 0; hop + 1 < flow.config.path.size(); ++hop) {
+      const link l{flow.config.path[hop], flow.config.path[hop + 1]};
+      auto place = std::ranges::find(links, l);
+      if (place == links.end()) place = links.insert(links.end(), l);
+      const double time_us_a_packet = idle_delay_us(l.from, l.to, flow.config.ip_bytes, data_extra_bytes) +
+                                      reports * idle_delay_us(l.to, l.from, report_ip_bytes, report_extra_bytes);
+      parts.push_back({static_cast<std::size_t>(place - links.begin()), f, time_us_a_packet / us_per_s / bits});
+    }
+  }
+  std::vector<max_min_budget> budgets;
+  for (const std::vector<std::size_t>& set : exclusive_sets(topology_, links)) {
+    max_min_budget budget{.costs = std::vector<double>(flows_.size(), 0), .budget = config_.router.eta};
+    for (const part& p : parts) {
+      if (std::ranges::find(set, p.link) != set.end()) budget.costs[p.flow] += p.cost_s_per_bit;
+    }
+    budgets.push_back(std::move(budget));
+  }
+  return max_min_rates(wanted, budgets);
+}
+
+}  // namespace perhop::exact_study

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// A small network of shims with EXACT routers, senders and receivers, over a deterministic model of the medium. For studies
+// of the algorithm: no contention by chance, no collision, no MAC frame. What the MAC and the air add is sim/ns3's to show.
+//
+// The medium: a packet takes the time that it takes on an idle medium (DIFS, mean backoff, the whole exchange). Links that
+// exclude each other (topology.hpp) take turns: whoever has waited longest at the head of its queue goes first. The service
+// time that a router hears of is therefore the waiting for others plus the exchange, as the MAC's averages tell it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <random>
+#include <vector>
+
+#include "host/core/policy/exact_receiver.hpp"
+#include "host/core/policy/exact_sender.hpp"
+#include "host/core/shim/shim.hpp"
+#include "sim/exact/topology.hpp"
+
+namespace perhop::exact_study {
+
+using time_us = std::uint64_t;
+
+inline constexpr time_us us_per_s = 1'000'000;
+
+struct network_config {
+  policy::exact_router_config router{};
+  std::uint8_t rate_index = 1;      ///< 2 Mb/s in the default profile
+  std::size_t queue_packets = 50;
+  double report_loss = 0;           ///< share of reports that never arrive
+  std::uint64_t seed = 1;
+};
+
+struct flow_config {
+  std::vector<std::uint32_t> path;  ///< both ends included
+  std::uint32_t ip_bytes = 1500;
+  time_us start_us = 0;
+  time_us stop_us = std::numeric_limits<time_us>::max();
+  std::uint64_t application_bps = wire::unlimited_rate_bps;
+  double weight = 1;
+  bool says_goodbye = true;        ///< its last packet says so; else it falls silent
+  std::uint64_t claimed_bps = 0;   ///< what it says it uses, whatever it does; 0: the truth
+};
+
+/// What became of a flow.
+struct flow_outcome {
+  std::uint64_t sent_packets = 0;
+  std::uint64_t delivered_packets = 0;
+  std::uint64_t reports_sent = 0;
+  std::uint64_t reports_lost = 0;
+  std::uint64_t window_violations = 0;  ///< sends with as many packets under way as the safety window allows, or more
+};
+
+class network {
+public:
+  network(topology nodes, const network_config& config);
+
+  std::size_t add_flow(const flow_config& flow);
+
+  /// All links between two nodes use another rate.
+  void set_rate(std::uint32_t from, std::uint32_t to, std::uint8_t rate_index);
+
+  /// A node that passes packets on without looking at them.
+  void silence(std::uint32_t node) { nodes_[node].silent = true; }
+
+  /// From now on the flow's packets take this path.
+  void reroute(std::size_t flow, std::vector<std::uint32_t> path);
+
+  void set_application_rate(std::size_t flow, std::uint64_t rate_bps);
+
+  /// Runs `action` at that time.
+  void at(time_us when, std::function<void()> action);
+
+  /// Called after every event.
+  void watch(std::function<void()> watcher) { watcher_ = std::move(watcher); }
+
+  void run_until(time_us end);
+
+  time_us now() const { return now_us_; }
+  const topology& nodes() const { return topology_; }
+  shim::shim& node(std::uint32_t node) { return *nodes_[node].shim; }
+  policy::exact_router& router(std::uint32_t node) { return *nodes_[node].shim->exact(); }
+  const policy::exact_sender& sender(std::size_t flow) const { return flows_[flow].sender; }
+  const policy::exact_receiver& receiver(std::size_t flow) const { return flows_[flow].receiver; }
+  const flow_outcome& outcome(std::size_t flow) const { return flows_[flow].outcome; }
+  const std::vector<std::uint32_t>& path(std::size_t flow) const { return flows_[flow].config.path; }
+  std::uint64_t identity(std::size_t flow) const { return shim::shim::flow_identity(flows_[flow].key); }
+  std::size_t flows() const { return flows_.size(); }
+
+  /// The smallest allocation that the routers of the flow's path have for it now; nothing when one does not know it.
+  std::optional<double> path_allocation_bps(std::size_t flow);
+
+  /// The optimum for the flows that run now: max-min over sets of links that exclude each other, by linear programs.
+  /// Rates that the applications limit are limits. Data and reports count, at what they cost on an idle medium.
+  std::vector<double> optimum_bps();
+
+private:
+  struct packet {
+    std::size_t flow = 0;
+    bool report = false;
+    std::vector<std::uint32_t> path;
+    std::size_t hop = 0;  // place in the path
+    std::uint32_t ip_bytes = 0;
+    std::uint8_t ttl = 64;
+    std::optional<wire::path_header> header;
+    wire::exact_header exact;
+    wire::exact_report told;
+  };
+  struct node_state {
+    std::unique_ptr<shim::shim> shim;
+    std::deque<packet> queue;
+    bool sending = false;
+    bool silent = false;
+    time_us head_since_us = 0;
+    std::uint32_t sending_to = 0;
+    std::vector<std::uint32_t> peers;  // neighbour slot to node
+    std::vector<policy::neighbour_averages> averages;
+    std::vector<bool> measured;
+    std::optional<time_us> woken_at_us;
+  };
+  struct flow_state {
+    flow_config config;
+    shim::flow_key key;
+    policy::exact_sender sender;
+    policy::exact_receiver receiver;
+    flow_outcome outcome;
+    bool ended = false;
+    std::optional<time_us> send_at_us;
+    std::optional<time_us> sender_timer_us;
+    std::optional<time_us> receiver_timer_us;
+  };
+  struct event {
+    time_us at_us;
+    std::uint64_t number;
+    std::function<void()> action;
+    bool operator>(const event& other) const { return at_us != other.at_us ? at_us > other.at_us : number > other.number; }
+  };
+
+  std::uint8_t peer_of(std::uint32_t node, std::uint32_t neighbour);
+  std::uint8_t rate_of(std::uint32_t from, std::uint32_t to) const;
+  double idle_delay_us(std::uint32_t from, std::uint32_t to, std::uint32_t ip_bytes, std::uint32_t more_bytes) const;
+  void enqueue(std::uint32_t node, packet p);
+  void start_transmissions();
+  void finish(std::uint32_t node);
+  void arrive(std::uint32_t node, packet p);
+  void wake(std::uint32_t node);
+  void wake_sender(std::size_t flow);
+  void wake_receiver(std::size_t flow);
+  void send_data(std::size_t flow);
+  void send_report(std::size_t flow);
+
+  topology topology_;
+  network_config config_;
+  policy::delay_estimator idle_;
+  std::vector<node_state> nodes_;
+  std::vector<flow_state> flows_;
+  std::vector<std::pair<link, std::uint8_t>> rates_;
+  std::priority_queue<event, std::vector<event>, std::greater<>> events_;
+  std::uint64_t event_number_ = 0;
+  std::function<void()> watcher_;
+  std::mt19937_64 random_;
+  time_us now_us_ = 0;
+};
+
+}  // namespace perhop::exact_study
