@@ -77,7 +77,10 @@ AirNetDevice::DoDispose()
 }
 
 void
-AirNetDevice::Attach(Ptr<AirChannel> channel, uint32_t node, Ptr<HostRouting> routes)
+AirNetDevice::Attach(Ptr<AirChannel> channel,
+                     uint32_t node,
+                     Ptr<HostRouting> routes,
+                     const std::optional<perhop::policy::exact_router_config>& exact)
 {
     const perhop::air::mac_config& mac = channel->GetMacConfig();
     m_channel = channel;
@@ -90,6 +93,7 @@ AirNetDevice::Attach(Ptr<AirChannel> channel, uint32_t node, Ptr<HostRouting> ro
     shim.profile = mac.profile;
     shim.rts_threshold_bytes = mac.rts_threshold_bytes;
     shim.policy.cwl.kind = perhop::policy::cwl_kind::none; // flows bring their own
+    shim.exact = exact;
     m_shim = std::make_unique<ShimAdapter>(shim,
                                            m_ipAddress,
                                            [this](const ShimAdapter::Outgoing& packet)
@@ -147,19 +151,19 @@ AirNetDevice::Send(Ptr<Packet> packet, const Address& dest, uint16_t protocolNum
 }
 
 bool
-AirNetDevice::SendNow(const Ptr<Packet>& packet, const IpView& ip, const Address& dest, std::optional<uint32_t> packetsInFlight)
+AirNetDevice::SendNow(const Ptr<Packet>& packet, IpView ip, const Address& dest, std::optional<uint32_t> packetsInFlight)
 {
     if (!HasRoom(ip))
     {
         return false;
     }
-    const ExactRider exact = m_exact ? m_exact->RiderOf(ip, *packet) : ExactRider{};
+    const ExactRider exact = m_exact ? m_exact->OnSend(ip, *packet) : ExactRider{};
     PacketSlot& slot = Prepare(packet, ip, ReceiverAddress(dest, ip), exact);
     const uint64_t nowUs = m_channel->NowUs();
     slot.header = m_shim->OnSend(nowUs, *packet, ip, HopOf(slot.request), packetsInFlight);
     if (m_exact)
     {
-        m_exact->OnSend(nowUs, slot.header, slot.exact, ip, HopOf(slot.request));
+        m_exact->Note(nowUs, ip.view.exact.wanted_rate_bps, slot);
     }
     Enqueue(slot);
     return true;
@@ -240,7 +244,7 @@ AirNetDevice::Forward(uint64_t nowUs, const PacketSlot& arrived)
         }
         if (m_exact)
         {
-            m_exact->OnForward(nowUs, slot.header, slot.exact, slot.ip, HopOf(slot.request));
+            m_exact->Note(nowUs, arrived.header.explicit_rate_bps, slot);
         }
         Enqueue(slot);
     }
@@ -280,11 +284,7 @@ AirNetDevice::PeerOf(uint64_t address)
     m_nextPeer = (m_nextPeer + 1) % m_peers.size();
     m_peers[peer] = address;
     m_shim->OnNeighbourReplaced(static_cast<uint8_t>(peer));
-    if (m_exact)
-    {
-        m_exact->OnPeerReplaced(static_cast<uint8_t>(peer));
-        TellPeer(peer);
-    }
+    TellPeer(peer);
     return static_cast<uint8_t>(peer);
 }
 
@@ -314,7 +314,7 @@ AirNetDevice::Receive(uint64_t nowUs, const PacketSlot& slot)
     if (slot.ip.destination == m_ipAddress || group)
     {
         const std::optional<uint16_t> windowBytes = m_shim->OnReceive(nowUs, slot.header, slot.ip);
-        if (m_exact && m_exact->OnReceive(nowUs, slot.header, slot.exact, slot.ip))
+        if (m_exact && m_exact->OnReceive(nowUs, slot))
         {
             return;
         }
@@ -342,10 +342,6 @@ AirNetDevice::Completed(const perhop::air::completion& record)
 {
     --m_inMac;
     m_shim->OnCompletion(record);
-    if (m_exact)
-    {
-        m_exact->OnCompletion(record);
-    }
     if (record.result == perhop::tx_result::short_retry_limit || record.result == perhop::tx_result::long_retry_limit)
     {
         OnLinkFailure(record.ra);

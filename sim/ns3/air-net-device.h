@@ -38,7 +38,10 @@ class AirNetDevice : public NetDevice
     ~AirNetDevice() override;
 
     /// @param channel must outlive the device's use; @param node index in the air
-    void Attach(Ptr<AirChannel> channel, uint32_t node, Ptr<HostRouting> routes);
+    void Attach(Ptr<AirChannel> channel,
+                uint32_t node,
+                Ptr<HostRouting> routes,
+                const std::optional<perhop::policy::exact_router_config>& exact = std::nullopt);
 
     ShimAdapter& GetShimAdapter();
     Ptr<HostRouting> GetRoutes() const;
@@ -98,7 +101,7 @@ class AirNetDevice : public NetDevice
     uint64_t ReceiverAddress(const Address& dest, const IpView& ip) const;
 
     /// A packet of this node, or one that IP passes on, goes to the queue. @param packetsInFlight as in ShimAdapter::Outgoing
-    bool SendNow(const Ptr<Packet>& packet, const IpView& ip, const Address& dest, std::optional<uint32_t> packetsInFlight);
+    bool SendNow(const Ptr<Packet>& packet, IpView ip, const Address& dest, std::optional<uint32_t> packetsInFlight);
 
     /// There is room for one packet more; counts a drop when there is none.
     bool HasRoom(const IpView& ip);
@@ -135,7 +138,7 @@ class AirNetDevice : public NetDevice
     std::unique_ptr<ShimAdapter> m_shim;
     std::unique_ptr<ExactNode> m_exact;
     bool m_silent = false;
-    uint64_t m_queuedBytes = 0; ///< in m_queue
+    uint64_t m_queuedBytes = 0;                              ///< in m_queue
     std::array<uint64_t, perhop::neighbour_slots> m_peers{}; ///< next hops by slot of the MAC's neighbour table; 0: free
     std::size_t m_nextPeer = 0;
 };

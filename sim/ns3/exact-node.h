@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// EXACT in one node: its router (host/core) gets the node's packets, completions, queue and clock; its hellos go out as broadcast frames;
-// flows that start or end here get their packets.
+// EXACT in one node: gives the router in the node's shim what the shim does not see (hellos, neighbours, the queue), broadcasts its hellos,
+// and hands packets of flows that start or end here to them.
 #pragma once
 
-#include "sim/air/run_config.hpp"
 #include "sim/ns3/exact-flow.h"
 #include "sim/ns3/exact-rider.h"
 #include "sim/ns3/ip-view.h"
+#include "sim/ns3/packet-slots.h"
+#include "sim/ns3/shim-adapter.h"
 
-#include "host/core/policy/exact_router.hpp"
-#include "host/core/shim/packet_view.hpp"
-
-#include "ns3/event-id.h"
 #include "ns3/packet.h"
 
 #include <functional>
@@ -24,63 +21,54 @@ namespace ns3
 class ExactNode
 {
   public:
-    /// @param address IPv4 address of the node in host byte order; @param sendHello broadcasts this content
-    ExactNode(
-        const perhop::air::run_config& config, uint32_t node, uint32_t address, ExactLog& log, std::function<void(Ptr<Packet>)> sendHello);
+    /// The router's settings for a node. @param address IPv4 in host byte order
+    static perhop::policy::exact_router_config RouterConfig(const perhop::air::run_config& config, uint32_t address);
+
+    /// @param shim of this node, with an EXACT router; outlives this, as `log` does
+    /// @param sendHello broadcasts this content
+    ExactNode(uint32_t node, ShimAdapter& shim, ExactLog& log, std::function<void(Ptr<Packet>)> sendHello);
 
     ExactNode(const ExactNode&) = delete;
     ExactNode& operator=(const ExactNode&) = delete;
 
-    /// Flows of the run, for those that start or end here and for their weights. Does not own them.
+    /// A flow of the run, wherever its ends are: the router knows its weight. Does not own it.
     void AddFlow(ExactFlow& flow);
 
-    /// What goes behind the path header of a packet that IP sends: this node's own, or one that IP passes on (PathHeaderTag).
-    ExactRider RiderOf(const IpView& ip, const Packet& packet) const;
+    /// IP sends a packet: one of its own, or one that it passes on (PathHeaderTag). Writes what its EXACT sender says of it into the view.
+    /// @return what goes behind its path header
+    ExactRider OnSend(IpView& ip, const Packet& packet) const;
 
-    /// A packet that IP sends is queued. The rates of an own one go into the header; the router lowers it to the flow's allocation.
-    void OnSend(
-        uint64_t nowUs, perhop::wire::path_header& header, const ExactRider& rider, const IpView& ip, const perhop::shim::next_hop& hop);
-
-    /// The same for a packet that the shim passes on.
-    void OnForward(
-        uint64_t nowUs, perhop::wire::path_header& header, const ExactRider& rider, const IpView& ip, const perhop::shim::next_hop& hop);
+    /// A packet has passed the router; its header says what it may tell others. @param arrivedBps the explicit rate before
+    void Note(uint64_t nowUs, uint64_t arrivedBps, const PacketSlot& slot) const;
 
     /// A packet for this node arrived. @return true for a report: it goes no further
-    bool OnReceive(uint64_t nowUs, const perhop::wire::path_header& header, const ExactRider& rider, const IpView& ip);
+    bool OnReceive(uint64_t nowUs, const PacketSlot& slot);
 
     void OnHello(uint64_t nowUs, const Packet& content);
-    void OnCompletion(const perhop::air::completion& record);
 
     /// So many bytes wait in front of the MAC.
     void OnQueue(uint64_t queuedBytes);
 
     /// A slot of the neighbour table now stands for the node with this address.
     void OnPeer(uint8_t peer, uint32_t address);
-    void OnPeerReplaced(uint8_t peer);
 
     /// Writes this router's allocations to the log.
     void Log(uint64_t nowUs) const;
 
-    const perhop::policy::exact_router& GetRouter() const
+  private:
+    perhop::policy::exact_router& Router() const
     {
-        return m_router;
+        return *m_shim.GetShim().exact();
     }
 
-  private:
     ExactFlow* FlowOf(const perhop::shim::flow_key& key) const;
-    void Lower(
-        uint64_t nowUs, perhop::wire::path_header& header, const ExactRider& rider, const IpView& ip, const perhop::shim::next_hop& hop);
-    void SetTimer(uint64_t nowUs);
-    void OnTimer();
+    void OnTimer(uint64_t nowUs);
 
     uint32_t m_node;
-    uint32_t m_address;
+    ShimAdapter& m_shim;
     ExactLog& m_log;
     std::function<void(Ptr<Packet>)> m_sendHello;
-    perhop::policy::exact_router m_router;
-    std::vector<ExactFlow*> m_flows;
-    EventId m_timer;
-    uint64_t m_timerUs;
+    std::vector<ExactFlow*> m_flows; ///< all of the run
 };
 
 } // namespace ns3

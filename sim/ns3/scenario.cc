@@ -126,7 +126,8 @@ Finish(std::ofstream* file, const char* name)
 class Network
 {
   public:
-    Network(const run_config& config, AirSimulatorImpl& simulator, perhop::air::run_report& report)
+    /// @param exactLog for nodes with EXACT; nullptr: none has it
+    Network(const run_config& config, AirSimulatorImpl& simulator, perhop::air::run_report& report, ExactLog* exactLog)
     {
         const std::size_t count = config.air.nodes.size();
         if (count > MAX_NODES)
@@ -141,7 +142,7 @@ class Network
         internet.Install(m_nodes);
         for (uint32_t i = 0; i < count; ++i)
         {
-            AddDevice(config, i);
+            AddDevice(config, i, exactLog);
         }
         for (const perhop::air::route_config& route : config.routes)
         {
@@ -173,29 +174,6 @@ class Network
         return *m_channel;
     }
 
-    /// EXACT in every node but the silent ones. @param log outlives the network
-    void InstallExact(const run_config& config, ExactLog& log)
-    {
-        for (uint32_t i = 0; i < m_devices.size(); ++i)
-        {
-            const std::vector<perhop::air::node_id>& silent = config.exact.silent_routers;
-            if (std::find(silent.begin(), silent.end(), i) != silent.end())
-            {
-                m_devices[i]->SetSilent();
-                continue;
-            }
-            AirNetDevice* device = PeekPointer(m_devices[i]);
-            device->SetExact(std::make_unique<ExactNode>(config,
-                                                         i,
-                                                         NodeIpv4Address(i).Get(),
-                                                         log,
-                                                         [device](Ptr<Packet> content)
-                                                         {
-                                                             device->SendHello(std::move(content));
-                                                         }));
-        }
-    }
-
     /// The routers' allocations, into the log.
     void LogExact(uint64_t nowUs) const
     {
@@ -209,7 +187,7 @@ class Network
     }
 
   private:
-    void AddDevice(const run_config& config, uint32_t i)
+    void AddDevice(const run_config& config, uint32_t i, ExactLog* exactLog)
     {
         Ptr<Node> node = m_nodes.Get(i);
         const bool onDemand = config.routing == perhop::air::routing_kind::aodv;
@@ -223,7 +201,27 @@ class Network
             device->SetAttribute("ResolveByArp", BooleanValue(true));
             device->SetAttribute("ForwardInShim", BooleanValue(false)); // each hop asks the agent
         }
-        device->Attach(m_channel, i, routes);
+        const std::vector<perhop::air::node_id>& silent = config.exact.silent_routers;
+        if (exactLog == nullptr)
+        {
+            device->Attach(m_channel, i, routes);
+        }
+        else if (std::find(silent.begin(), silent.end(), i) != silent.end())
+        {
+            device->Attach(m_channel, i, routes);
+            device->SetSilent();
+        }
+        else
+        {
+            device->Attach(m_channel, i, routes, ExactNode::RouterConfig(config, NodeIpv4Address(i).Get()));
+            device->SetExact(std::make_unique<ExactNode>(i,
+                                                         device->GetShimAdapter(),
+                                                         *exactLog,
+                                                         [device = PeekPointer(device)](Ptr<Packet> content)
+                                                         {
+                                                             device->SendHello(std::move(content));
+                                                         }));
+        }
         node->AddDevice(device);
         m_channel->Add(device);
         m_devices.push_back(device);
@@ -325,7 +323,7 @@ StartFlows(const run_config& config, const Network& network, ExactLog* exactLog)
 class IntervalWriter
 {
   public:
-    IntervalWriter(std::ostream& csv, Flows& flows, Time interval)
+    IntervalWriter(std::ostream& csv, Flows& flows, Time interval, const Network& network)
         : m_csv(csv),
           m_flows(flows),
           m_network(network),
@@ -388,16 +386,12 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
                                               return flow.kind == perhop::air::flow_kind::exact;
                                           });
         const auto exactLog = hasExact ? std::make_unique<ExactLog>(config) : nullptr;
-        Network network(config, simulator.Get(), report);
+        Network network(config, simulator.Get(), report, exactLog.get());
         if (config.outputs.pcapng)
         {
             network.GetChannel().CaptureTo(config.outputs.directory / "packets.pcapng");
         }
         ScheduleEvents(config.events, network.GetChannel());
-        if (exactLog)
-        {
-            network.InstallExact(config, *exactLog);
-        }
         const Time warmup = Seconds(config.warmup_s);
         auto flows = StartFlows(config, network, exactLog.get());
         network.GetChannel().SetLossCallback(
@@ -419,7 +413,7 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
                                     flow->StartMeasuring(static_cast<uint64_t>(Simulator::Now().GetMicroSeconds()));
                                 }
                             });
-        IntervalWriter writer(*intervals, flows, Seconds(config.outputs.interval_s));
+        IntervalWriter writer(*intervals, flows, Seconds(config.outputs.interval_s), network);
         simulator.Get().SetPoll(
             [&]
             {

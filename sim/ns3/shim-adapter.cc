@@ -209,6 +209,10 @@ ShimAdapter::OnTimer()
     {
         ReleasePaced(nowUs, paced);
     }
+    if (m_onTimer)
+    {
+        m_onTimer(nowUs);
+    }
     SetTimer(nowUs);
 }
 
@@ -230,7 +234,9 @@ ShimAdapter::OnSend(
     if (flow == nullptr)
     {
         NoteTcpAck(ip.view);
-        return m_shim.on_originate(nowUs, ip.view, hop, 0);
+        const perhop::wire::path_header header = m_shim.on_originate(nowUs, ip.view, hop, 0);
+        Wind(nowUs);
+        return header;
     }
     perhop::shim::ip_packet_view view = ip.view;
     view.tcp.segment_bytes = static_cast<uint16_t>(flow->GetSegmentBytes());
@@ -238,7 +244,9 @@ ShimAdapter::OnSend(
     {
         flow->GetStatistics().OnSegmentSent(view.tcp.sequence, view.tcp.payload_bytes);
     }
-    return m_shim.on_originate(nowUs, view, hop, packetsInFlight.value_or(flow->GetPacketsInFlight()));
+    const perhop::wire::path_header header = m_shim.on_originate(nowUs, view, hop, packetsInFlight.value_or(flow->GetPacketsInFlight()));
+    Wind(nowUs);
+    return header;
 }
 
 void
@@ -262,6 +270,7 @@ void
 ShimAdapter::OnForward(uint64_t nowUs, perhop::wire::path_header& header, const IpView& ip, const perhop::shim::next_hop& hop)
 {
     m_shim.on_forward(nowUs, header, ip.view, hop);
+    Wind(nowUs);
 }
 
 std::optional<uint16_t>
@@ -304,7 +313,24 @@ ShimAdapter::OnCompletion(const perhop::air::completion& record)
                          {.peer = record.peer,
                           .avg_contention_us16 = record.avg_contention_us16,
                           .avg_overhead_us16 = record.avg_overhead_us16,
-                          .avg_data_attempts_256 = record.avg_data_attempts_256});
+                          .avg_data_attempts_256 = record.avg_data_attempts_256},
+                         record.result == perhop::tx_result::delivered || record.result == perhop::tx_result::group_sent);
+    Wind(record.t_done_us);
+}
+
+void
+ShimAdapter::SetTimerCallback(std::function<void(uint64_t)> call)
+{
+    m_onTimer = std::move(call);
+}
+
+void
+ShimAdapter::Wind(uint64_t nowUs)
+{
+    if (m_onTimer)
+    {
+        SetTimer(nowUs);
+    }
 }
 
 } // namespace ns3

@@ -77,6 +77,17 @@ class ShimAdapter
         return m_shim;
     }
 
+    perhop::shim::shim& GetShim()
+    {
+        return m_shim;
+    }
+
+    /// From now on every deadline of the shim is kept, and `call` is called after each.
+    void SetTimerCallback(std::function<void(uint64_t nowUs)> call);
+
+    /// The shim may have a new deadline, for what was done to it from outside.
+    void Wind(uint64_t nowUs);
+
   private:
     static constexpr uint64_t NEVER_US = UINT64_MAX;
 
@@ -113,6 +124,7 @@ class ShimAdapter
     perhop::shim::shim m_shim;
     uint32_t m_address;
     std::function<void(const Outgoing&)> m_send;
+    std::function<void(uint64_t)> m_onTimer;
     std::vector<TcpFlow*> m_flows;         ///< sent from here
     std::vector<TcpFlow*> m_receivedFlows; ///< received here
     std::vector<PacedFlow> m_paced;        ///< those of m_flows that are

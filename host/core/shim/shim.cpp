@@ -187,16 +187,32 @@ bool shim::strip_window_scaling(const ip_packet_view& packet) const {
   return is_tcp(packet) && packet.tcp.syn && policy_of(packet.flow).cwl.kind != policy::cwl_kind::none;
 }
 
+void shim::set_exact_weight(const flow_key& flow, double weight) {
+  assert(weight > 0);
+  const std::uint64_t identity = flow_identity(flow);
+  const auto known =
+      std::find_if(exact_weights_.begin(), exact_weights_.end(), [identity](const auto& entry) { return entry.first == identity; });
+  if (known != exact_weights_.end()) {
+    known->second = weight;
+  } else {
+    exact_weights_.emplace_back(identity, weight);
+  }
+}
+
 // What this node's EXACT router allows the packet's flow. It hears of all packets, as all take channel time.
 void shim::lower_rate(time_us now, wire::path_header& header, const ip_packet_view& packet, const next_hop& hop) {
   if (!exact_ || hop.medium == hop_medium::wired) return;
-  const policy::exact_packet seen{.flow = flow_identity(packet.flow),
+  const std::uint64_t flow = flow_identity(packet.flow);
+  const auto weighted =
+      std::find_if(exact_weights_.begin(), exact_weights_.end(), [flow](const auto& entry) { return entry.first == flow; });
+  const policy::exact_packet seen{.flow = flow,
                                   .peer = hop.peer,
                                   .rate_index = hop.rate_index,
                                   .ip_bytes = packet.ip_bytes,
                                   .mpdu_bytes = hop.mpdu_bytes,
                                   .explicit_rate_bps = header.explicit_rate_bps,
-                                  .current_rate_bps = header.current_rate_bps};
+                                  .current_rate_bps = header.current_rate_bps,
+                                  .weight = weighted != exact_weights_.end() ? weighted->second : 1};
   if (header.current_rate_bps != 0) {
     header.explicit_rate_bps = exact_->on_packet(now, seen);
   } else {

@@ -156,6 +156,9 @@ public:
   /// completions and deadlines reach it through the shim.
   policy::exact_router* exact() { return exact_ ? &*exact_ : nullptr; }
 
+  /// A flow's weight in this node's EXACT router; 1 without. Packets do not carry it: every router of the path must be told.
+  void set_exact_weight(const flow_key& flow, double weight);
+
   /// By which the EXACT router knows a flow: the same on all nodes.
   static std::uint64_t flow_identity(const flow_key& flow) { return flow_table::hash(flow); }
 
@@ -192,6 +195,7 @@ private:
   flow_table flows_;
   std::unordered_map<flow_key, flow_policy, flow_key_hash> flow_policies_;
   std::optional<policy::exact_router> exact_;
+  std::vector<std::pair<std::uint64_t, double>> exact_weights_;  // by flow identity
   shim_counters counters_;
 };
 
