@@ -243,7 +243,8 @@ ordered_json run_report::result(tick end, const air_counters& counters, const cp
                                {"mac_drops_tcp_ack_packets", measured.mac_drops_tcp_ack_packets},
                                {"queue_drops_data_packets", measured.queue_drops_data_packets},
                                {"queue_drops_tcp_ack_packets", measured.queue_drops_tcp_ack_packets},
-                               {"link_failure_drops_packets", measured.link_failure_drops_packets}});
+                               {"link_failure_drops_packets", measured.link_failure_drops_packets},
+                               {"max_packets_in_flight", measured.max_packets_in_flight}});
     }
   }
   return result;

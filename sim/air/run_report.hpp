@@ -47,6 +47,7 @@ struct flow_result {
   std::uint64_t queue_drops_data_packets = 0;     ///< no room in the queue of any node on the way
   std::uint64_t queue_drops_tcp_ack_packets = 0;  ///< likewise
   std::uint64_t link_failure_drops_packets = 0;   ///< purged from a queue, both directions
+  std::uint32_t max_packets_in_flight = 0;        ///< when a new segment left, in the whole run
 };
 
 /// CPU seconds of the run by where they went.

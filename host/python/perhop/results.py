@@ -62,6 +62,7 @@ FLOW_NUMBERS = (
     "queue_drops_data_packets",
     "queue_drops_tcp_ack_packets",
     "link_failure_drops_packets",
+    "max_packets_in_flight",
     "sent_packets",
     "loss_share",
     "delay_ms",
