@@ -92,7 +92,11 @@ std::vector<double> max_min_rates(const std::vector<max_min_flow>& flows, const 
   const auto solve = [&](bool raise_level, std::size_t favoured, number least) {
     std::vector<std::vector<number>> rows;
     std::vector<number> bounds;
-    const auto floor = [&](std::size_t f) { return settled[f] ? rate[f] : std::max<number>(flows[f].floor / unit, raise_level ? 0 : std::min<number>(least * flows[f].weight, flows[f].limit / unit)); };
+    const auto floor = [&](std::size_t f) {
+      return settled[f] ? rate[f]
+                        : std::max<number>(flows[f].floor / unit,
+                                           raise_level ? 0 : std::min<number>(least * flows[f].weight, flows[f].limit / unit));
+    };
     for (const max_min_budget& budget : budgets) {
       std::vector<number> row(count + 1, 0);
       number left = budget.budget;

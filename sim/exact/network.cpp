@@ -31,6 +31,10 @@ network::network(topology nodes, const network_config& config)
   nodes_.resize(topology_.size());
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     config_.router.neighbourhood.node = i + 1;
+    if (config_.positions_known) {
+      config_.router.neighbourhood.position = {.x_m = static_cast<std::int16_t>(topology_.at(i).x_m),
+                                               .y_m = static_cast<std::int16_t>(topology_.at(i).y_m)};
+    }
     nodes_[i].shim = std::make_unique<shim::shim>(shim::shim_config{.profile = &profile(), .exact = config_.router});
     wake(i);
   }
@@ -38,16 +42,16 @@ network::network(topology nodes, const network_config& config)
 
 std::size_t network::add_flow(const flow_config& flow) {
   const std::size_t index = flows_.size();
-  flows_.push_back({.config = flow,
-                    .key = {.source = shim::ip_address::from_ipv4(0x0a000001 + flow.path.front()),
-                            .destination = shim::ip_address::from_ipv4(0x0a000001 + flow.path.back()),
-                            .source_port = static_cast<std::uint16_t>(1000 + index),
-                            .destination_port = 5001,
-                            .protocol = shim::ip_protocol_udp},
-                    .sender = policy::exact_sender({.packet_bytes = flow.ip_bytes,
-                                                    .max_rate_bps = 11'000'000,
-                                                    .feedback_every_packets = config_.router.feedback_every_packets}),
-                    .receiver = policy::exact_receiver({.every_packets = config_.router.feedback_every_packets})});
+  flows_.push_back(
+      {.config = flow,
+       .key = {.source = shim::ip_address::from_ipv4(0x0a000001 + flow.path.front()),
+               .destination = shim::ip_address::from_ipv4(0x0a000001 + flow.path.back()),
+               .source_port = static_cast<std::uint16_t>(1000 + index),
+               .destination_port = 5001,
+               .protocol = shim::ip_protocol_udp},
+       .sender = policy::exact_sender(
+           {.packet_bytes = flow.ip_bytes, .max_rate_bps = 11'000'000, .feedback_every_packets = config_.router.feedback_every_packets}),
+       .receiver = policy::exact_receiver({.every_packets = config_.router.feedback_every_packets})});
   flows_[index].sender.set_application_rate(flow.application_bps);
   at(flow.start_us, [this, index] { wake_sender(index); });
   if (flow.stop_us != std::numeric_limits<time_us>::max()) {
@@ -72,7 +76,9 @@ void network::set_application_rate(std::size_t flow, std::uint64_t rate_bps) {
   wake_sender(flow);
 }
 
-void network::at(time_us when, std::function<void()> action) { events_.push({std::max(when, now_us_), event_number_++, std::move(action)}); }
+void network::at(time_us when, std::function<void()> action) {
+  events_.push({std::max(when, now_us_), event_number_++, std::move(action)});
+}
 
 void network::run_until(time_us end) {
   while (!events_.empty() && events_.top().at_us <= end) {
@@ -174,7 +180,8 @@ void network::finish(std::uint32_t node) {
   const auto contention_us = static_cast<double>(now_us_ - state.head_since_us) - airtime;
   policy::neighbour_averages& averages = state.averages[peer];
   const double before = averages.avg_contention_us16;
-  averages.avg_contention_us16 = static_cast<std::uint32_t>(state.measured[peer] ? before + (16 * contention_us - before) / 16 : 16 * contention_us);
+  averages.avg_contention_us16 =
+      static_cast<std::uint32_t>(state.measured[peer] ? before + (16 * contention_us - before) / 16 : 16 * contention_us);
   averages.avg_data_attempts_256 = neighbour_attempt_steps;
   state.measured[peer] = true;
   state.shim->on_completion(now_us_, averages);

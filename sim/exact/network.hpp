@@ -31,9 +31,10 @@ inline constexpr time_us us_per_s = 1'000'000;
 
 struct network_config {
   policy::exact_router_config router{};
-  std::uint8_t rate_index = 1;      ///< 2 Mb/s in the default profile
+  std::uint8_t rate_index = 1;  ///< 2 Mb/s in the default profile
   std::size_t queue_packets = 50;
-  double report_loss = 0;           ///< share of reports that never arrive
+  bool positions_known = true;  ///< the routers know where they stand
+  double report_loss = 0;       ///< share of reports that never arrive
   std::uint64_t seed = 1;
 };
 
@@ -44,8 +45,8 @@ struct flow_config {
   time_us stop_us = std::numeric_limits<time_us>::max();
   std::uint64_t application_bps = wire::unlimited_rate_bps;
   double weight = 1;
-  bool says_goodbye = true;        ///< its last packet says so; else it falls silent
-  std::uint64_t claimed_bps = 0;   ///< what it says it uses, whatever it does; 0: the truth
+  bool says_goodbye = true;       ///< its last packet says so; else it falls silent
+  std::uint64_t claimed_bps = 0;  ///< what it says it uses, whatever it does; 0: the truth
 };
 
 /// What became of a flow.

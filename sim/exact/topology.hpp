@@ -33,6 +33,7 @@ public:
   static topology mesh(std::uint32_t nodes, double side_m, std::uint64_t seed);
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
+  const position& at(std::uint32_t node) const { return nodes_[node]; }
   double distance_m(std::uint32_t a, std::uint32_t b) const;
   bool neighbours(std::uint32_t a, std::uint32_t b) const { return a != b && distance_m(a, b) <= transmission_range_m; }
 

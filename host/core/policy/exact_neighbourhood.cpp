@@ -57,6 +57,7 @@ void exact_neighbourhood::set_own(const wire::hello_node& own) {
   const std::uint16_t sequence = own_.sequence;
   own_ = own;
   own_.node = config_.node;
+  own_.position = config_.position;
   own_.hops = 0;
   own_.sequence = sequence;
 }
@@ -94,7 +95,8 @@ bool exact_neighbourhood::on_hello(std::uint64_t now_us, const wire::hello& mess
       continue;
     }
     known->heard_us = now_us;
-    changed |= heard.flows != known->told.flows || heard.neighbours != known->told.neighbours || heard.busy != known->told.busy;
+    changed |= heard.flows != known->told.flows || heard.neighbours != known->told.neighbours || heard.busy != known->told.busy ||
+               heard.position != known->told.position;
     known->told = std::move(heard);
   }
   return changed;
@@ -123,6 +125,7 @@ std::uint32_t exact_neighbourhood::place_of(std::uint32_t node) {
   if (found != graph_.end()) return static_cast<std::uint32_t>(found - graph_.begin());
   graph_.push_back(node);
   adjacent_.emplace_back();
+  positions_.emplace_back();
   return static_cast<std::uint32_t>(graph_.size() - 1);
 }
 
@@ -142,6 +145,7 @@ std::optional<std::uint32_t> exact_neighbourhood::place_of_flow(std::uint32_t fl
 
 void exact_neighbourhood::add_node(const wire::hello_node& node) {
   const std::uint32_t from = place_of(node.node);
+  positions_[from] = node.position;
   for (const std::uint32_t neighbour : node.neighbours) {
     const std::uint32_t to = place_of(neighbour);
     if (to == from) continue;
@@ -197,15 +201,22 @@ void exact_neighbourhood::measure_distances() {
   }
 }
 
+bool exact_neighbourhood::interfere(std::uint32_t one, std::uint32_t other) const {
+  if (!positions_[one] || !positions_[other]) return distance_hops_[one][other] <= config_.interference_hops;
+  const double x_m = positions_[one]->x_m - positions_[other]->x_m;
+  const double y_m = positions_[one]->y_m - positions_[other]->y_m;
+  return x_m * x_m + y_m * y_m <= config_.interference_range_m * config_.interference_range_m;
+}
+
 void exact_neighbourhood::find_conflicts() {
   const std::size_t words = (links_.size() + word_bits - 1) / word_bits;
   conflicts_.assign(links_.size(), link_set(words, 0));
   for (std::size_t a = 0; a < links_.size(); ++a) {
     for (std::size_t b = a + 1; b < links_.size(); ++b) {
-      const auto near = [&](std::uint32_t x, std::uint32_t y) { return distance_hops_[x][y] <= config_.interference_hops; };
       const link& one = links_[a];
       const link& other = links_[b];
-      if (near(one.from, other.from) || near(one.from, other.to) || near(one.to, other.from) || near(one.to, other.to)) {
+      if (interfere(one.from, other.from) || interfere(one.from, other.to) || interfere(one.to, other.from) ||
+          interfere(one.to, other.to)) {
         insert(conflicts_[a], b);
         insert(conflicts_[b], a);
       }
@@ -287,6 +298,7 @@ void exact_neighbourhood::update(std::uint64_t now_us) {
   std::erase_if(known_, [&](const known_node& known) { return now_us > known.heard_us && now_us - known.heard_us > config_.forget_us; });
   graph_.clear();
   adjacent_.clear();
+  positions_.clear();
   links_.clear();
   link_flows_.clear();
   flows_.clear();

@@ -3,17 +3,17 @@
 // The ledger of EXACT's mode M2: which flows share the air with each other around a router, and what they cost.
 //
 // Routers broadcast hellos (wire/hello.hpp) about themselves and pass on what they heard about routers up to relay_hops
-// away. Two nodes are taken to interfere when at most interference_hops lie between them; two links when a node of one
-// interferes with a node of the other, because every link needs both its ends (DATA and MAC ACK, RTS and CTS). Links that
-// all interfere with each other can carry one frame at a time: such a set, as large as it gets, is a *neighbourhood*, and
-// has one budget of channel time.
+// away. Two links interfere when a node of one interferes with a node of the other, because every link needs both its ends (DATA and MAC
+// ACK, RTS and CTS). Links that all interfere with each other can carry one frame at a time: such a set, as large as it gets, is a
+// *neighbourhood*, and has one budget of channel time.
 //
 // Source: neighbourhoods as the unit of sharing are those of S. Rangwala, A. Jindal, K.-Y. Jang, K. Psounis,
 // R. Govindan, "Understanding congestion control in multi-hop wireless mesh networks", MobiCom 2008 (WCPCap). Ours differs:
 //  - a neighbourhood is a maximal set of links that exclude each other, not a link with all links around it. On a chain
 //    whose nodes hear two hops far it is 4 links, as in K. Chen et al. (2004), section 4.1; the latter would be 7;
-//  - hops stand for distance: nobody needs to know positions. Two nodes three or more hops apart that interfere all the same
-//    are not seen.
+//  - two nodes that tell their positions interfere when they are closer than the interference range. Else hops stand for
+//    distance: at most interference_hops. Nodes farther apart in hops that interfere all the same are then not seen, as
+//    they are common where a path winds: sim/experiments/exact_allocation shows what that costs.
 
 #pragma once
 
@@ -29,13 +29,15 @@
 namespace perhop::policy {
 
 struct exact_neighbourhood_config {
-  std::uint32_t node = 0;                ///< this router: lower half of its address
-  std::uint8_t interference_hops = 2;    ///< 550 m of carrier sense over hops of 250 m
-  std::uint8_t relay_hops = 3;           ///< hellos tell of routers at most this far from who reads them
-  std::size_t max_nodes = 64;            ///< routers remembered
-  std::size_t max_links = 128;           ///< links with flows that are looked at
-  std::size_t max_neighbourhoods = 256;  ///< sets of links; more are counted, and replaced by the links around a link
-  std::uint64_t forget_us = 3'000'000;   ///< a router not heard of for longer is forgotten
+  std::uint32_t node = 0;                         ///< this router: lower half of its address
+  std::uint8_t interference_hops = 2;             ///< 550 m of carrier sense over hops of 250 m
+  double interference_range_m = 550;              ///< between nodes that know where they stand
+  std::optional<wire::node_position> position{};  ///< of this router; nothing: unknown
+  std::uint8_t relay_hops = 3;                    ///< hellos tell of routers at most this far from who reads them
+  std::size_t max_nodes = 64;                     ///< routers remembered
+  std::size_t max_links = 128;                    ///< links with flows that are looked at
+  std::size_t max_neighbourhoods = 256;           ///< sets of links; more are counted, and replaced by the links around a link
+  std::uint64_t forget_us = 3'000'000;            ///< a router not heard of for longer is forgotten
 };
 
 struct exact_neighbourhood_counters {
@@ -106,6 +108,7 @@ private:
 
   std::uint32_t place_of(std::uint32_t node);
   std::uint32_t& bucket_of(std::uint32_t flow);
+  bool interfere(std::uint32_t one, std::uint32_t other) const;
   void add_node(const wire::hello_node& node);
   void measure_distances();
   void find_conflicts();
@@ -118,8 +121,9 @@ private:
   std::vector<known_node> known_;
   exact_neighbourhood_counters counters_;
 
-  std::vector<std::uint32_t> graph_;                  // node identities
-  std::vector<std::vector<std::uint32_t>> adjacent_;  // by place in graph_
+  std::vector<std::uint32_t> graph_;                           // node identities
+  std::vector<std::optional<wire::node_position>> positions_;  // by place in graph_
+  std::vector<std::vector<std::uint32_t>> adjacent_;           // by place in graph_
   std::vector<std::vector<std::uint8_t>> distance_hops_;
   std::vector<link> links_;
   std::vector<link_flow> link_flows_;

@@ -73,6 +73,11 @@ std::vector<std::uint8_t> encode(const hello& message, std::size_t* left_out) {
     raw.hops = node.hops;
     raw.sequence = node.sequence;
     raw.busy_65536 = rounded<std::uint16_t>(node.busy * busy_steps, busy_steps - 1);
+    if (node.position) {
+      raw.flags = exact_hello_node::flags_position_known;
+      raw.x_m = static_cast<std::uint16_t>(node.position->x_m);
+      raw.y_m = static_cast<std::uint16_t>(node.position->y_m);
+    }
     raw.neighbour_count = static_cast<std::uint8_t>(neighbours);
     raw.flow_count = static_cast<std::uint8_t>(told);
     append(bytes, raw);
@@ -105,7 +110,9 @@ std::optional<hello> decode_hello(std::span<const std::uint8_t> bytes) {
     const std::optional<exact_hello_node> raw = take<exact_hello_node>(bytes);
     // The sender's own node comes first, and only it is at no distance.
     if (!raw || (raw->hops == 0) != (count == 0)) return std::nullopt;
+    if ((raw->flags & ~exact_hello_node::flags_position_known) != 0) return std::nullopt;
     hello_node node{.node = raw->node, .hops = raw->hops, .sequence = raw->sequence, .busy = raw->busy_65536 / busy_steps};
+    if (raw->flags != 0) node.position = node_position{static_cast<std::int16_t>(raw->x_m), static_cast<std::int16_t>(raw->y_m)};
     for (unsigned i = 0; i < raw->neighbour_count; ++i) {
       const std::optional<exact_hello_neighbour> neighbour = take<exact_hello_neighbour>(bytes);
       if (!neighbour) return std::nullopt;

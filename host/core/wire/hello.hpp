@@ -30,12 +30,21 @@ struct hello_flow {
   friend bool operator==(const hello_flow&, const hello_flow&) = default;
 };
 
+/// Where a node stands, in metres from an origin that all share, such as that of a local map projection.
+struct node_position {
+  std::int16_t x_m = 0;
+  std::int16_t y_m = 0;
+
+  friend bool operator==(const node_position&, const node_position&) = default;
+};
+
 /// What one node says of itself.
 struct hello_node {
   std::uint32_t node = 0;
   std::uint8_t hops = 0;  ///< from the sender of the hello; 0: it is the sender
   std::uint16_t sequence = 0;
-  double busy = 0;  ///< share of time that it sends what belongs to no EXACT flow
+  double busy = 0;                          ///< share of time that it sends what belongs to no EXACT flow
+  std::optional<node_position> position{};  ///< nothing: it does not know
   std::vector<std::uint32_t> neighbours{};
   std::vector<hello_flow> flows{};
 

@@ -480,18 +480,25 @@ class ExactHelloNode(_Frame):
     hops: int = 0  # 8 bits, hops: How far the sender of the hello is from it; 0: itself
     sequence: int = 0  # 16 bits: Raised by the router with every hello of its own, modulo 2^16
     busy_65536: int = 0  # 16 bits, 1/65536: Share of time that it sends what belongs to no EXACT flow
+    x_m: int = 0  # 16 bits, m: Where it stands, two's complement, from an origin that all share
+    y_m: int = 0  # 16 bits, m: The same, across
+    flags: int = 0  # 8 bits: About the node
     neighbour_count: int = 0  # 8 bits: Neighbours listed
     flow_count: int = 0  # 8 bits: Flows listed
 
-    SIZE_BYTES: ClassVar[int] = 11
+    SIZE_BYTES: ClassVar[int] = 16
+    FLAGS_POSITION_KNOWN: ClassVar[int] = 0x1  # x_m and y_m hold a position
     MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({})
     WORDS: ClassVar[tuple[Word, ...]] = (
         Word(0, 4, "big", (("node", 32, 0),)),
         Word(4, 1, "big", (("hops", 8, 0),)),
         Word(5, 2, "big", (("sequence", 16, 0),)),
         Word(7, 2, "big", (("busy_65536", 16, 0),)),
-        Word(9, 1, "big", (("neighbour_count", 8, 0),)),
-        Word(10, 1, "big", (("flow_count", 8, 0),)),
+        Word(9, 2, "big", (("x_m", 16, 0),)),
+        Word(11, 2, "big", (("y_m", 16, 0),)),
+        Word(13, 1, "big", (("flags", 8, 0),)),
+        Word(14, 1, "big", (("neighbour_count", 8, 0),)),
+        Word(15, 1, "big", (("flow_count", 8, 0),)),
     )
 
 

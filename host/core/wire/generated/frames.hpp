@@ -257,12 +257,16 @@ struct exact_hello {
 
 /// What one router knows of itself. neighbour_count times exact_hello_neighbour and flow_count times exact_hello_flow follow.
 struct exact_hello_node {
-  static constexpr std::size_t size_bytes = 11;
+  static constexpr std::size_t size_bytes = 16;
+  static constexpr std::uint8_t flags_position_known = 0x1;  ///< x_m and y_m hold a position
 
   std::uint32_t node = 0;  ///< 32 bits: Lower half of the router's address
   std::uint8_t hops = 0;  ///< 8 bits, hops: How far the sender of the hello is from it; 0: itself
   std::uint16_t sequence = 0;  ///< 16 bits: Raised by the router with every hello of its own, modulo 2^16
   std::uint16_t busy_65536 = 0;  ///< 16 bits, 1/65536: Share of time that it sends what belongs to no EXACT flow
+  std::uint16_t x_m = 0;  ///< 16 bits, m: Where it stands, two's complement, from an origin that all share
+  std::uint16_t y_m = 0;  ///< 16 bits, m: The same, across
+  std::uint8_t flags = 0;  ///< 8 bits: About the node
   std::uint8_t neighbour_count = 0;  ///< 8 bits: Neighbours listed
   std::uint8_t flow_count = 0;  ///< 8 bits: Flows listed
 
@@ -280,8 +284,15 @@ struct exact_hello_node {
     const std::uint64_t word_7 = std::uint64_t{busy_65536};
     bytes[7] = static_cast<std::uint8_t>(word_7 >> 8);
     bytes[8] = static_cast<std::uint8_t>(word_7);
-    bytes[9] = static_cast<std::uint8_t>(std::uint64_t{neighbour_count});
-    bytes[10] = static_cast<std::uint8_t>(std::uint64_t{flow_count});
+    const std::uint64_t word_9 = std::uint64_t{x_m};
+    bytes[9] = static_cast<std::uint8_t>(word_9 >> 8);
+    bytes[10] = static_cast<std::uint8_t>(word_9);
+    const std::uint64_t word_11 = std::uint64_t{y_m};
+    bytes[11] = static_cast<std::uint8_t>(word_11 >> 8);
+    bytes[12] = static_cast<std::uint8_t>(word_11);
+    bytes[13] = static_cast<std::uint8_t>(std::uint64_t{flags});
+    bytes[14] = static_cast<std::uint8_t>(std::uint64_t{neighbour_count});
+    bytes[15] = static_cast<std::uint8_t>(std::uint64_t{flow_count});
   }
 
   /// Reads the frame at the front of `bytes`.
@@ -296,10 +307,16 @@ struct exact_hello_node {
     frame.sequence = static_cast<std::uint16_t>(word_5);
     const std::uint64_t word_7 = (std::uint64_t{bytes[7]} << 8) | std::uint64_t{bytes[8]};
     frame.busy_65536 = static_cast<std::uint16_t>(word_7);
-    const std::uint64_t word_9 = std::uint64_t{bytes[9]};
-    frame.neighbour_count = static_cast<std::uint8_t>(word_9);
-    const std::uint64_t word_10 = std::uint64_t{bytes[10]};
-    frame.flow_count = static_cast<std::uint8_t>(word_10);
+    const std::uint64_t word_9 = (std::uint64_t{bytes[9]} << 8) | std::uint64_t{bytes[10]};
+    frame.x_m = static_cast<std::uint16_t>(word_9);
+    const std::uint64_t word_11 = (std::uint64_t{bytes[11]} << 8) | std::uint64_t{bytes[12]};
+    frame.y_m = static_cast<std::uint16_t>(word_11);
+    const std::uint64_t word_13 = std::uint64_t{bytes[13]};
+    frame.flags = static_cast<std::uint8_t>(word_13);
+    const std::uint64_t word_14 = std::uint64_t{bytes[14]};
+    frame.neighbour_count = static_cast<std::uint8_t>(word_14);
+    const std::uint64_t word_15 = std::uint64_t{bytes[15]};
+    frame.flow_count = static_cast<std::uint8_t>(word_15);
     return frame;
   }
 
