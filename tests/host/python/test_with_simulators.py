@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from perhop import paths
 from perhop.errors import PerhopError
@@ -58,6 +59,24 @@ def test_tcp_crosses_a_chain_under_every_policy(perhop, tmp_path):
     assert rows[1, "no limit"]["goodput_bps"] > 1.1e6
     assert rows[3, "delay"]["rtt_ms"] < rows[3, "cwl 8"]["rtt_ms"]
     assert Path(told["pcapng"]).stat().st_size > 100_000
+
+
+@needs("perhop-sim")
+def test_policies_of_tcp_acks_and_pacing_reach_the_simulator_and_the_tables(perhop, tmp_path):
+    policies = "policies=[none, dca 2..3, daa, fixed 4 + dca 2 + paced path, combined]"
+    settings = ("--set", "topology.hops=1", "--set", "duration_s=10", "--set", "seeds=[1]", "--set", policies)
+    done = perhop("run", EXPERIMENTS / "chain", *settings, "--out", tmp_path, "--json")
+    assert done.code == 0, done.stderr
+    rows = {row["policy"]: row for row in pq.read_table(tmp_path / "flows.parquet").to_pylist()}
+    assert list(rows) == ["no limit", "dca 2", "dca 3", "daa", "cwl 4 + dca 2 + paced path", "combined"]
+    tcp_acks = {policy: row["tcp_acks_per_packet"] for policy, row in rows.items()}
+    assert tcp_acks["no limit"] == 1
+    assert tcp_acks["dca 2"] == pytest.approx(1 / 2, abs=0.01) == tcp_acks["cwl 4 + dca 2 + paced path"]
+    assert tcp_acks["dca 3"] == pytest.approx(1 / 3, abs=0.01)
+    assert rows["daa"]["cwnd_packets"] <= 4
+    assert rows["cwl 4 + dca 2 + paced path"]["cwl_packets"] == 4
+    assert all(row["rtt_p95_ms"] >= row["rtt_ms"] for row in rows.values())
+    assert all(row["mac_drops_data_packets"] == 0 for row in rows.values())
 
 
 @needs("perhop-sim")
