@@ -155,7 +155,12 @@ void shim::add_hop(wire::path_header& header, const next_hop& hop) const {
   const std::uint32_t delay_us = hop_delay_us(hop);
   header.total_delay_us = std::min(header.total_delay_us + delay_us, wire::max_delay_us);
   header.max_delay_us = std::max(header.max_delay_us, delay_us);
-  if (header.hops != UINT8_MAX) ++header.hops;
+  if (header.hops != UINT8_MAX) {
+    ++header.hops;
+  } else {
+    // The count stands still: the sum must not outgrow it, or the next node would refuse the header.
+    header.total_delay_us = std::min(header.total_delay_us, header.hops * header.max_delay_us);
+  }
 }
 
 wire::path_header shim::on_originate(time_us now, const ip_packet_view& packet, const next_hop& hop, std::uint32_t packets_in_flight) {
