@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport VERILATOR_ROOT PYTHONPATH PYTHONHOME CDPATH
 export CCACHE_BASEDIR := $(CURDIR)
 
-.PHONY: help setup programs build bindings chain reproduce bianchi verify-warp bench-sim prove test test-long clean
+.PHONY: help setup programs build bindings chain reproduce bianchi verify-warp bench-core bench-sim prove test test-long clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -70,6 +70,11 @@ bianchi: programs ## Saturation throughput of n stations beside Bianchi's model
 
 verify-warp: programs ## Time warp on, off, all nodes: traces identical to the byte; a planted fault makes them differ
 	@$(PYTHON) sim/verify_warp.py
+
+bench-core: setup out/build/build.ninja ## Cost of the shim a packet: sender, forwarder, receiver; 10 to 100,000 connections
+	@JOBS=$(JOBS) ./setup.sh build perhop_bench_core
+	@mkdir -p out/bench-core
+	@out/build/host/core/tests/perhop_bench_core --out out/bench-core/result.json
 
 bench-sim: programs ## CPU time per packet and hop: this, ns-3's WifiNetDevice, ns-2
 	@$(PYTHON) sim/bench/bench_sim.py
