@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport VERILATOR_ROOT PYTHONPATH PYTHONHOME CDPATH
 export CCACHE_BASEDIR := $(CURDIR)
 
-.PHONY: help setup programs build bindings chain reproduce bianchi verify-warp bench-core bench-sim prove test test-long clean
+.PHONY: help setup programs build bindings chain reproduce bianchi verify-warp bench-core bench-sim prove test test-long fuzz clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -89,6 +89,9 @@ test: build ## All tests and linters that take minutes: repository, lint, C++, s
 
 test-long: build ## The tests that take longer
 	@$(PYTHON) tests/run.py --target test-long --jobs $(JOBS)
+
+fuzz: setup ## 10 million inputs to codecs, shim and EXACT under sanitizers; planted faults are found. Goes on where it was
+	@$(PYTHON) tests/fuzz/fuzz.py --jobs $(JOBS)
 
 lint: lint-rtl lint-python lint-format lint-tidy lint-shell ## Verilator -Wall, ruff, clang-format, clang-tidy, shellcheck
 
