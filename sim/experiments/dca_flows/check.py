@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 from perhop.checks import STANDARD, best, draw_windows, mean_of, percent, window_of, window_table, window_word
@@ -26,8 +27,9 @@ def check(results: Results | None, folder: Path) -> Check:
         whole, top = gain(cells[hops, WHOLE], cells[hops, STANDARD]), best(rates)
         shapes.append(f"h = {hops}: best w {window_word(top)}, cwnd {percent(whole)}")
         if hops <= 3:
-            values = [rates[policy].value for policy in policies]
-            holds = all(value >= (1 - FALL_AT_MOST) * max(values[: place + 1]) for place, value in enumerate(values))
+            steps = [gain(cells[hops, after], cells[hops, before]) for before, after in itertools.pairwise(policies)]
+            # A step down counts when the seeds can tell that it is larger than the noise allows.
+            holds = not any(step.value + step.half < -FALL_AT_MOST for step in steps)
         elif hops <= 5:
             holds = whole.value >= 0
         else:
