@@ -155,7 +155,8 @@ void network::start_transmissions() {
     const packet& p = state.queue.front();
     const link wanted{i, p.path[p.hop + 1]};
     bool free = true;
-    for (std::uint32_t other = 0; other < nodes_.size() && free; ++other) {
+    for (std::uint32_t other = config_.exclusive_medium ? 0 : static_cast<std::uint32_t>(nodes_.size()); other < nodes_.size() && free;
+         ++other) {
       free = !nodes_[other].sending || !topology_.exclude(wanted, {other, nodes_[other].sending_to});
     }
     if (!free) continue;
@@ -230,6 +231,7 @@ void network::wake(std::uint32_t node) {
     if (const std::optional<wire::hello> message = woken.silent ? std::nullopt : woken.shim->exact()->take_hello(now_us_)) {
       // As bytes, so that what arrives is what a radio would deliver.
       const std::vector<std::uint8_t> bytes = wire::encode(*message);
+      largest_hello_bytes_ = std::max(largest_hello_bytes_, bytes.size());
       at(now_us_ + hello_us, [this, node, bytes] {
         for (std::uint32_t to = 0; to < nodes_.size(); ++to) {
           if (!topology_.neighbours(node, to) || nodes_[to].silent) continue;

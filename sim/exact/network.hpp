@@ -33,8 +33,9 @@ struct network_config {
   policy::exact_router_config router{};
   std::uint8_t rate_index = 1;  ///< 2 Mb/s in the default profile
   std::size_t queue_packets = 50;
-  bool positions_known = true;  ///< the routers know where they stand
-  double report_loss = 0;       ///< share of reports that never arrive
+  bool positions_known = true;   ///< the routers know where they stand
+  bool exclusive_medium = true;  ///< false: links do not wait for each other; for rates without any queue in them
+  double report_loss = 0;        ///< share of reports that never arrive
   std::uint64_t seed = 1;
 };
 
@@ -92,6 +93,7 @@ public:
   const flow_outcome& outcome(std::size_t flow) const { return flows_[flow].outcome; }
   const std::vector<std::uint32_t>& path(std::size_t flow) const { return flows_[flow].config.path; }
   std::uint64_t identity(std::size_t flow) const { return shim::shim::flow_identity(flows_[flow].key); }
+  std::size_t largest_hello_bytes() const { return largest_hello_bytes_; }
   std::size_t flows() const { return flows_.size(); }
 
   /// The smallest allocation that the routers of the flow's path have for it now; nothing when one does not know it.
@@ -167,6 +169,7 @@ private:
   std::function<void()> watcher_;
   std::mt19937_64 random_;
   time_us now_us_ = 0;
+  std::size_t largest_hello_bytes_ = 0;
 };
 
 }  // namespace perhop::exact_study

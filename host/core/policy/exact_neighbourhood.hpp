@@ -33,7 +33,7 @@ struct exact_neighbourhood_config {
   std::uint8_t interference_hops = 2;             ///< 550 m of carrier sense over hops of 250 m
   double interference_range_m = 550;              ///< between nodes that know where they stand
   std::optional<wire::node_position> position{};  ///< of this router; nothing: unknown
-  std::uint8_t relay_hops = 3;                    ///< hellos tell of routers at most this far from who reads them
+  std::uint8_t relay_hops = 6;                    ///< hellos tell of routers at most this far from who reads them
   std::size_t max_nodes = 64;                     ///< routers remembered
   std::size_t max_links = 128;                    ///< links with flows that are looked at
   std::size_t max_neighbourhoods = 256;           ///< sets of links; more are counted, and replaced by the links around a link

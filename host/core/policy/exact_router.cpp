@@ -563,4 +563,9 @@ std::optional<double> exact_router::allocation_bps(std::uint64_t flow) const {
   return index != none ? std::optional(states_[index].allocation_bps) : std::nullopt;
 }
 
+std::optional<double> exact_router::cost_s_per_bit(std::uint64_t flow) const {
+  const std::uint32_t index = find(flow);
+  return index != none ? std::optional(states_[index].cost_s_per_bit) : std::nullopt;
+}
+
 }  // namespace perhop::policy

@@ -131,6 +131,17 @@ public:
   /// What the flow may use here; nothing when it is unknown.
   std::optional<double> allocation_bps(std::uint64_t flow) const;
 
+  /// Channel time that a bit of the flow costs on its next hop, as last allocated; nothing when the flow is unknown.
+  std::optional<double> cost_s_per_bit(std::uint64_t flow) const;
+
+  /// Calls visit(flow, rate_index, allocation_bps) for every flow.
+  template <typename visitor>
+  void for_each_flow(visitor visit) const {
+    for (std::uint32_t index = newest_; index != none; index = states_[index].older) {
+      visit(states_[index].flow, states_[index].rate_index, states_[index].allocation_bps);
+    }
+  }
+
   /// Of the last allocation: sum of cost * allocation of the own flows, and the largest budget share used (M2: over all
   /// neighbourhoods, other routers' flows included at what this router expects of them).
   double load() const { return load_; }
