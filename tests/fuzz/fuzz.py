@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Fuzzes the codecs and the state machines of host/core under AddressSanitizer, UndefinedBehaviorSanitizer and leak check.
+"""Fuzzes the codecs and the state machines of host/core under address, undefined behaviour and leak sanitizers.
 
 `make fuzz` runs a round of 10 million inputs, two targets at a time. A round that is interrupted goes on where it was;
 what the fuzzers learnt (out/fuzz/corpus) stays from round to round. Then faults are planted in copies of the sources,
@@ -267,10 +267,8 @@ def run_round(wanted: dict[str, int], jobs: int, seed: int) -> Round:
                     flush=True,
                 )
                 if result.status:
-                    print(
-                        f"  {result.problem}\n  repeat: {BUILD / f'fuzz_{name}'} {result.input_file}\n  log: {result.log}",
-                        flush=True,
-                    )
+                    print(f"  {result.problem}\n  log: {result.log}", flush=True)
+                    print(f"  repeat: {BUILD / f'fuzz_{name}'} {result.input_file}", flush=True)
 
 
 def find_fault(fault: Fault, folder: Path, jobs: int, runs: int = 300_000) -> str:

@@ -86,7 +86,7 @@ public:
 
 private:
   policy::cwl_config cwl() {
-    return {.kind = static_cast<policy::cwl_kind>(input_.choice(4)),
+    return {.kind = static_cast<policy::cwl_kind>(input_.choice(5)),
             .fixed_packets = input_.hostile<std::uint32_t>(),
             .rounding = static_cast<policy::cwl_rounding>(input_.choice(2)),
             .ceiling_packets = input_.hostile<std::uint32_t>()};
@@ -95,7 +95,7 @@ private:
   shim::flow_policy policy() {
     shim::flow_policy made{.cwl = cwl()};
     made.tcp_ack.kind = static_cast<policy::tcp_ack_kind>(input_.choice(3));
-    made.tcp_ack.rule = static_cast<policy::dca_window_rule>(input_.choice(3));
+    made.tcp_ack.rule = static_cast<policy::dca_window_rule>(input_.choice(4));
     made.tcp_ack.fixed_window_packets = input_.hostile<std::uint32_t>();
     made.tcp_ack.whole_window = input_.flag();
     made.tcp_ack.tcp_ack_retransmission = input_.flag();
