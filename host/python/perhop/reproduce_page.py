@@ -23,6 +23,9 @@ BADGES: dict[Verdict, str] = {
     "not finished": "unfinished",
     "not built": "absent",
 }
+# Measured values longer than this get a line for each of their clauses.
+CLAUSES_APART_FROM = 150
+
 MEANING: dict[Verdict, str] = {
     "pass": "within the tolerance of the check",
     "finding": "contradicts the paper, with evidence",
@@ -142,8 +145,8 @@ def _paper(done: Reproduction, paper: str) -> str:
     built = [row for row in rows if row.verdict != "not built"]
     cards = "".join(_card(row, done) for row in built)
     absent = "".join(
-        f'<tr id="{row.row.id}"><td class="left"><b class="id">{row.row.id}</b></td><td class="left title">{_text(row.row.title)}</td>'
-        f'<td class="left wide">{_text(row.row.claim)}</td></tr>'
+        f'<tr id="{row.row.id}"><td class="left"><b class="id">{row.row.id}</b></td>'
+        f'<td class="left title">{_text(row.row.title)}</td><td class="left wide">{_text(row.row.claim)}</td></tr>'
         for row in rows
         if row.verdict == "not built"
     )
@@ -156,9 +159,9 @@ def _paper(done: Reproduction, paper: str) -> str:
 def _card(result: RowResult, done: Reproduction) -> str:
     row, part = result.row, result.part
     assert part is not None
-    interval = f'<div class="interval">{_lines(result.interval)}</div>' if result.interval else ""
+    interval = f'<div class="interval">{_lines("95 % intervals: " + result.interval)}</div>' if result.interval else ""
     facts = [("claim", _text(row.claim)), ("check", _text(row.check))]
-    facts.append(("measured", f"<b>{_lines(result.measured)}</b>{interval}"))
+    facts.append(("measured", f'<div class="measured">{_clauses(result.measured)}</div>{interval}'))
     if result.evidence:
         facts.append(("evidence", _lines(result.evidence)))
     facts.append(("repeat", f"<code>{_text(_command(row.id, done))}</code> <small>{_text(_cost(part))}</small>"))
@@ -202,6 +205,11 @@ def _machine(done: Reproduction) -> str:
         '<table><tr><th class="left">experiment</th><th class="left">rows</th><th>runs</th><th>CPU s of its runs</th>'
         f"<th>s of its check</th></tr>{lines}</table></details></section>"
     )
+
+
+def _clauses(text: str) -> str:
+    """A line each, when together they are long."""
+    return _lines(text.replace("; ", ";\n") if len(text) > CLAUSES_APART_FROM else text)
 
 
 def _lines(text: str) -> str:

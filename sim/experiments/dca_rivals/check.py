@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from perhop.checks import STANDARD, mean_of, percent
 from perhop.figures import COLOURS, drawing
@@ -15,6 +16,12 @@ DCA, CAPPED, DAA = "dca", "cwl 4 + dca", "daa"
 OVER_DAA = (0.08, 0.20)
 OVER_STANDARD = (0.20, 0.35)
 SHARE_ABOVE_DAA = 0.8
+
+# What EVIDENCE speaks of: DAA leads, by little, only where two or more flows share five hops or more.
+KNOWN_LEAD_MOST = 0.06
+EVIDENCE = """Both largest gains are as stated. But with two flows or more over 5 and 7 hops DAA is level with DCA or ahead by a few per cent, and so is DCA with a window of at most 4; the paper has such exceptions for two flows. There a small window at the sender, which DAA has, does as much as fewer TCP ACKs.
+Tried (2 seeds of 100 s, 5 and 7 hops, 1 to 5 flows; DCA over DAA in each cell): standard MAC instead of ns-2's: above in 7 of 8 (+11, +2, 0, -1 % at 5 hops, +13, +4, +2, +1 % at 7); reception by SINR instead of ns-2's: above in all 8 (+24, +5, +5, +2 %; +43, +9, +6, 0 %); 250 m instead of 200 m: above or level in 4 of 8 (+5, 0, -1, -3 %; +7, 0, -3, -3 %). So the order of the two hangs on the reception rule.
+TCP-DAA is built from this paper's description of it (no peer simulator has it)."""  # noqa: E501
 NAMES = {STANDARD: "standard", DCA: "DCA", CAPPED: "DCA, window at most 4", DAA: "TCP-DAA"}
 
 
@@ -54,7 +61,14 @@ def check(results: Results | None, folder: Path) -> Check:
         f"worse than with a window of at most 4 in {len(worse)}"
         + (f" ({', '.join(map(_case, worse))})" if worse else "")
     )
-    row = RowVerdict("pass" if holds else "fail", measured)
+    behind = {case: value.value for case, value in over[DAA].items() if value.value <= 0}
+    known = (
+        OVER_DAA[0] <= over[DAA][most_daa].value <= OVER_DAA[1]
+        and OVER_STANDARD[0] <= over[STANDARD][most_standard].value <= OVER_STANDARD[1]
+        and all(hops >= 5 and count >= 2 and value > -KNOWN_LEAD_MOST for (hops, count), value in behind.items())
+    )
+    verdict: Literal["pass", "finding", "fail"] = "pass" if holds else "finding" if known else "fail"
+    row = RowVerdict(verdict, measured, evidence=EVIDENCE if verdict == "finding" else "")
     figure = folder / "D-24_fig14.svg"
     _draw(figure, table)
     return Check(holds, lines, {}, [figure], {"D-24": row})
