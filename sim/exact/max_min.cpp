@@ -148,7 +148,9 @@ std::vector<double> max_min_rates(const std::vector<max_min_flow>& flows, const 
     for (std::size_t f = 0; f < count; ++f) {
       if (settled[f]) continue;
       const number most = solve(false, f, level)[f];
-      const number gain = most / (flows[f].weight * level) - 1;
+      // At level 0 a flow either can have something or not.
+      const number kept = flows[f].weight * level;
+      const number gain = kept > 0 ? most / kept - 1 : most;
       if (gain < least_gain) {
         least_gain = gain;
         closest = f;

@@ -102,13 +102,36 @@ bool exact_neighbourhood::on_hello(std::uint64_t now_us, const wire::hello& mess
   return changed;
 }
 
+// What others need of a relayed node. Neighbours tell distances in hops: with a position only those that flows go to are
+// left. @return nothing when it is of no use to anybody
+std::optional<wire::hello_node> exact_neighbourhood::trimmed(const wire::hello_node& told) const {
+  if (!told.position) return told;
+  const auto goes_there = [&](const wire::hello_node& node) {
+    return std::ranges::any_of(node.flows, [&](const wire::hello_flow& flow) {
+      return flow.next < node.neighbours.size() && node.neighbours[flow.next] == told.node;
+    });
+  };
+  const bool is_next = goes_there(own_) || std::ranges::any_of(known_, [&](const known_node& k) { return goes_there(k.told); });
+  if (told.flows.empty() && told.busy == 0 && !is_next) return std::nullopt;
+  wire::hello_node kept = told;
+  kept.neighbours.clear();
+  for (wire::hello_flow& flow : kept.flows) {
+    const std::uint32_t next = told.neighbours[flow.next];
+    const auto place = std::ranges::find(kept.neighbours, next);
+    flow.next = static_cast<std::uint8_t>(place - kept.neighbours.begin());
+    if (place == kept.neighbours.end()) kept.neighbours.push_back(next);
+  }
+  return kept;
+}
+
 wire::hello exact_neighbourhood::make_hello(std::uint64_t now_us) {
   ++own_.sequence;
   wire::hello message;
   message.nodes.push_back(own_);
   std::ranges::stable_sort(known_, {}, [](const known_node& k) { return k.told.hops; });
   for (const known_node& known : known_) {
-    if (known.told.hops < config_.relay_hops && now_us - known.heard_us <= config_.forget_us) message.nodes.push_back(known.told);
+    if (known.told.hops >= config_.relay_hops || now_us - known.heard_us > config_.forget_us) continue;
+    if (std::optional<wire::hello_node> node = trimmed(known.told)) message.nodes.push_back(std::move(*node));
   }
   return message;
 }

@@ -106,6 +106,7 @@ private:
   };
   using link_set = std::vector<std::uint64_t>;
 
+  std::optional<wire::hello_node> trimmed(const wire::hello_node& told) const;
   std::uint32_t place_of(std::uint32_t node);
   std::uint32_t& bucket_of(std::uint32_t flow);
   bool interfere(std::uint32_t one, std::uint32_t other) const;

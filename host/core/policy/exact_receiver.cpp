@@ -53,8 +53,10 @@ bool exact_receiver::on_data(std::uint64_t now_us, const wire::path_header& path
   report_.total_delay_us = path.total_delay_us;
   report_.max_delay_us = path.max_delay_us;
 
-  const bool fell = static_cast<double>(path.explicit_rate_bps) < (1 - config_.fall) * static_cast<double>(reported_rate_bps_);
-  if (first || fell || path.hops != reported_hops_ || exact.last) {
+  const auto rate = static_cast<double>(path.explicit_rate_bps);
+  const auto reported = static_cast<double>(reported_rate_bps_);
+  const bool changed = rate < (1 - config_.fall) * reported || rate > (1 + config_.rise) * reported;
+  if (first || changed || path.hops != reported_hops_ || exact.last) {
     ++counters_.immediate_reports;
     return true;
   }

@@ -26,6 +26,7 @@ constexpr double took_offer = 1.02;           // it uses more than this share of
 constexpr double raise_limit = 1.5;           // allocations grow by this factor an interval at most
 constexpr double changed_bandwidth = 0.10;    // of a next hop: allocate again
 constexpr double changed_offer = 0.10;        // of a flow's limit: tell others early
+constexpr double cost_intervals = 8;          // time constant of M1's costs
 constexpr double max_drain = 0.3;             // share of an allocation that a standing queue can take
 constexpr double least_budget_share = 0.1;    // of eta, that other traffic cannot take
 constexpr std::uint64_t grace_intervals = 4;  // a flow may lag behind its offer for so long
@@ -148,6 +149,7 @@ std::uint64_t exact_router::on_packet(std::uint64_t now_us, const exact_packet& 
     state.bytes += smoothing * (ip_bytes - state.bytes);
   }
   const bool moved = !arrived && (state.peer != packet.peer || state.rate_index != packet.rate_index);
+  if (moved) state.cost_s_per_bit = 0;
   state.last_seen_us = now_us;
   state.mpdu_overhead_bytes = static_cast<double>(packet.mpdu_bytes > packet.ip_bytes ? packet.mpdu_bytes - packet.ip_bytes : 0);
   state.current_bps = static_cast<double>(packet.current_rate_bps);
@@ -374,7 +376,11 @@ double exact_router::drain_share(std::uint64_t now_us) const {
 // ---- Allocation
 
 std::uint64_t exact_router::idle_limit_us(const flow_state& state) const {
-  return std::min(std::max(static_cast<std::uint64_t>(3 * state.gap_us), grace_intervals * config_.interval_us), max_idle_us);
+  // What it may send at, where its gaps are not known yet.
+  const double allowed_bps = std::max(std::min(state.current_bps, state.allocation_bps), 1.0);
+  const double gap_us = std::max(state.gap_us, 8 * state.bytes / allowed_bps * us_per_s);
+  const double idle_us = std::min(3 * gap_us, static_cast<double>(max_idle_us));
+  return std::min(std::max(static_cast<std::uint64_t>(idle_us), grace_intervals * config_.interval_us), max_idle_us);
 }
 
 void exact_router::forget_idle(std::uint64_t now_us) {
@@ -412,12 +418,16 @@ void exact_router::allocate(std::uint64_t now_us) {
     other_busy_us_ = 0;
     other_since_us_ = now_us;
   }
+  const double pace = std::min(static_cast<double>(now_us - allocated_us_) / (cost_intervals * config_.interval_us), 1.0);
   allocated_us_ = now_us;
   allocating_ = size_ != 0;
   allocate_at_us_ = now_us + config_.interval_us;
   for (std::uint32_t index = newest_; index != none; index = states_[index].older) {
     flow_state& state = states_[index];
-    state.cost_s_per_bit = cost_s_per_bit(now_us, state);
+    const double cost = cost_s_per_bit(now_us, state);
+    // What M1 measures holds the contention that its own allocations make: followed slowly, or both would swing.
+    const bool follow = config_.mode == exact_mode::m1 && state.cost_s_per_bit > 0;
+    state.cost_s_per_bit = follow ? state.cost_s_per_bit + pace * (cost - state.cost_s_per_bit) : cost;
     peer_state& peer = peers_[state.peer];
     peer.rate_index = state.rate_index;
     peer.allocated_us = service_us(now_us, state.peer, state.rate_index, reference_mpdu_bytes);
