@@ -14,6 +14,7 @@ from perhop import paths
 from perhop import results as res
 from perhop.rows import Hop, Mean, Summary
 from perhop.runner import Study
+from perhop.words import swept_word
 
 if TYPE_CHECKING:
     from perhop.studies import Check, Plan
@@ -127,7 +128,7 @@ def _x_name(summaries: list[Summary]) -> str | None:
 def _caption(summary: Summary, x_name: str) -> str:
     words = [summary.policy] if summary.policy else []
     words += [
-        f"{_plain_name(name)} {value}"
+        f"{_plain_name(name)} {swept_word(value)}"
         for name, value in summary.swept.items()
         if name != x_name and not (x_name == "hops" and name == "topology.hops")
     ]
@@ -221,7 +222,7 @@ def _table(summaries: list[Summary]) -> str:
     for summary in summaries:
         group = (summary.hops, *(str(summary.swept[name]) for name in names))
         line = [str(summary.hops) if group != previous else ""] if show_hops else []
-        line += [*(_text(summary.swept[name]) for name in names)]
+        line += [*(_text(swept_word(summary.swept[name])) for name in names)]
         line += [f"<b>{_text(summary.policy)}</b>{'*' if summary.interrupted else ''}"] if has_tcp else []
         line.append(_mean(summary.goodput_bps, 1e-3, 0 if summary.goodput_bps.value > 1e4 else 2))
         line += [_mean(summary.rtt_ms, 1, 0), _mean(summary.cwl_packets, 1, 1)] if has_tcp else []
@@ -291,7 +292,7 @@ def _what_was_run(plan: Plan, study: Study, command: list[str]) -> str:
     recorded = res.packets(study)
     swept = {name: [point.swept[name] for point in plan.points] for name in plan.points[0].swept}
     swept_text = "; ".join(
-        f"{name} = {', '.join(dict.fromkeys(str(v) for v in values))}" for name, values in swept.items()
+        f"{name} = {', '.join(dict.fromkeys(str(swept_word(v)) for v in values))}" for name, values in swept.items()
     )
     facts = {
         "command": f"<code>{_text(' '.join(command))}</code>" if command else "",

@@ -19,6 +19,7 @@ from perhop import topology as topo
 from perhop.errors import FieldError
 from perhop.load import Document, Point, located
 from perhop.policies import Policy, parse_policy
+from perhop.words import swept_word
 
 SCHEMA = 1
 
@@ -128,7 +129,7 @@ def _resolve_point(point: Point) -> list[Run]:
         for seed in experiment.seeds:
             words = [f"h={hops}"] if isinstance(experiment.topology, ex.Chain) else []
             words += [
-                f"{name.rsplit('.', 1)[-1]}={_word(value)}"
+                f"{name.rsplit('.', 1)[-1]}={swept_word(value)}"
                 for name, value in point.swept.items()
                 if name != "topology.hops"
             ]
@@ -258,13 +259,6 @@ def _check_tcp_acks(flows: list[_ResolvedFlow], policies: list[Policy]) -> None:
 def _check_exact(experiment: ex.Experiment, node_count: int) -> None:
     for index, node in enumerate(experiment.exact.silent_routers):
         _node(node, node_count, ("exact", "silent_routers", index))
-
-
-def _word(value: Any) -> Any:
-    """A swept value for a label: a list of flows is told by their kinds."""
-    if isinstance(value, list) and all(isinstance(flow, dict) and "kind" in flow for flow in value):
-        return " and ".join(sorted({str(flow["kind"]) for flow in value}))
-    return value
 
 
 def _check_times(experiment: ex.Experiment) -> None:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from perhop.rows import Hop, Mean, Summary
+from perhop.words import swept_word
 
 # Up to this many hops each has a column; beyond, the mean and the slowest stand for them.
 HOP_COLUMNS_MAX = 8
@@ -64,7 +65,7 @@ def results_table(summaries: list[Summary], width: int = WIDTH) -> Table:
         if previous is not None and group != previous and (has_tcp or longest > 1):
             table.add_section()
         cells: list[Text | str] = [str(summary.hops) if group != previous else ""] if show_hops else []
-        cells += [f"{summary.swept.get(name)}" if group != previous else "" for name in swept]
+        cells += [f"{swept_word(summary.swept.get(name))}" if group != previous else "" for name in swept]
         previous = group
         if has_tcp:
             cells.append(Text(summary.policy + ("*" if summary.interrupted else ""), style="bold"))
