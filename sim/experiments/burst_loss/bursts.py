@@ -25,7 +25,7 @@ def judge(results: Results, figure: Path) -> tuple[RowVerdict, list[str]]:
     bursts: dict[tuple[int, int], list[bool]] = {}
     for row in results.intervals:
         if row["sent_packets"] and row["t_start_s"] >= FROM_S:
-            key = (int(row["sweep.mac.short_retry_limit"]), int(row["sweep.flows.0.burst_packets"]))
+            key = (int(row["sweep.mac.short_retry_limit"]), int(row["sweep.flows"][0]["burst_packets"]))
             assert row["sent_packets"] == key[1], "an interval holds one burst"
             bursts.setdefault(key, []).append(row["delivered_packets"] == row["sent_packets"])
     share = {key: sum(whole) / len(whole) for key, whole in bursts.items()}

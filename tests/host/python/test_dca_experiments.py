@@ -94,7 +94,7 @@ def bursts(lost_share: Callable[[int], float], count: int = 600) -> Results:
     rows = [
         {
             "sweep.mac.short_retry_limit": attempts,
-            "sweep.flows.0.burst_packets": w,
+            "sweep.flows": [{"kind": "cbr", "burst_packets": w}],
             "t_start_s": 10.0,
             "sent_packets": float(w),
             "delivered_packets": float(w - (burst < lost_share(w) * count)),
