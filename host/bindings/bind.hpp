@@ -13,6 +13,8 @@ void bind_window_limits(nanobind::module_& module);
 void bind_delay_estimator(nanobind::module_& module);
 void bind_tcp_acks(nanobind::module_& module);
 void bind_pacing(nanobind::module_& module);
+void bind_exact(nanobind::module_& module);
+void bind_tfrc(nanobind::module_& module);
 void bind_shim(nanobind::module_& module);
 
 }  // namespace perhop::bindings

@@ -17,5 +17,7 @@ NB_MODULE(core, module) {
   perhop::bindings::bind_window_limits(module);
   perhop::bindings::bind_tcp_acks(module);
   perhop::bindings::bind_pacing(module);
+  perhop::bindings::bind_exact(module);
+  perhop::bindings::bind_tfrc(module);
   perhop::bindings::bind_shim(module);
 }

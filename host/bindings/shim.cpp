@@ -138,18 +138,23 @@ void bind_shim(nb::module_& module) {
       .def(
           "__init__",
           [](guarded_shim* self, const std::string& profile, const flow_policy& policy, number<"rts_threshold_bytes"> rts_threshold_bytes,
-             number<"max_flows", std::uint32_t, 1, 1U << 22> max_flows, number<"flow_idle_us", std::uint64_t> flow_idle_us) {
+             number<"max_flows", std::uint32_t, 1, 1U << 22> max_flows, number<"flow_idle_us", std::uint64_t> flow_idle_us,
+             const std::optional<policy::exact_router_config>& exact) {
             const timing_profile* known = profile_of("profile", profile);
+            std::optional<policy::exact_router_config> router = exact;
+            if (router) router->profile = known;
             new (self) guarded_shim{known, shim::shim({.profile = known,
                                                        .rts_threshold_bytes = rts_threshold_bytes,
                                                        .policy = policy,
                                                        .max_flows = max_flows,
-                                                       .flow_idle_us = flow_idle_us})};
+                                                       .flow_idle_us = flow_idle_us,
+                                                       .exact = router})};
           },
           nb::kw_only(), nb::arg("profile") = "dsss_long", nb::arg("policy") = flow_policy{}, nb::arg("rts_threshold_bytes") = 0,
-          nb::arg("max_flows") = 1024, nb::arg("flow_idle_us") = 60'000'000,
+          nb::arg("max_flows") = 1024, nb::arg("flow_idle_us") = 60'000'000, nb::arg("exact") = nb::none(),
           "profile: a name of profiles(). policy: of every flow without its own. rts_threshold_bytes: as in the MAC. max_flows:\n"
-          "connections remembered, the one idle longest makes room. flow_idle_us: a connection idle for longer is forgotten.")
+          "connections remembered, the one idle longest makes room. flow_idle_us: a connection idle for longer is forgotten.\n"
+          "exact: this node is an EXACT router; None: rates of EXACT flows pass as they are.")
       .def(
           "set_flow_policy",
           [](guarded_shim& self, const flow_key& flow, const flow_policy& policy) { self.node.set_flow_policy(flow, policy); },
