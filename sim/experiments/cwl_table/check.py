@@ -70,7 +70,7 @@ def check(results: Results | None, folder: Path) -> Check:
         lines += _table(chains[routing])
     judged = chains[JUDGED]
 
-    row = _table_verdict(judged, chains[BESIDE], min(len(cell) for cell in by_seed(results).values()))
+    row = _table_verdict(judged, chains[BESIDE], min(len(cell) for cell in by_seed(results, "packets_per_s").values()))
     lines.append(f"{JUDGED}: {row.measured}: {row.verdict}")
     share = statistics.fmean(chain.share(chain.computed["delay"]) for chain in judged)
     enough = share >= DELAY_SHARE_LEAST

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Section 5.3 of paper 000: what pacing does on a chain of 15 hops (row B-21, its chain)."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from perhop.figures import COLOURS, drawing, means_line
+from perhop.results import Results
+from perhop.rows import Mean, by_seed, gain, mean
+from perhop.studies import Check, RowVerdict
+
+DIFFERENCE_MOST = 0.1
+HOPS = 15
+
+
+def check(results: Results | None, folder: Path) -> Check:
+    """Paced over unpaced within 10 % under every window."""
+    assert results is not None
+    rates = by_seed(results, "packets_per_s")
+    limits = sorted({int(policy.split()[1]) for _, policy in rates})
+    plain = {limit: rates[HOPS, f"cwl {limit}"] for limit in limits}
+    paced = {limit: rates[HOPS, f"cwl {limit} + paced"] for limit in limits}
+    ratios = {limit: gain(paced[limit], plain[limit]) for limit in limits}
+    lines = [f"{'CWL':>3} {'unpaced':>8} {'paced':>8}   paced over unpaced"]
+    lines += [
+        f"{limit:>3} {_mean(plain[limit]).value:>8.2f} {_mean(paced[limit]).value:>8.2f}   "
+        f"{1 + ratio.value:.3f} ± {ratio.half:.3f}"
+        for limit, ratio in ratios.items()
+    ]
+    wrong = {limit: ratio for limit, ratio in ratios.items() if abs(ratio.value) >= DIFFERENCE_MOST}
+    text = ", ".join(f"{limit}: {1 + ratio.value:.3f}" for limit, ratio in ratios.items())
+    count = next(iter(ratios.values())).count
+    interval = f"{count} seeds; largest 95 % half width {max(r.half for r in ratios.values()):.3f}" if count > 1 else ""
+    measured = (
+        f"chain of {HOPS} hops, paced over unpaced by window: {text} (the mobile part is not in this row's folder)"
+    )
+    row = RowVerdict("fail" if wrong else "pass", measured, interval)
+    lines.append(f"B-21: {row.measured}: {row.verdict}")
+    figure = folder / "B-21_pacing.svg"
+    with drawing(figure) as (drawn, [axis]):
+        means_line(axis, [(limit, _mean(cell)) for limit, cell in plain.items()], 0, "unpaced")
+        means_line(axis, [(limit, _mean(cell)) for limit, cell in paced.items()], 1, "paced over srtt")
+        for limit in {1, 2, 8, math.floor(HOPS / 4 + 0.5)} & set(limits):
+            axis.axvline(limit, color=COLOURS[-1], linewidth=5, alpha=0.15)
+        axis.set_title("Pacing on 15 hops; grey: fixed limits of the literature (1, 2, h/4, 8)", loc="left")
+        axis.set_xlabel("congestion window limit, packets")
+        axis.set_ylabel("packets/s")
+        axis.set_ylim(bottom=0)
+        drawn.legend(loc="outside lower center", ncols=2)
+    return Check(row.verdict != "fail", lines, {}, [figure], {"B-21": row})
+
+
+def _mean(cell: dict[int, float]) -> Mean:
+    found = mean(cell.values())
+    assert found is not None
+    return found

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Fig. 5 to 7 of paper 000: throughput, window and drops over the window limit (rows B-06, B-07, B-10, B-23)."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from perhop import core
+from perhop.figures import COLOURS, drawing, means_line
+from perhop.results import Results
+from perhop.rows import Mean, by_seed, mean
+from perhop.studies import Check, RowVerdict
+
+FLAT_HOPS_MOST = 2
+FLAT_RATIO_MOST = 1.05
+LONGEST_BEST = 5  # the paper's optimum for 15 hops
+K_LEAST, K_MOST = 1 / 8, 1 / 4
+K_JUDGED_FROM = 12  # round-trip hops
+LONG_FROM_HOPS = 5
+SLOPE_MOST = 0.5
+MAC_SHARE_LEAST = 0.9
+BASELINES = "8; 1 and 2; h/4"
+
+# ns-2.35, AODV and DSR, Reno, queue 25, 5 seeds of 200 s on 6 hops: packets/s by limit.
+NS2_SIX_HOPS = "ns-2.35 on 6 hops, 5 seeds of 200 s: AODV {aodv} and DSR {dsr} packets/s at CWL 2 and 3"
+NS2_SIX_HOPS_AODV, NS2_SIX_HOPS_DSR = "20.4 and 20.9", "20.1 and 19.4"
+
+
+@dataclass(frozen=True)
+class Chain:
+    """One length: packets/s, mean window and drops by limit."""
+
+    hops: int
+    rates: Mapping[int, Mean]
+    windows: Mapping[int, Mean]
+    mac_drops: float
+    queue_drops: float
+    purged: float  # behind a packet that the MAC gave up
+
+    @property
+    def round_trip_hops(self) -> int:
+        return 2 * self.hops
+
+    @property
+    def best(self) -> int:
+        return max(self.rates, key=lambda limit: self.rates[limit].value)
+
+
+def check(results: Results | None, folder: Path) -> Check:
+    """The shapes that the paper states; see the rows."""
+    assert results is not None
+    chains = _chains(results)
+    limits = list(chains[0].rates)
+    lines = ["packets/s by congestion window limit; the best in brackets"]
+    lines.append(f"{'h':>2} {'table':>5} " + "".join(f"{limit:>7}" for limit in limits))
+    for chain in chains:
+        cells = "".join(
+            f"{f'[{rate.value:.1f}]' if limit == chain.best else f'{rate.value:.1f} ':>7}"
+            for limit, rate in chain.rates.items()
+        )
+        lines.append(f"{chain.hops:>2} {core.hop_table_limit_packets(chain.round_trip_hops):>5} {cells}")
+    lines.append("mean window (packets)")
+    lines += [
+        f"{c.hops:>2}       " + "".join(f"{window.value:>6.1f} " for window in c.windows.values()) for c in chains
+    ]
+
+    rows = {"B-06": _corollary_1(chains), "B-07": _shape(chains), "B-10": _windows(chains), "B-23": _baselines(chains)}
+    lines += [f"{row}: {verdict.measured}: {verdict.verdict}" for row, verdict in rows.items()]
+    figures = [folder / "B-07_fig5.svg", folder / "B-06_fig6.svg", folder / "B-10_fig7.svg"]
+    _draw_lines(figures[0], chains, "rates", "Fig. 5: throughput", "packets/s")
+    _draw_bounds(figures[1], chains)
+    _draw_lines(figures[2], chains, "windows", "Fig. 7: mean congestion window", "packets")
+    numbers = {"best_cwl_packets": {chain.hops: chain.best for chain in chains}}
+    return Check(all(row.verdict != "fail" for row in rows.values()), lines, numbers, figures, rows)
+
+
+def _chains(results: Results) -> list[Chain]:
+    rates, windows = by_seed(results, "packets_per_s"), by_seed(results, "cwnd_packets")
+    mac = by_seed(results, "mac_drops_data_packets"), by_seed(results, "mac_drops_tcp_ack_packets")
+    queue = by_seed(results, "queue_drops_data_packets"), by_seed(results, "queue_drops_tcp_ack_packets")
+    purged = (by_seed(results, "link_failure_drops_packets"),)
+    limits = sorted({int(policy.removeprefix("cwl ")) for _, policy in rates})
+
+    def means(cells: dict, hops: int) -> dict[int, Mean]:
+        return {limit: mean(cells[hops, f"cwl {limit}"].values()) for limit in limits}
+
+    def total(cells: tuple[dict, ...], hops: int) -> float:
+        return sum(sum(cell[hops, f"cwl {limit}"].values()) for cell in cells for limit in limits)
+
+    return [
+        Chain(hops, means(rates, hops), means(windows, hops), total(mac, hops), total(queue, hops), total(purged, hops))
+        for hops in sorted({hops for hops, _ in rates})
+    ]
+
+
+def _shape(chains: list[Chain]) -> RowVerdict:
+    """Rises and falls from 3 hops on; flat up to 2."""
+    wrong, flat = [], []
+    for chain in chains:
+        if chain.hops <= FLAT_HOPS_MOST:
+            values = [rate.value for limit, rate in chain.rates.items() if limit >= 2]
+            flat.append(max(values) / min(values))
+            continue
+        most = max(chain.rates)
+        if chain.best == most or chain.rates[most].value >= chain.rates[chain.best].value:
+            wrong.append(f"{chain.hops} hops: best at {chain.best}, CWL {most} gives {chain.rates[most].value:.1f}")
+    if max(flat, default=1.0) > FLAT_RATIO_MOST:
+        wrong.append(f"1 and 2 hops: largest over smallest {max(flat):.3f}")
+    long = chains[-1]
+    falls = [1 - c.rates[max(c.rates)].value / c.rates[c.best].value for c in chains if c.hops > FLAT_HOPS_MOST]
+    measured = (
+        f"from 3 hops on CWL {max(long.rates)} gives {min(falls):.0%} to {max(falls):.0%} less than the best; "
+        f"1 and 2 hops within {max(flat, default=1.0) - 1:.1%}; best at {long.hops} hops: {long.best} "
+        f"(paper: {LONGEST_BEST})"
+    )
+    if wrong:
+        return RowVerdict("fail", "; ".join(wrong))
+    return RowVerdict("pass", measured, _interval(chains))
+
+
+def _corollary_1(chains: list[Chain]) -> RowVerdict:
+    judged = [chain for chain in chains if chain.round_trip_hops >= K_JUDGED_FROM]
+    shares = {chain.round_trip_hops: chain.best / chain.round_trip_hops for chain in judged}
+    text = "best CWL / N = " + ", ".join(f"{k:.3f} at N = {n}" for n, k in shares.items())
+    outside = [n for n, k in shares.items() if not K_LEAST < k < K_MOST]
+    if not outside:
+        return RowVerdict("pass", text, _interval(judged))
+    # At N = 12 whole packets leave 2 alone below N/4; 3 are N/4 itself.
+    evidence = NS2_SIX_HOPS.format(aodv=NS2_SIX_HOPS_AODV, dsr=NS2_SIX_HOPS_DSR)
+    if outside == [12] and shares[12] == K_MOST:
+        near = next(chain for chain in judged if chain.round_trip_hops == 12)
+        less = 1 - near.rates[2].value / near.rates[3].value
+        return RowVerdict(
+            "finding",
+            f"{text}: at N = 12 the best is N/4 itself; 2 packets give {less:.1%} less",
+            _interval(judged),
+            evidence,
+        )
+    return RowVerdict("fail", f"{text}: outside at N = {outside}", _interval(judged), evidence)
+
+
+def _windows(chains: list[Chain]) -> RowVerdict:
+    """The mean window flattens beyond twice the optimum, above it; what is lost is lost by the MAC."""
+    wrong, slopes = [], []
+    for chain in (chain for chain in chains if chain.hops >= LONG_FROM_HOPS):
+        beyond = [limit for limit in chain.windows if limit >= 2 * chain.best]
+        if len(beyond) > 1:
+            rise = chain.windows[beyond[-1]].value - chain.windows[beyond[0]].value
+            slopes.append(rise / (beyond[-1] - beyond[0]))
+        if chain.windows[max(chain.windows)].value <= chain.best:
+            wrong.append(
+                f"{chain.hops} hops: mean window {chain.windows[max(chain.windows)].value:.1f}, best {chain.best}"
+            )
+    if max(slopes) >= SLOPE_MOST:
+        wrong.append(f"slope {max(slopes):.2f} beyond twice the optimum")
+    names = ("mac_drops", "queue_drops", "purged")
+    mac, queue, purged = (sum(getattr(chain, name) for chain in chains) for name in names)
+    share = mac / (mac + queue) if mac + queue else 0.0
+    if share <= MAC_SHARE_LEAST:
+        wrong.append(f"{share:.1%} of the drops are the MAC's")
+    measured = (
+        f"slope of the mean window beyond twice the optimum at most {max(slopes):.2f} (h >= {LONG_FROM_HOPS}); "
+        f"MAC retries are {share:.1%} of {mac + queue:.0f} drops, full queues the rest; {purged:.0f} more packets were "
+        "purged behind those of the MAC"
+    )
+    return RowVerdict("fail", "; ".join([*wrong, measured])) if wrong else RowVerdict("pass", measured)
+
+
+def _baselines(chains: list[Chain]) -> RowVerdict:
+    """What the fixed limits of the literature give, as shares of the best."""
+    missing = [limit for limit in (1, 2, 8) if limit not in chains[0].rates]
+    if missing:
+        return RowVerdict("fail", f"CWL {missing} not run")
+    judged = [chain for chain in chains if chain.hops > FLAT_HOPS_MOST]
+
+    def share(limit_of) -> str:
+        shares = [chain.rates[limit_of(chain)].value / chain.rates[chain.best].value for chain in judged]
+        return f"{sum(shares) / len(shares):.2f} (least {min(shares):.2f})"
+
+    return RowVerdict(
+        "pass",
+        f"share of the best, mean over h >= 3: CWL 8 {share(lambda _: 8)}, 1 {share(lambda _: 1)}, "
+        f"2 {share(lambda _: 2)}, h/4 {share(_quarter)}",
+        evidence="drawn in every plot of a chain: this folder's, cwl_table's and cwl_hop_delay's",
+    )
+
+
+def _quarter(chain: Chain) -> int:
+    """h/4 in whole packets, at least 1."""
+    return max(1, math.floor(chain.hops / 4 + 0.5))
+
+
+def _interval(chains: list[Chain]) -> str:
+    rates = list(itertools.chain.from_iterable(chain.rates.values() for chain in chains))
+    if rates[0].count < 2:
+        return ""
+    return f"{rates[0].count} seeds; largest 95 % half width {max(rate.half for rate in rates):.2f} packets/s"
+
+
+def _draw_lines(file: Path, chains: list[Chain], name: str, title: str, unit: str) -> None:
+    panels = (
+        [chain for chain in chains if chain.hops <= FLAT_HOPS_MOST],
+        [chain for chain in chains if chain.hops in (3, 5, 6, 8, 10, 12, 15)],
+    )
+    with drawing(file, columns=2, height=4.8) as (figure, axes):
+        index = 0
+        for axis, shown in zip(axes, panels, strict=True):
+            for chain in shown:
+                cells: Mapping[int, Mean] = getattr(chain, name)
+                means_line(axis, list(cells.items()), index, f"{chain.hops} hop{'s' if chain.hops > 1 else ''}")
+                colour = COLOURS[index % len(COLOURS)]
+                axis.plot(_quarter(chain), cells[_quarter(chain)].value, "o", ms=14, mfc="none", mec=colour, mew=1.3)
+                index += 1
+            for limit in (1, 2, 8):
+                axis.axvline(limit, color="#C9D1D9", linewidth=5, alpha=0.5, zorder=0)
+            most = max(mean.value for chain in shown for mean in getattr(chain, name).values())
+            axis.set_ylim(0, 1.15 * most)
+            axis.set_xlabel("congestion window limit, packets")
+            axis.set_xticks(list(shown[0].rates))
+            axis.set_ylabel(unit)
+        axes[0].set_title(title, loc="left")
+        axes[1].set_title("grey: fixed limits of the literature; rings: h/4", loc="left")
+        figure.legend(loc="outside lower center", ncols=9)
+
+
+def _draw_bounds(file: Path, chains: list[Chain]) -> None:
+    hops = [chain.round_trip_hops for chain in chains]
+    with drawing(file) as (_, [axis]):
+        for index, (k, label) in enumerate(((1 / 4, "N/4"), (1 / 5, "N/5"), (1 / 8, "N/8"))):
+            axis.plot(hops, [k * n for n in hops], "--", color=COLOURS[index + 2], label=label)
+        axis.plot(hops, [core.hop_table_limit_packets(n) for n in hops], "s-", color=COLOURS[1], label="Table 1")
+        best = [(chain.round_trip_hops, chain.best) for chain in chains if chain.hops > FLAT_HOPS_MOST]
+        axis.plot(*zip(*best, strict=True), "o", ms=9, color=COLOURS[0], label="best measured")
+        axis.axhline(8, color="#C9D1D9", linewidth=3, label="fixed 8")
+        axis.axhspan(1, 2, color="#C9D1D9", alpha=0.4, label="fixed 1 to 2")
+        axis.plot(hops, [_quarter(chain) for chain in chains], ":", color="#000000", label="h/4")
+        axis.set_title("Fig. 6: best limit and its bounds by hops", loc="left")
+        axis.set_xlabel("round-trip hops N")
+        axis.set_ylabel("packets")
+        axis.legend(ncols=2)
