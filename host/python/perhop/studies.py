@@ -83,7 +83,10 @@ def plan(target: Path, overrides: list[str] | None = None, quick: bool = False, 
     """Load and resolve an experiment file, or the folder of one. Raises ExperimentError; writes nothing."""
     source = target / "experiment.yaml" if target.is_dir() else target
     if target.is_dir() and not source.is_file():
-        raise ExperimentError("holds no experiment.yaml", "give an experiment file or its folder", file=str(target))
+        remedy = "give an experiment file or its folder"
+        if (target / "check.py").is_file():
+            remedy = f"it is arithmetic alone: `perhop reproduce {target.name}`"
+        raise ExperimentError("holds no experiment.yaml", remedy, file=str(target))
     points = load(source, overrides or [], quick)
     runs = resolve.resolve(points)
     name = points[0].experiment.name

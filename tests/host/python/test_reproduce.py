@@ -194,6 +194,12 @@ def test_a_broken_experiment_file_fails_its_rows_and_the_others_are_judged(rows,
     assert "topology.hops" in said["B-01"]["measured"]
 
 
+def test_perhop_run_of_a_folder_of_arithmetic_says_what_judges_it(rows, perhop):
+    outcome = perhop("run", rows / "sums")
+    assert outcome.code == 2
+    assert "`perhop reproduce sums`" in outcome.said
+
+
 def test_two_checks_may_have_neighbours_of_the_same_name(rows, fake_build, perhop, tmp_path):
     for name, value in (("chains", 1), ("sums", 2)):
         (rows / name / "model.py").write_text(f"VALUE = {value}\n")
