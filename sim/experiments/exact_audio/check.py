@@ -105,7 +105,7 @@ def check(results: Results | None, folder: Path) -> Check:
             f"{mode.upper()}: kb/s with one, two and three flows: {'; '.join(shape)} (the test-bed's steps, X-17)"
         )
     lines.append(
-        "What audio sends dips below its quality where no report came for two round trips and the sender halved its rate."
+        "What audio sends dips below its quality where no report came for two round trips: the sender halved its rate."
     )
     lines.append(
         "Under M2 the signal of a chain at rest hardly moves, so there is nothing to smooth: its counts are not judged."

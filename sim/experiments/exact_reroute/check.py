@@ -102,8 +102,8 @@ def check(results: Results | None, folder: Path) -> Check:
             f"{mode.upper()}: {len(changes)} re-routes; the new path's rate is known {percentile(learnt, 50):.0f} ms "
             f"after the first packet on it (median), {p95[mode]:.0f} ms (95th percentile); mean round trip "
             f"{round_trip_ms:.0f} ms, with a feedback interval {bound[mode]:.0f} ms; within the round trip alone: "
-            f"{within[mode]:.0%}; the signal stays within {SETTLED:.0%} of its end after {percentile(settled, 50):.0f} ms (median), "
-            f"{percentile(settled, PERCENTILE):.0f} ms (95th percentile)"
+            f"{within[mode]:.0%}; the signal stays within {SETTLED:.0%} of its end after "
+            f"{percentile(settled, 50):.0f} ms (median), {percentile(settled, PERCENTILE):.0f} ms (95th percentile)"
         )
         numbers[mode] = {
             "reroutes": len(changes),
