@@ -14,7 +14,7 @@ std::uint32_t packets_per_tcp_ack(const tcp_ack_config& config, std::uint32_t fo
     case tcp_ack_kind::every:
       break;
     case tcp_ack_kind::dca: {
-      delayed_cumulative_ack policy({config.rule, config.fixed_window_packets, config.whole_window});
+      delayed_cumulative_tcp_ack policy({config.rule, config.fixed_window_packets, config.whole_window});
       policy.on_data(packets_in_flight, forward_hops, min_rtt_us);
       return policy.window_packets();
     }
@@ -29,7 +29,7 @@ delayed_tcp_ack::delayed_tcp_ack(const tcp_ack_config& config) : repeat_timer_(c
     case tcp_ack_kind::every:
       break;
     case tcp_ack_kind::dca:
-      policy_.emplace<delayed_cumulative_ack>(dca_config{config.rule, config.fixed_window_packets, config.whole_window});
+      policy_.emplace<delayed_cumulative_tcp_ack>(dca_config{config.rule, config.fixed_window_packets, config.whole_window});
       repeats_ = config.tcp_ack_retransmission;
       break;
     case tcp_ack_kind::daa:

@@ -18,7 +18,7 @@
 #include <optional>
 #include <variant>
 
-#include "host/core/policy/delayed_cumulative_ack.hpp"
+#include "host/core/policy/delayed_cumulative_tcp_ack.hpp"
 #include "host/core/policy/inter_arrival_filter.hpp"
 #include "host/core/policy/receiver_round_trip.hpp"
 #include "host/core/policy/tcp_ack_retransmission_timer.hpp"
@@ -129,7 +129,7 @@ private:
   std::optional<tcp_ack_reason> reason_to_pass(const tcp_ack_departure& departure) const;
   time_us held_deadline() const;
 
-  std::variant<std::monostate, delayed_cumulative_ack, tcp_daa> policy_;
+  std::variant<std::monostate, delayed_cumulative_tcp_ack, tcp_daa> policy_;
   bool repeats_ = false;
   inter_arrival_filter inter_arrival_;
   tcp_data_order order_;

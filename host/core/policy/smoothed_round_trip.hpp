@@ -31,18 +31,18 @@ public:
   explicit smoothed_round_trip(deviation_order order = deviation_order::updated_first) : order_(order) {}
 
   void on_sample(std::uint32_t rtt_us) {
-    const std::uint64_t sample = std::uint64_t{rtt_us} << 8;
+    const std::uint64_t sample_us256 = std::uint64_t{rtt_us} << 8;
     if (!measured_) {
       measured_ = true;
-      srtt_us256_ = sample;
-      deviation_us256_ = sample / 2;
+      srtt_us256_ = sample_us256;
+      deviation_us256_ = sample_us256 / 2;
       return;
     }
-    const std::uint64_t before = srtt_us256_;
-    srtt_us256_ = (7 * srtt_us256_ + sample + 4) / 8;
-    const std::uint64_t reference = order_ == deviation_order::rfc_6298 ? before : srtt_us256_;
-    const std::uint64_t distance = sample > reference ? sample - reference : reference - sample;
-    deviation_us256_ = (3 * deviation_us256_ + distance + 2) / 4;
+    const std::uint64_t before_us256 = srtt_us256_;
+    srtt_us256_ = (7 * srtt_us256_ + sample_us256 + 4) / 8;
+    const std::uint64_t reference_us256 = order_ == deviation_order::rfc_6298 ? before_us256 : srtt_us256_;
+    const std::uint64_t off_us256 = sample_us256 > reference_us256 ? sample_us256 - reference_us256 : reference_us256 - sample_us256;
+    deviation_us256_ = (3 * deviation_us256_ + off_us256 + 2) / 4;
   }
 
   std::optional<time_us> srtt_us() const { return measured_ ? std::optional<time_us>((srtt_us256_ + 128) >> 8) : std::nullopt; }

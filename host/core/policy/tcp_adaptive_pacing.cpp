@@ -54,8 +54,8 @@ std::uint32_t tcp_adaptive_pacing::variation_256() const {
   if (sample_count_ < 2 || sum_us_ == 0) return 0;
   // n * sum of squares - square of the sum = n * (n - 1) * variance, in whole numbers.
   const std::uint64_t n = sample_count_;
-  const std::uint64_t scaled_variance = n * sum_of_squares_us2_ - sum_us_ * sum_us_;
-  const double deviation_us = std::sqrt(static_cast<double>(scaled_variance / (n * (n - 1))));
+  const std::uint64_t variance_us2 = (n * sum_of_squares_us2_ - sum_us_ * sum_us_) / (n * (n - 1));
+  const double deviation_us = std::sqrt(static_cast<double>(variance_us2));
   return static_cast<std::uint32_t>(256 * static_cast<std::uint64_t>(deviation_us) * n / sum_us_);
 }
 

@@ -16,7 +16,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "host/core/policy/delayed_cumulative_ack.hpp"
+#include "host/core/policy/delayed_cumulative_tcp_ack.hpp"
 #include "host/core/policy/time.hpp"
 
 namespace perhop::policy {

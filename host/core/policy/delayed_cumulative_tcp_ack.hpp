@@ -26,7 +26,7 @@
 
 namespace perhop::policy {
 
-/// The window of `delayed_cumulative_ack`.
+/// The window of `delayed_cumulative_tcp_ack`.
 struct dca_config {
   dca_window_rule rule = dca_window_rule::hop;
   std::uint32_t fixed_window_packets = 0;  ///< 0: by the rule
@@ -40,9 +40,9 @@ struct tcp_ack_wait {
   std::uint64_t inter_arrival_us256 = 0;  ///< average, unit 1/256 us
 };
 
-class delayed_cumulative_ack {
+class delayed_cumulative_tcp_ack {
 public:
-  explicit delayed_cumulative_ack(const dca_config& config) : config_(config) {}
+  explicit delayed_cumulative_tcp_ack(const dca_config& config) : config_(config) {}
 
   /// A data packet arrived. 0: unknown, for every value.
   void on_data(std::uint32_t packets_in_flight, std::uint32_t forward_hops, std::uint32_t min_rtt_us) {
