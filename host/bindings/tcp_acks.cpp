@@ -58,7 +58,8 @@ void bind_tcp_acks(nb::module_& module) {
   nb::enum_<dca_window_rule>(module, "DcaWindowRule", "What limits the delay window of DCA.")
       .value("hop", dca_window_rule::hop, "Table I over the forward hops")
       .value("delay", dca_window_rule::delay, "the smallest round trip")
-      .value("hop_and_delay", dca_window_rule::hop_and_delay, "the smaller of both");
+      .value("hop_and_delay", dca_window_rule::hop_and_delay, "the smaller of both")
+      .value("airtime", dca_window_rule::airtime, "what TCP ACKs may cost, for data that is paced");
   nb::enum_<deviation_order>(module, "DeviationOrder", "Which SRTT the deviation is taken from.")
       .value("updated_first", deviation_order::updated_first, "the one just updated, as TCP-DCA prints it")
       .value("rfc_6298", deviation_order::rfc_6298, "the one before");

@@ -28,7 +28,8 @@ void bind_window_limits(nb::module_& module) {
       .value("none", cwl_kind::none, "no limit; the packets are left alone")
       .value("fixed", cwl_kind::fixed, "always the same")
       .value("hop", cwl_kind::hop, "Table 1 over the round-trip hops")
-      .value("delay", cwl_kind::delay, "Corollary 2 over the hops' delays");
+      .value("delay", cwl_kind::delay, "Corollary 2 over the hops' delays")
+      .value("pipeline", cwl_kind::pipeline, "what waits at a receiver that delays TCP ACKs, and what is on the way");
   nb::enum_<cwl_rounding>(module, "CwlRounding", "How Corollary 2's quotient becomes packets.")
       .value("half_up", cwl_rounding::half_up)
       .value("floor", cwl_rounding::floor);

@@ -214,9 +214,11 @@ void read_tcp_ack_policy(section& policy, flow_config& config) {
   policy.optional("tcp_ack_whole_window", config.tcp_ack_whole_window, boolean);
   policy.optional("tcp_ack_retransmission", config.tcp_ack_retransmission, boolean);
   if (policy.has("tcp_ack_rule")) {
-    config.tcp_ack_window_by = policy.one_of<tcp_ack_rule>(
-        "tcp_ack_rule", "rule",
-        {{"hop", tcp_ack_rule::hop}, {"delay", tcp_ack_rule::delay}, {"hop_and_delay", tcp_ack_rule::hop_and_delay}});
+    config.tcp_ack_window_by = policy.one_of<tcp_ack_rule>("tcp_ack_rule", "rule",
+                                                           {{"hop", tcp_ack_rule::hop},
+                                                            {"delay", tcp_ack_rule::delay},
+                                                            {"hop_and_delay", tcp_ack_rule::hop_and_delay},
+                                                            {"airtime", tcp_ack_rule::airtime}});
   }
   const auto only_dca = [&](const char* key, bool set) {
     if (set && !dca) policy.fail(key, "has a meaning with tcp_ack dca only; leave it out");
@@ -310,8 +312,12 @@ flow_config read_flow(section flow, std::size_t nodes) {
   flow.optional("min_rto_ms", config.min_rto_ms, milliseconds);
   config.max_window_packets = static_cast<std::uint32_t>(flow.integer("max_window_packets", 0, 1'000'000));
   section policy = flow.object("policy");
-  config.cwl = policy.one_of<cwl_policy>(
-      "cwl", "policy", {{"none", cwl_policy::none}, {"fixed", cwl_policy::fixed}, {"hop", cwl_policy::hop}, {"delay", cwl_policy::delay}});
+  config.cwl = policy.one_of<cwl_policy>("cwl", "policy",
+                                         {{"none", cwl_policy::none},
+                                          {"fixed", cwl_policy::fixed},
+                                          {"hop", cwl_policy::hop},
+                                          {"delay", cwl_policy::delay},
+                                          {"pipeline", cwl_policy::pipeline}});
   const auto packets = [&](const char* key) { return static_cast<std::uint32_t>(policy.integer(key, 0, 1'000'000)); };
   policy.optional("cwl_packets", config.cwl_packets, packets);
   if (config.cwl == cwl_policy::fixed && config.cwl_packets == 0) policy.fail("cwl_packets", "must be at least 1 with cwl fixed");

@@ -34,10 +34,10 @@ enum class exact_application {
 enum class exact_mode { m1, m2 };
 enum class exact_fairness { rate, airtime };
 
-enum class cwl_policy { none, fixed, hop, delay };
+enum class cwl_policy { none, fixed, hop, delay, pipeline };
 enum class cwl_rounding { half_up, floor };
 enum class tcp_ack_policy { every, dca, daa };
-enum class tcp_ack_rule { hop, delay, hop_and_delay };  ///< what DCA's window follows
+enum class tcp_ack_rule { hop, delay, hop_and_delay, airtime };  ///< what DCA's window follows
 enum class pacing_policy { none, window, adaptive, path };
 
 struct flow_config {

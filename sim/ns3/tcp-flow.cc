@@ -88,6 +88,8 @@ LimitKind(cwl_policy policy)
         return perhop::policy::cwl_kind::hop;
     case cwl_policy::delay:
         return perhop::policy::cwl_kind::delay;
+    case cwl_policy::pipeline:
+        return perhop::policy::cwl_kind::pipeline;
     }
     return perhop::policy::cwl_kind::none;
 }
@@ -118,6 +120,8 @@ WindowRule(perhop::air::tcp_ack_rule rule)
         return perhop::policy::dca_window_rule::delay;
     case perhop::air::tcp_ack_rule::hop_and_delay:
         return perhop::policy::dca_window_rule::hop_and_delay;
+    case perhop::air::tcp_ack_rule::airtime:
+        return perhop::policy::dca_window_rule::airtime;
     }
     return perhop::policy::dca_window_rule::hop;
 }

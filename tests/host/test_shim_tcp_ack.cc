@@ -223,15 +223,19 @@ TEST(shim_pacing, spreads_data_over_the_period_of_the_path) {
 }
 
 TEST(shim_pacing, of_the_path_counts_the_packets_for_a_tcp_ack_that_the_policy_of_the_flow_allows) {
-  shim sender(config_of({.cwl = {.kind = policy::cwl_kind::fixed, .fixed_packets = 4},
-                         .tcp_ack = {.kind = policy::tcp_ack_kind::dca},
-                         .pacing = {.kind = policy::pacing_kind::path}}));
-  sender.on_originate(0, data(data_flow(), 0), hop, 1);
-  wire::path_header header{.hops = 8, .total_delay_us = 8 * 1840, .max_delay_us = 1840};
-  header.echo = wire::path_echo{.total_delay_us = 8 * 7680, .max_delay_us = 7680, .hops = 8};
-  sender.on_receive(1000, header, tcp_ack(data_flow(), 1));
-  sender.release_time(2000, data(data_flow(), 1));
-  EXPECT_EQ(sender.release_time(2000, data(data_flow(), 2)), 2000U + 4 * 7680 + 1840) << "w = min(5, 4)";
+  const auto period_us = [](std::uint32_t limit_packets) {
+    shim sender(config_of({.cwl = {.kind = policy::cwl_kind::fixed, .fixed_packets = limit_packets},
+                           .tcp_ack = {.kind = policy::tcp_ack_kind::dca},
+                           .pacing = {.kind = policy::pacing_kind::path}}));
+    sender.on_originate(0, data(data_flow(), 0), hop, 1);
+    wire::path_header header{.hops = 8, .total_delay_us = 8 * 1840, .max_delay_us = 1840};
+    header.echo = wire::path_echo{.total_delay_us = 8 * 7680, .max_delay_us = 7680, .hops = 8};
+    sender.on_receive(1000, header, tcp_ack(data_flow(), 1));
+    sender.release_time(2000, data(data_flow(), 1));
+    return sender.release_time(2000, data(data_flow(), 2)) - 2000;
+  };
+  EXPECT_EQ(period_us(8), 4U * 7680 + 4 * 1840 / 5) << "w = min(5, 8)";
+  EXPECT_EQ(period_us(4), 4U * 7680 * 97 / 100) << "w = 4, all that is in flight: TCP ACKs meet no data";
 }
 
 // B-21: SRTT / min(cwnd, CWL), the round trip being the shim's own measurement.

@@ -19,6 +19,9 @@ congestion_window_limit::congestion_window_limit(const cwl_config& config) {
     case cwl_kind::delay:
       policy_.emplace<congestion_window_limit_delay>(config.rounding, config.ceiling_packets);
       break;
+    case cwl_kind::pipeline:
+      policy_.emplace<congestion_window_limit_pipeline>(config.ceiling_packets);
+      break;
   }
 }
 

@@ -15,18 +15,19 @@
 #include "host/core/policy/congestion_window_limit_delay.hpp"
 #include "host/core/policy/congestion_window_limit_fixed.hpp"
 #include "host/core/policy/congestion_window_limit_hop.hpp"
+#include "host/core/policy/congestion_window_limit_pipeline.hpp"
 #include "host/core/policy/path_measurement.hpp"
 
 namespace perhop::policy {
 
-enum class cwl_kind : std::uint8_t { none, fixed, hop, delay };
+enum class cwl_kind : std::uint8_t { none, fixed, hop, delay, pipeline };
 
 /// What to build. Fields that the kind does not use are ignored.
 struct cwl_config {
   cwl_kind kind = cwl_kind::delay;
   std::uint32_t fixed_packets = 8;                          ///< for `fixed`
   cwl_rounding rounding = cwl_rounding::half_up;            ///< for `delay`
-  std::uint32_t ceiling_packets = default_ceiling_packets;  ///< for `hop` and `delay`
+  std::uint32_t ceiling_packets = default_ceiling_packets;  ///< for `hop`, `delay` and `pipeline`
 
   friend bool operator==(const cwl_config&, const cwl_config&) = default;
 };
@@ -47,7 +48,9 @@ public:
   bool enforces() const { return !std::holds_alternative<std::monostate>(policy_); }
 
 private:
-  std::variant<std::monostate, congestion_window_limit_fixed, congestion_window_limit_hop, congestion_window_limit_delay> policy_;
+  std::variant<std::monostate, congestion_window_limit_fixed, congestion_window_limit_hop, congestion_window_limit_delay,
+               congestion_window_limit_pipeline>
+      policy_;
 };
 
 }  // namespace perhop::policy

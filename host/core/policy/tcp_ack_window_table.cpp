@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "host/core/policy/airtime_window.hpp"
+
 namespace perhop::policy {
 
 std::uint32_t dca_hop_window_packets(std::uint32_t forward_hops) {
@@ -24,6 +26,8 @@ std::uint32_t dca_window_limit_packets(dca_window_rule rule, std::uint32_t forwa
       return dca_hop_window_packets(forward_hops);
     case dca_window_rule::delay:
       return dca_delay_window_packets(min_rtt_us);
+    case dca_window_rule::airtime:
+      return airtime_window_packets(forward_hops);
     case dca_window_rule::hop_and_delay:
       break;
   }

@@ -17,7 +17,8 @@
 
 namespace perhop::policy {
 
-enum class dca_window_rule : std::uint8_t { hop, delay, hop_and_delay };
+/// `airtime` is not the paper's: airtime_window.hpp.
+enum class dca_window_rule : std::uint8_t { hop, delay, hop_and_delay, airtime };
 
 /// The limit is the sender's whole window: all packets in flight.
 inline constexpr std::uint32_t whole_window_packets = UINT32_MAX;

@@ -327,8 +327,13 @@ void shim::on_path(flow_state& state, const flow_key& originated, const policy::
   state.limit.on_path(path);
   if (!state.pacer.paces()) return;
   // The receiver waits for no more packets than the limit lets this node send.
-  state.pacer.on_path(path, policy::packets_per_tcp_ack(policy_of(originated).tcp_ack, path.forward_hops,
-                                                        min_round_trip_us(state.round_trip), state.limit.limit_packets().value_or(0)));
+  const policy::tcp_ack_config& tcp_ack = policy_of(originated).tcp_ack;
+  const std::uint32_t limit_packets = state.limit.limit_packets().value_or(0);
+  const std::uint32_t window_packets =
+      policy::packets_per_tcp_ack(tcp_ack, path.forward_hops, min_round_trip_us(state.round_trip), limit_packets);
+  // A receiver that waits for all that may be in flight answers over an empty path: its TCP ACKs take no time from data.
+  const bool empty_path = limit_packets > 1 && window_packets == limit_packets && tcp_ack.kind == policy::tcp_ack_kind::dca;
+  state.pacer.on_path(path, empty_path ? policy::pacing_path::tcp_acks_over_an_empty_path : window_packets);
 }
 
 void shim::on_round_trip_sample(flow_state& state, std::uint32_t rtt_us) const {

@@ -3,13 +3,13 @@
 
 A policy is one to three parts joined by `+`, at most one of each kind, in any order:
 
-    window limit   none | hop | delay | delay floor | fixed N | fixed A..B
+    window limit   none | hop | delay | delay floor | pipeline | fixed N | fixed A..B
     TCP ACKs       dca | dca N | dca A..B | dca cwnd | daa
     pacing         paced | paced path | tcp-ap
 
-`dca` may go on with `by delay` or `by hop and delay` (what its window follows; by hop without) and with `no resend`
-(its timer that repeats a TCP ACK is off). A range gives several policies, two ranges every pair. `combined` stands
-alone.
+`dca` may go on with `by delay`, `by hop and delay` or `by airtime` (what its window follows; by hop without) and with
+`no resend` (its timer that repeats a TCP ACK is off). A range gives several policies, two ranges every pair.
+`combined` stands alone.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from typing import Any, Literal
 from perhop.errors import choose_from, refused
 
 FORMS = (
-    "none, hop, delay, delay floor, fixed 8 or fixed 1..6; dca, dca 3, dca 1..5, dca cwnd or daa; "
+    "none, hop, delay, delay floor, pipeline, fixed 8 or fixed 1..6; dca, dca 3, dca 1..5, dca cwnd or daa; "
     "paced, paced path or tcp-ap; parts joined by ` + `; or combined"
 )
 
 # The project's own policy, spelt in the parts above. Its label is its name.
-COMBINED = "delay + dca + paced path"
+COMBINED = "pipeline + dca by airtime + paced path"
 
 # A window that cannot be advertised without scaling is no limit; a path header counts up to 255 packets in flight.
 MOST_CWL_PACKETS = 1024
 MOST_TCP_ACK_WINDOW_PACKETS = 255
 
-_WORDS = ("none", "hop", "delay", "fixed", "dca", "daa", "paced", "tcp-ap", "combined")
+_WORDS = ("none", "hop", "delay", "pipeline", "fixed", "dca", "daa", "paced", "tcp-ap", "combined")
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,13 @@ class Policy:
     it, `tcp_ack_whole_window`, `tcp_ack_rule` and `tcp_ack_retransmission` are for `dca` only.
     """
 
-    cwl: Literal["none", "fixed", "hop", "delay"] = "none"
+    cwl: Literal["none", "fixed", "hop", "delay", "pipeline"] = "none"
     cwl_packets: int = 0
     round: Literal["half_up", "floor"] = "half_up"
     tcp_ack: Literal["every", "dca", "daa"] = "every"
     tcp_ack_window: int = 0
     tcp_ack_whole_window: bool = False
-    tcp_ack_rule: Literal["hop", "delay", "hop_and_delay"] = "hop"
+    tcp_ack_rule: Literal["hop", "delay", "hop_and_delay", "airtime"] = "hop"
     tcp_ack_retransmission: bool = True
     pacing: Literal["none", "window", "adaptive", "path"] = "none"
     name: str = ""  # of a policy that has one of its own; not a part of what it does
@@ -114,7 +114,7 @@ def parse_policy(text: str) -> list[Policy]:
 
 def _part(part: str, text: str) -> tuple[str, list[dict[str, Any]]]:
     """Its kind, and the fields it sets: one dict for each policy it stands for."""
-    if part in ("none", "hop", "delay"):
+    if part in ("none", "hop", "delay", "pipeline"):
         return "window limit", [{"cwl": part}]
     if part == "delay floor":
         return "window limit", [{"cwl": "delay", "round": "floor"}]
@@ -124,7 +124,7 @@ def _part(part: str, text: str) -> tuple[str, list[dict[str, Any]]]:
     if part == "daa":
         return "TCP ACK policy", [{"tcp_ack": "daa"}]
     if match := re.fullmatch(
-        r"dca(?: (?:(\d+)(?:\.\.(\d+))?|(cwnd)))?(?: by (delay|hop and delay|hop))?( no resend)?", part
+        r"dca(?: (?:(\d+)(?:\.\.(\d+))?|(cwnd)))?(?: by (delay|hop and delay|hop|airtime))?( no resend)?", part
     ):
         return "TCP ACK policy", _dca(match, text)
     if part in (pacings := {"paced": "window", "tcp-ap": "adaptive", "paced path": "path"}):

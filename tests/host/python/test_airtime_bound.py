@@ -58,7 +58,7 @@ def test_bound_does_not_fall_beyond_the_reuse_distance():
 
 @pytest.mark.parametrize("hops", range(1, 16))
 def test_assumptions_only_tighten(hops):
-    """Each thing that is counted takes time: the ceiling is above the bound, and that above what sequential backoffs leave."""
+    """Each thing that is counted takes time: the ceiling is the highest, what sequential backoffs leave the lowest."""
     sequential = Link().segment_bytes * 8e6 / period_us(Link(), hops, backoff=Backoff.SEQUENTIAL)
     assert ceiling_bps(Link(), hops) > bound_bps(Link(), hops) >= sequential
     assert bound_bps(Link(), hops) > bound_bps(Link(), hops, 5) > bound_bps(Link(), hops, 1)

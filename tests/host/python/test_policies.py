@@ -36,6 +36,8 @@ NEW = {
     "dca 3": ("dca 3", {"tcp_ack": "dca", "tcp_ack_window": 3}),
     "dca cwnd": ("dca cwnd", {"tcp_ack": "dca", "tcp_ack_whole_window": True}),
     "dca by delay": ("dca by delay", {"tcp_ack": "dca", "tcp_ack_rule": "delay"}),
+    "dca by airtime": ("dca by airtime", {"tcp_ack": "dca", "tcp_ack_rule": "airtime"}),
+    "pipeline": ("pipeline", {"cwl": "pipeline"}),
     "dca by hop and delay": ("dca by hop and delay", {"tcp_ack": "dca", "tcp_ack_rule": "hop_and_delay"}),
     "dca 2 no resend": ("dca 2 no resend", {"tcp_ack": "dca", "tcp_ack_window": 2, "tcp_ack_retransmission": False}),
     "daa": ("daa", {"tcp_ack": "daa"}),
