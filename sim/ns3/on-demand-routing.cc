@@ -4,61 +4,30 @@
 #include "sim/ns3/node-address.h"
 
 #include "ns3/arp-cache.h"
-#include "ns3/boolean.h"
 #include "ns3/ipv4-interface.h"
 #include "ns3/ipv4-l3-protocol.h"
-#include "ns3/wifi-mac-header.h"
+
+#include <dlfcn.h>
+#include <stdexcept>
+#include <string>
 
 namespace ns3
 {
-namespace
-{
 
-// AODV learns of broken links from ns-3's WifiMac alone, through a private list of neighbours. This hands that list out: an explicit
-// instantiation may name private members.
-template <auto LIST>
-struct NeighboursOf
+const OnDemandRouting&
+Aodv()
 {
-    friend aodv::Neighbors& Neighbours(aodv::RoutingProtocol& agent)
+    static const OnDemandRouting& loaded = []() -> const OnDemandRouting&
     {
-        return agent.*LIST;
-    }
-};
-
-aodv::Neighbors& Neighbours(aodv::RoutingProtocol& agent);
-template struct NeighboursOf<&aodv::RoutingProtocol::m_nb>;
-
-/// Streams of one node are apart from those of the others.
-constexpr int64_t STREAMS_PER_NODE = 8;
-constexpr int64_t FIRST_STREAM = 1 << 20;
-
-} // namespace
-
-Ptr<aodv::RoutingProtocol>
-InstallAodv(Ptr<Node> node, uint32_t nodeNumber)
-{
-    Ptr<aodv::RoutingProtocol> agent = CreateObject<aodv::RoutingProtocol>();
-    agent->SetAttribute("EnableHello", BooleanValue(false));
-    agent->AssignStreams(FIRST_STREAM + nodeNumber * STREAMS_PER_NODE);
-    node->AggregateObject(agent);
-    node->GetObject<Ipv4>()->SetRoutingProtocol(agent);
-    return agent;
-}
-
-void
-TellLinkFailure(aodv::RoutingProtocol& agent, Ipv4Address neighbour)
-{
-    aodv::Neighbors& neighbours = Neighbours(agent);
-    if (neighbours.IsNeighbor(neighbour))
-    {
-        WifiMacHeader header;
-        header.SetAddr1(ToMac48Address(perhop::air::mac_address(NodeOfIpv4Address(neighbour.Get()))));
-        neighbours.GetTxErrorCallback()(header);
-    }
-    else
-    {
-        neighbours.GetCallback()(neighbour);
-    }
+        void* module = dlopen(PERHOP_AODV_MODULE, RTLD_NOW | RTLD_GLOBAL);
+        void* entry = module == nullptr ? nullptr : dlsym(module, "PerhopAodv");
+        if (entry == nullptr)
+        {
+            throw std::runtime_error(std::string("cannot load AODV: ") + dlerror() + "; run `make build` again");
+        }
+        return *reinterpret_cast<const OnDemandRouting* (*)()>(entry)();
+    }();
+    return loaded;
 }
 
 void
