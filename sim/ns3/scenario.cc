@@ -191,7 +191,7 @@ class Network
     {
         Ptr<Node> node = m_nodes.Get(i);
         const bool onDemand = config.routing == perhop::air::routing_kind::aodv;
-        Ptr<aodv::RoutingProtocol> agent = onDemand ? InstallAodv(node, i) : nullptr;
+        Ptr<Ipv4RoutingProtocol> agent = onDemand ? Aodv().Install(node, i) : nullptr;
         Ptr<HostRouting> routes = CreateObject<HostRouting>();
         routes->SetNode(i);
         Ptr<AirNetDevice> device = CreateObject<AirNetDevice>();
@@ -238,7 +238,7 @@ class Network
             device->SetLinkFailureCallback(
                 [agent](Ipv4Address neighbour)
                 {
-                    TellLinkFailure(*agent, neighbour);
+                    Aodv().TellLinkFailure(*agent, neighbour);
                 });
         }
         else
@@ -269,8 +269,8 @@ MakeExactFlow(const run_config& config, std::size_t index, const Network& networ
     const auto measureFromUs = static_cast<uint64_t>(Seconds(config.warmup_s).GetMicroSeconds());
     const auto endUs = static_cast<uint64_t>(Seconds(config.duration_s).GetMicroSeconds());
     const uint64_t linkRateBps = config.air.mac.profile->rates[config.air.mac.data_rate_index].bps;
-    auto made = std::make_unique<
-        ExactFlow>(flow, index, network.GetNode(flow.src), network.GetNode(flow.dst), measureFromUs, endUs, linkRateBps, log);
+    auto made = std::make_unique<ExactFlow>(
+        flow, index, network.GetNode(flow.src), network.GetNode(flow.dst), measureFromUs, endUs, linkRateBps, log);
     for (uint32_t i = 0; i < config.air.nodes.size(); ++i)
     {
         if (ExactNode* node = network.GetDevice(i).GetExact())
