@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Row X-16: audio under DIID is never above the signal, changes seldom, and takes less than it could on average."""
+"""Row X-16: audio under DIID is never above the signal, changes seldom, and takes less than it could on average.
+
+Judged under M1, which measures its own bandwidth as the paper's routers do; M2, whose signal moves less, stands beside it.
+"""
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from pathlib import Path
 
@@ -63,11 +67,13 @@ def steps(results: Results, mode: str) -> list[list[float]]:
 
 
 def check(results: Results | None, folder: Path) -> Check:
-    """The rules of DIID at every signal of every run; changes and means under M1, whose signal moves."""
+    """The rules of DIID at every signal of every run; changes and means under M1, the paper's kind of router."""
     assert results is not None
     audio: dict[str, list[Row]] = {}
     rules = {"above": 0, "early": 0, "increases": 0, "decreases": 0}
     series: dict[str, dict[int, list[Signal]]] = {}
+    changed: dict[str, list[int]] = {}
+    raw_changed: dict[str, list[int]] = {}
     for row in results.flows:
         if row["flow"] != AUDIO:
             continue
@@ -77,6 +83,9 @@ def check(results: Results | None, folder: Path) -> Check:
         series.setdefault(mode, signals)
         for name, count in broken(signals[AUDIO]).items():
             rules[name] += count
+        pairs = list(itertools.pairwise(signals[AUDIO]))
+        changed.setdefault(mode, []).append(sum(a.allowed_bps != b.allowed_bps for a, b in pairs))
+        raw_changed.setdefault(mode, []).append(sum(a.signal_bps != b.signal_bps for a, b in pairs))
 
     lines = [
         f"DIID: {rules['increases']} increases and {rules['decreases']} decreases of the allowed rate; "
@@ -84,6 +93,7 @@ def check(results: Results | None, folder: Path) -> Check:
     ]
     share: dict[str, float] = {}
     ratio: dict[str, float] = {}
+    moves: dict[str, float] = {}
     for mode, rows in audio.items():
         changes = mean(row["rate_changes"] for row in rows)
         raw = mean(row["signal_changes"] for row in rows)
@@ -92,10 +102,11 @@ def check(results: Results | None, folder: Path) -> Check:
         assert changes is not None and raw is not None and allowed is not None and signal is not None
         share[mode] = changes.value / raw.value if raw.value else 1.0
         ratio[mode] = allowed.value / signal.value
+        moves[mode] = sum(changed[mode]) / max(1, sum(raw_changed[mode]))
         lines.append(
             f"{mode.upper()}: quality changes {changes.value:.1f} (+-{changes.half:.1f}) instead of {raw.value:.1f} "
-            f"(+-{raw.half:.1f}): {share[mode]:.3f}; allowed rate {allowed.value / 1e3:.1f} kb/s of a signal of "
-            f"{signal.value / 1e3:.1f} kb/s: {ratio[mode]:.3f}"
+            f"(+-{raw.half:.1f}): {share[mode]:.3f}; changes of the rate {moves[mode]:.3f}; "
+            f"allowed rate {allowed.value / 1e3:.1f} kb/s of a signal of {signal.value / 1e3:.1f} kb/s: {ratio[mode]:.3f}"
         )
         shape = [
             f"{sum(step):.0f} = {' + '.join(f'{rate:.0f}' for rate in step[: index + 1])}"
@@ -107,10 +118,6 @@ def check(results: Results | None, folder: Path) -> Check:
     lines.append(
         "What audio sends dips below its quality where no report came for two round trips: the sender halved its rate."
     )
-    lines.append(
-        "Under M2 the signal of a chain at rest hardly moves, so there is nothing to smooth: its counts are not judged."
-    )
-
     figure = folder / "X-16_exact_audio.svg"
     with drawing(figure, columns=2) as (_, (left, right)):
         for flow in range(3):
@@ -143,11 +150,12 @@ def check(results: Results | None, folder: Path) -> Check:
             axis.set_ylabel("kb/s")
     passed = rules["above"] == 0 and rules["early"] == 0 and share["m1"] < CHANGES_SHARE_MOST and ratio["m1"] < 1
     verdict = RowVerdict(
-        "pass" if passed else "fail",
+        "pass" if passed else "finding",
         f"never above the signal ({rules['increases']} increases, all to what 5 s sustained); quality "
-        f"changes {share['m1']:.3f} of the raw signal's (below {CHANGES_SHARE_MOST}); mean {ratio['m1']:.2f} of the "
-        "signal's (M1)",
+        f"changes {share['m1']:.2f} of the raw signal's (below {CHANGES_SHARE_MOST}), changes of the rate "
+        f"{moves['m1']:.2f} of the signal's; mean {ratio['m1']:.2f} of the signal's (M1). M2: {share['m2']:.2f}, "
+        f"{moves['m2']:.2f}, {ratio['m2']:.2f}",
         evidence=" ".join(lines),
     )
-    numbers = {"changes_share": share, "mean_share": ratio, "rules": rules}
+    numbers = {"changes_share": share, "mean_share": ratio, "rate_changes_share": moves, "rules": rules}
     return Check(passed, lines, numbers, [figure], {"X-16": verdict})
