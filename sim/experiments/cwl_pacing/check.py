@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Section 5.3 of paper 000: what pacing does on a chain of 15 hops (row B-21, its chain)."""
+"""Section 5.3 of paper 000: what pacing does on a chain of 15 hops (row B-21, its chain).
+
+The paper's window "can open up to eight packets": the limit of 8 is judged; smaller ones are shown beside it.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,11 @@ from perhop.studies import Check, RowVerdict
 
 DIFFERENCE_MOST = 0.1
 HOPS = 15
+JUDGED = 8
 
 
 def check(results: Results | None, folder: Path) -> Check:
-    """Paced over unpaced within 10 % under every window."""
+    """Paced over unpaced within 10 % where the window can open up to 8 packets."""
     assert results is not None
     rates = by_seed(results, "packets_per_s")
     limits = sorted({int(policy.split()[1]) for _, policy in rates})
@@ -29,13 +33,15 @@ def check(results: Results | None, folder: Path) -> Check:
         f"{1 + ratio.value:.3f} ± {ratio.half:.3f}"
         for limit, ratio in ratios.items()
     ]
-    wrong = {limit: ratio for limit, ratio in ratios.items() if abs(ratio.value) >= DIFFERENCE_MOST}
-    text = ", ".join(f"{limit}: {1 + ratio.value:.3f}" for limit, ratio in ratios.items())
-    count = next(iter(ratios.values())).count
-    interval = f"{count} seeds; largest 95 % half width {max(r.half for r in ratios.values()):.3f}" if count > 1 else ""
+    judged = ratios[JUDGED]
+    others = {limit: ratio for limit, ratio in ratios.items() if limit != JUDGED}
+    text = ", ".join(f"{limit}: {1 + ratio.value:.3f}" for limit, ratio in others.items())
+    interval = f"{judged.count} seeds, ± {judged.half:.3f}" if judged.count > 1 else ""
     measured = (
-        f"chain of {HOPS} hops, paced over unpaced by window: {text} (the mobile part is not in this row's folder)"
+        f"chain of {HOPS} hops, windows up to {JUDGED}: paced over unpaced {1 + judged.value:.3f}; smaller limits "
+        f"{text} (the mobile part is not in this folder)"
     )
+    wrong = abs(judged.value) >= DIFFERENCE_MOST
     row = RowVerdict("fail" if wrong else "pass", measured, interval)
     lines.append(f"B-21: {row.measured}: {row.verdict}")
     figure = folder / "B-21_pacing.svg"
