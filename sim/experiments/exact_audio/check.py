@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Row X-16: audio under DIID is never above the signal, changes seldom, and takes less than it could on average.
 
-Judged under M1, which measures its own bandwidth as the paper's routers do; M2, whose signal moves less, stands beside it.
+Judged under M1, which measures its own bandwidth as the paper's routers do; M2, whose signal moves less, is beside it.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def check(results: Results | None, folder: Path) -> Check:
         lines.append(
             f"{mode.upper()}: quality changes {changes.value:.1f} (+-{changes.half:.1f}) instead of {raw.value:.1f} "
             f"(+-{raw.half:.1f}): {share[mode]:.3f}; changes of the rate {moves[mode]:.3f}; "
-            f"allowed rate {allowed.value / 1e3:.1f} kb/s of a signal of {signal.value / 1e3:.1f} kb/s: {ratio[mode]:.3f}"
+            f"allowed {allowed.value / 1e3:.1f} kb/s of a signal of {signal.value / 1e3:.1f} kb/s: {ratio[mode]:.3f}"
         )
         shape = [
             f"{sum(step):.0f} = {' + '.join(f'{rate:.0f}' for rate in step[: index + 1])}"
@@ -116,7 +116,7 @@ def check(results: Results | None, folder: Path) -> Check:
             f"{mode.upper()}: kb/s with one, two and three flows: {'; '.join(shape)} (the test-bed's steps, X-17)"
         )
     lines.append(
-        "What audio sends dips below its quality where no report came for two round trips: the sender halved its rate."
+        "What audio sends dips below its quality where no report came for two round trips: its sender halves the rate."
     )
     figure = folder / "X-16_exact_audio.svg"
     with drawing(figure, columns=2) as (_, (left, right)):
