@@ -296,9 +296,13 @@ TEST_F(ExactFlowTest, AudioStaysBelowTheSignalAndChangesLessThanIt)
     run["flows"][1]["application"] = "audio";
     run["flows"][1]["payload_bytes"] = 300;
     run["flows"][1]["diid_s"] = 3.0;
+    // Something for the signal to move about: 30 packets at once every 2.4 s.
+    run["flows"].push_back(
+        {{"kind", "cbr"}, {"src", 1}, {"dst", 2}, {"start_s", 1.0}, {"rate_bps", 100e3}, {"payload_bytes", 1000}, {"burst_packets", 30}});
     const auto flow = Run(run).at("flows").at(1);
-    EXPECT_LT(flow.at("rate_changes").get<double>(), 0.3 * flow.at("signal_changes").get<double>());
+    EXPECT_LT(flow.at("rate_changes").get<double>(), 0.7 * flow.at("signal_changes").get<double>());
     EXPECT_GT(flow.at("signal_changes"), 5);
+    EXPECT_LT(flow.at("allowed_rate_bps").get<double>(), flow.at("rate_signal_bps").get<double>());
     EXPECT_GT(flow.at("goodput_bps"), 0);
     int rows = 0;
     for (const auto& row : ReadCsv(m_folder.Path() / "signals.csv"))
