@@ -11,6 +11,7 @@ from perhop.figures import drawing, means_line
 from perhop.rows import Mean, mean
 
 STANDARD = "no limit"
+LEGEND_LETTERS = 120
 
 
 def window_of(policy: str) -> int | None:
@@ -52,7 +53,9 @@ def draw_windows(file: Path, title: str, curves: Mapping[str, Mapping[str, Mean]
         axis.set(xlabel="w, packets a TCP ACK stands for", ylabel="kb/s")
         axis.set_ylim(bottom=0)
         axis.set_title(title, loc="left")
-        figure.legend(loc="outside lower center", ncols=6)
+        # As many columns as fit in the width, by their letters.
+        columns = LEGEND_LETTERS // (max(len(label) for label in curves) + 7)
+        figure.legend(loc="outside lower center", ncols=max(1, min(6, columns)))
 
 
 def window_table(curves: Mapping[str, Mapping[str, Mean]], policies: Sequence[str]) -> list[str]:

@@ -10,6 +10,7 @@ another build of a simulator is never used: such runs are made again (see `runne
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -312,13 +313,7 @@ def _result(row: Row, parts: list[Part]) -> RowResult:
 
 def _figures(row: Row, figures: list[Path], part: Part) -> list[Path]:
     """Those named after the row, such as D-09_gain.svg; those named after none belong to the folder's first row."""
-    ids = {known.id for known in part.rows}
-    own = [file for file in figures if _named(file, ids) == row.id]
+    own = [file for file in figures if file.stem[:4] == row.id]
     if row.id == part.rows[0].id:
-        own += [file for file in figures if _named(file, ids) is None]
+        own += [file for file in figures if not re.match(r"[A-Z]-\d\d", file.stem)]
     return own
-
-
-def _named(file: Path, ids: set[str]) -> str | None:
-    """The row in a figure's name; a row that was not asked for counts as none."""
-    return file.stem[:4] if file.stem[:4] in ids else None
