@@ -147,7 +147,10 @@ const std::map<std::string, std::function<json()>>& studies() {
       {"oscillation",
        [] {
          return both_modes([](policy::exact_mode mode) {
-           return json{{"2", oscillation_study(mode, 2)}, {"4", oscillation_study(mode, 4)}, {"6", oscillation_study(mode, 6)}};
+           return json{{"2", oscillation_study(mode, 2)},
+                       {"3", oscillation_study(mode, 3)},
+                       {"4", oscillation_study(mode, 4)},
+                       {"6", oscillation_study(mode, 6)}};
          });
        }},
       {"gap",

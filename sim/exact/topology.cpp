@@ -16,11 +16,11 @@ topology topology::chain(std::uint32_t hops, double spacing_m) {
 
 topology topology::mesh(std::uint32_t nodes, double side_m, std::uint64_t seed) {
   std::mt19937_64 random(seed);
-  // Not std::uniform_real_distribution, whose values differ between libraries.
+  // Whole metres, as hellos tell them. Not std::uniform_real_distribution, whose values differ between libraries.
   const auto draw_m = [&] { return side_m * static_cast<double>(random() >> 11) * 0x1p-53; };
   while (true) {
     std::vector<position> places(nodes);
-    for (position& place : places) place = {.x_m = draw_m(), .y_m = draw_m()};
+    for (position& place : places) place = {.x_m = std::floor(draw_m()), .y_m = std::floor(draw_m())};
     topology drawn(std::move(places));
     bool connected = true;
     for (std::uint32_t to = 1; to < nodes && connected; ++to) connected = !drawn.path(0, to).empty();

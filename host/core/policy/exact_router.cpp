@@ -19,14 +19,14 @@ constexpr std::uint32_t reference_ip_bytes = 1500;
 constexpr std::uint32_t reference_mpdu_bytes = reference_ip_bytes + mac_header_bytes + llc_snap_bytes + path_header_bytes + fcs_bytes;
 
 constexpr double smoothing = 1.0 / 8;         // of packet size and gap
-constexpr double short_of_offer = 0.95;       // uses less than this share of what it is offered
-constexpr double limited_probe = 1.05;        // offered above what a limited flow uses
+constexpr double short_of_offer = 0.985;      // uses less than this share of what it is offered
+constexpr double limited_probe = 1.01;        // offered above what a limited flow uses
 constexpr double growing_probe = 1.25;        // and once it took that
-constexpr double took_offer = 1.02;           // it uses more than this share of what it used before
+constexpr double took_offer = 1.005;          // it uses more than this share of what it used before
 constexpr double raise_limit = 1.5;           // allocations grow by this factor an interval at most
 constexpr double changed_bandwidth = 0.10;    // of a next hop: allocate again
 constexpr double changed_offer = 0.10;        // of a flow's limit: tell others early
-constexpr double cost_intervals = 8;          // time constant of M1's costs
+constexpr double cost_intervals = 32;         // time constant of M1's costs
 constexpr double max_drain = 0.3;             // share of an allocation that a standing queue can take
 constexpr double least_budget_share = 0.1;    // of eta, that other traffic cannot take
 constexpr std::uint64_t grace_intervals = 4;  // a flow may lag behind its offer for so long
@@ -179,9 +179,13 @@ void exact_router::on_other_packet(std::uint64_t now_us, const exact_packet& pac
       allocate_promptly(now_us);
     }
   }
-  if (feedback || config_.mode != exact_mode::m2 || packet.mpdu_bytes == 0) return;
+  if (packet.peer >= peers_.size() || packet.mpdu_bytes == 0) return;
   const std::uint8_t rate_index = packet.rate_index < config_.profile->rates.size() ? packet.rate_index : std::uint8_t{0};
-  other_busy_us_ += delays_.uncontended_delay_us(packet.mpdu_bytes, rate_index);
+  if (config_.mode == exact_mode::m1) {
+    other_busy_us_ += service_us(now_us, packet.peer, rate_index, packet.mpdu_bytes);
+  } else if (!feedback) {
+    other_busy_us_ += delays_.uncontended_delay_us(packet.mpdu_bytes, rate_index);
+  }
 }
 
 // Whether the flow takes what it is offered.
@@ -453,7 +457,7 @@ void exact_router::share_own() {
     shares_.push_back({.gain = gain(state.weight, state.cost_s_per_bit), .floor_bps = floor_bps(state), .limit_bps = limit_bps(state)});
     costs_.push_back(state.cost_s_per_bit);
   }
-  filling_.fill(shares_, costs_, config_.eta);
+  filling_.fill(shares_, costs_, std::max(config_.eta - other_share_, least_budget_share * config_.eta));
   std::size_t place = 0;
   for (std::uint32_t index = newest_; index != none; index = states_[index].older, ++place) {
     states_[index].share_bps = shares_[place].share_bps;
@@ -546,9 +550,8 @@ void exact_router::tell_own(std::uint64_t now_us) {
       place[state.peer] = static_cast<std::uint8_t>(own.neighbours.size());
       own.neighbours.push_back(peers_[state.peer].node);
     }
-    // The first router knows what the application wants; the others only what routers before them allow, which is no
-    // reason for these to allow less: hence a little more.
-    double told_bps = std::min(demand_bps(state), limited_probe * state.arrived_bps);
+    // What the flow uses, without room to grow: many routers reserve it.
+    double told_bps = std::min(state.state == demand::limited ? state.current_bps : demand_bps(state), state.arrived_bps);
     if (peers_[state.peer].lost) told_bps = floor_bps(state);
     own.flows.push_back({.next = place[state.peer],
                          .flow = ledger_flow_of(state.flow),

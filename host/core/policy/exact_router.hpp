@@ -6,7 +6,8 @@
 // them uses (current rate, CR, of its packets). It shares a budget of channel time among them, weighted max-min fair in rate or
 // in time, every interval and at once when a flow comes, goes, or a next hop changes.
 //
-//   M1  own flows only; a bit costs 1/b, b the measured effective bandwidth to the next hop; budget eta
+//   M1  own flows only; a bit costs 1/b, b the measured effective bandwidth to the next hop; budget eta less the time that
+//       this node's other packets take, reports of EXACT flows among them
 //   M2  all flows of the ledger; a bit costs the uncontended channel time of its data and feedback on every link of a
 //       neighbourhood; every neighbourhood has the budget eta less what is busy with other traffic
 //
@@ -14,7 +15,7 @@
 // (explicit rate in every packet, lowered by each router to its allocation of its own bandwidth), which leaves the
 // allocation open; channel time as the currency: S. Shah, K. Chen, K. Nahrstedt, PerCom 2003. Names (ER, CR), M2 and all
 // that follows are ours:
-//  - a flow that has long used less than it was offered is limited elsewhere. It is offered 5 % more than it uses, and 25 %
+//  - a flow that has long used less than it was offered is limited elsewhere. It is offered 1 % more than it uses, and 25 %
 //    more once it takes that. So its surplus goes to others, and it can grow again;
 //  - allocations fall at once, and rise by half an interval at most;
 //  - the floor of one packet a second yields where floors alone would exceed the budget;

@@ -69,12 +69,12 @@ exact_outgoing exact_sender::on_send(std::uint64_t now_us, bool last) {
   assert(unacknowledged_packets() < history);
   ++counters_.packets;
   const std::uint64_t wanted_bps = std::clamp(application_bps_, floor_bps(), config_.max_rate_bps);
+  const std::uint64_t used_bps =
+      silent_router_ ? rate_bps_ : std::clamp(std::min(reported_bps_, application_bps_), floor_bps(), config_.max_rate_bps);
   // Before the first report the flow uses nothing worth telling; what it asks for keeps routers from taking it as limited.
   const exact_outgoing outgoing{.header = {.sequence = next_sequence_, .last = last},
                                 .explicit_rate_bps = wanted_bps,
-                                .current_rate_bps = last        ? 0
-                                                    : reported_ ? rate_bps_
-                                                                : wanted_bps};
+                                .current_rate_bps = last ? 0 : (reported_ ? used_bps : wanted_bps)};
   sent_us_[next_sequence_ % history] = now_us;
   ++next_sequence_;
   const std::uint64_t packet_us = std::uint64_t{8} * config_.packet_bytes * us_per_s / rate_bps_;
@@ -120,7 +120,7 @@ bool exact_sender::on_report(std::uint64_t now_us, const wire::exact_report& rep
   const bool was_silent = silent_router_;
   reported_ = true;
   silent_router_ = report.silent_router_seen;
-  allowed_bps_ = std::clamp(report.explicit_rate_bps, floor_bps(), config_.max_rate_bps);
+  allowed_bps_ = reported_bps_ = std::clamp(report.explicit_rate_bps, floor_bps(), config_.max_rate_bps);
   if (silent_router_) {
     if (!was_silent) {
       // Starts from what went well so far; a flow that starts behind a silent router starts slowly.

@@ -11,7 +11,8 @@
 // Source: K. Chen, K. Nahrstedt, "Limitations of equation-based congestion control in mobile ad hoc networks", section VI:
 // the sender must not exceed the signalled rate. The rest is ours; halving without feedback is RFC 5348, section 4.4, the
 // test for silent routers RFC 4782, section 3.1. A packet that nobody reported for max(1 s, 4 SRTT) counts as lost and not as
-// under way: so a flow whose packets were all lost goes on with one packet a second.
+// under way: so a flow whose packets were all lost goes on with one packet a second. While reports are missing the flow still tells
+// routers the rate that it would use, so that its share is there when they come again.
 
 #pragma once
 
@@ -95,7 +96,8 @@ private:
   exact_sender_config config_;
   exact_sender_counters counters_;
   std::uint64_t application_bps_ = wire::unlimited_rate_bps;
-  std::uint64_t allowed_bps_ = 0;  // by the last report, and halvings since
+  std::uint64_t allowed_bps_ = 0;   // by the last report, and halvings since
+  std::uint64_t reported_bps_ = 0;  // by the last report
   std::uint64_t rate_bps_ = 0;
   std::optional<std::uint32_t> window_limit_packets_;
 

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""EXACT's design over a deterministic network of its routers, senders and receivers (rows E-01 to E-09).
+
+No MAC and no chance: sim/exact says what its medium is. What gateware and air add is in the experiments over sim/ns3.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from perhop import exact_studies
+from perhop.results import Results
+from perhop.studies import Check, RowVerdict
+
+FEEDBACK_INTERVAL_S = 0.2
+MODES = ("m1", "m2")
+
+
+def check(results: Results | None, folder: Path) -> Check:
+    """Hold what the studies measured to the bounds of the rows."""
+    found = exact_studies.run(
+        *(
+            "water_filling",
+            "budget",
+            "reroute",
+            "join_leave",
+            "mixed_rate",
+            "surplus",
+            "soft_state",
+            "lost_reports",
+            "liar",
+        )
+    )
+    rows = {
+        "E-01": water_filling(found["water_filling"]),
+        "E-02": budget(found["budget"]),
+        "E-03": reroute(found["reroute"]),
+        "E-04": join_leave(found["join_leave"]),
+        "E-05": mixed_rate(found["mixed_rate"]),
+        "E-06": surplus(found["surplus"]),
+        "E-07": soft_state(found["soft_state"]),
+        "E-08": lost_reports(found["lost_reports"]),
+        "E-09": liar(found["liar"]),
+    }
+    lines = [f"{name}: {row.verdict}: {row.measured}" for name, row in rows.items()]
+    return Check(all(row.verdict == "pass" for row in rows.values()), lines, found, rows=rows)
+
+
+def verdict(holds: bool, measured: str) -> RowVerdict:
+    """A pass or a fail."""
+    return RowVerdict("pass" if holds else "fail", measured)
+
+
+def water_filling(found: dict[str, Any]) -> RowVerdict:
+    """The shares are those of a linear program."""
+    error = found["largest_error"]
+    return verdict(
+        found["instances"] >= 1000 and error <= 1e-9,
+        f"largest relative error {error:.1e} over {found['instances']} instances, half of them with several budgets",
+    )
+
+
+def budget(found: dict[str, Any]) -> RowVerdict:
+    """No sum of cost times allocation above the budget."""
+    load = {mode: found[mode]["largest_load"] for mode in MODES}
+    checks = sum(found[mode]["checks"] for mode in MODES)
+    return verdict(
+        max(load.values()) <= 1 + 1e-9,
+        f"largest share of the budget M1 {load['m1']:.6f}, M2 {load['m2']:.6f} after {checks:,} random and hostile packets",
+    )
+
+
+def reroute(found: dict[str, Any]) -> RowVerdict:
+    """One round trip and a feedback interval, at the 95th percentile."""
+    excess = sorted(a - b for a, b in zip(found["learned_s"], found["round_trip_s"], strict=True))
+    learned = sorted(found["learned_s"])
+    at = math.ceil(0.95 * len(excess)) - 1
+    within = sum(value <= 0 for value in excess) / len(excess)
+    return verdict(
+        excess[at] <= FEEDBACK_INTERVAL_S,
+        f"{len(excess)} re-routes: p95 {1e3 * learned[at]:.0f} ms, one round trip {excess[at] * 1e3:+.0f} ms "
+        f"(200 ms allowed for feedback); {within:.0%} within one round trip",
+    )
+
+
+def join_leave(found: dict[str, Any]) -> RowVerdict:
+    """Two round trips and an interval; a leave is told by a report that may take a feedback interval more."""
+    holds, words = True, []
+    for mode in MODES:
+        bound = 2 * found[mode]["round_trip_s"] + found[mode]["interval_s"]
+        join, leave = max(found[mode]["join_s"]), max(found[mode]["leave_s"])
+        holds &= join <= bound and leave <= bound + FEEDBACK_INTERVAL_S
+        words.append(
+            f"{mode.upper()} join {join * 1e3:.0f} ms, leave {leave * 1e3:.0f} ms (2 RTT + Tc = {bound * 1e3:.0f} ms)"
+        )
+    return verdict(holds, "; ".join(words) + "; a leave may take one feedback interval (200 ms) more")
+
+
+def mixed_rate(found: dict[str, Any]) -> RowVerdict:
+    """Equal rates in one mode, equal time in the other."""
+    holds = all(abs(found[m]["rate_ratio"] - 1) <= 0.02 and abs(found[m]["time_ratio"] - 1) <= 0.05 for m in MODES)
+    words = [f"{m.upper()} rates {found[m]['rate_ratio']:.3f}, times {found[m]['time_ratio']:.3f}" for m in MODES]
+    return verdict(holds, "2 over 11 Mb/s: " + "; ".join(words))
+
+
+def surplus(found: dict[str, Any]) -> RowVerdict:
+    """The other flow gets what the limited one leaves."""
+    holds = all(found[m]["greedy_share"] >= 0.95 and found[m]["later_share"] >= 0.9 for m in MODES)
+    words = [
+        f"{m.upper()} {found[m]['greedy_share']:.1%} of the optimum, given back in {found[m]['regained_s']:.2f} s"
+        for m in MODES
+    ]
+    return verdict(holds, "; ".join(words))
+
+
+def soft_state(found: dict[str, Any]) -> RowVerdict:
+    """Gone in 5 s; flows of 2 s between packets fall silent over the last of their rounds."""
+    return verdict(
+        found["quick_flows_s"] <= 5 and found["slow_flows_s"] <= 5.1,
+        f"1000 flows gone after {found['quick_flows_s']:.2f} s; with 2 s between packets after {found['slow_flows_s']:.2f} s",
+    )
+
+
+def lost_reports(found: list[dict[str, Any]]) -> RowVerdict:
+    """Never more under way than the safety window."""
+    sent, violations = sum(run["sent"] for run in found), sum(run["window_violations"] for run in found)
+    lost = sum(run["lost"] for run in found) / sum(run["reports"] for run in found)
+    share = min(run["rate_share"] for run in found)
+    return verdict(
+        violations == 0 and sent > 1000,
+        f"{violations} sends beyond the window in {sent:,} packets, {lost:.0%} of the reports lost; rate {share:.0%} of the optimum",
+    )
+
+
+def liar(found: dict[str, list[dict[str, Any]]]) -> RowVerdict:
+    """Nothing is gained by a false current rate; 2 % is the rates' own noise in M1."""
+    gain = {mode: max(run["gain"] for run in found[mode]) for mode in MODES}
+    return verdict(
+        max(gain.values()) <= 0.02,
+        f"largest gain M1 {gain['m1']:+.2%}, M2 {gain['m2']:+.2%}, for claims of 12 kb/s, 11 Mb/s and 4.4 Tb/s",
+    )
