@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport VERILATOR_ROOT PYTHONPATH PYTHONHOME CDPATH
 export CCACHE_BASEDIR := $(CURDIR)
 
-.PHONY: help setup programs build bindings chain reproduce bianchi verify-warp bench-core bench-sim prove test test-long fuzz clean
+.PHONY: help setup programs build bindings chain reproduce bianchi verify-warp bench-bound bench-core bench-exact bench-sim prove test test-long fuzz clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -46,7 +46,7 @@ out/build/build.ninja: .venv/perhop.stamp
 	@rm -f $@
 
 programs: setup out/build/build.ninja ## Build the two simulators only (out/build)
-	@JOBS=$(JOBS) ./setup.sh build perhop-air perhop-sim
+	@JOBS=$(JOBS) ./setup.sh build perhop-air perhop-sim perhop-exact
 
 build: setup out/build/build.ninja ## Build the simulators and the C++ tests (default target)
 	@JOBS=$(JOBS) ./setup.sh build
@@ -71,10 +71,16 @@ bianchi: programs ## Saturation throughput of n stations beside Bianchi's model
 verify-warp: programs ## Time warp on, off, all nodes: traces identical to the byte; a planted fault makes them differ
 	@$(PYTHON) sim/verify_warp.py
 
+bench-bound: programs ## Combined policy against the airtime bound and each policy of the papers, 1 to 15 hops
+	@$(PYTHON) sim/bench/bench_bound.py --jobs $(JOBS)
+
 bench-core: setup out/build/build.ninja ## Cost of the shim a packet: sender, forwarder, receiver; 10 to 100,000 connections
 	@JOBS=$(JOBS) ./setup.sh build perhop_bench_core
 	@mkdir -p out/bench-core
 	@out/build/host/core/tests/perhop_bench_core --out out/bench-core/result.json
+
+bench-exact: programs ## Cost of an EXACT router at 10 to 1000 flows; distance of M1 and M2 from the max-min optimum
+	@$(PYTHON) sim/bench/bench_exact.py
 
 bench-sim: programs ## CPU time per packet and hop: this, ns-3's WifiNetDevice, ns-2
 	@$(PYTHON) sim/bench/bench_sim.py

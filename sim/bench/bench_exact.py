@@ -5,7 +5,8 @@ Cost: CPU time of one router as a share of a core, packets, allocations and hell
 packets (or a packet a second and flow, if that is more). Gap: largest |rate / optimum - 1| over the flows of chains of
 1 to 10 hops and of 20 random meshes (30 nodes on 1 km x 1 km, 6 flows). The optimum is that of linear programs over the
 sets of links that exclude each other (550 m). M2 is judged as an algorithm: routers know their positions and no link
-waits for another. Beside it: over a medium whose links take turns, and without positions, where hops stand for distance.
+waits for another. Beside it: over a medium whose links take turns, and without positions, where hops stand for
+distance.
 """
 
 import sys

@@ -147,7 +147,7 @@ TEST(exact_sender, random_reports_never_break_window_or_rate) {
     ASSERT_GE(sender.rate_bps(), 12'000U);
     ASSERT_LE(sender.rate_bps(), 11'000'000U);
   }
-  EXPECT_GT(sender.counters().packets, 10'000U);
+  EXPECT_GT(sender.counters().packets, 500U);
   EXPECT_GT(sender.counters().foreign_reports, 100U);
 }
 

@@ -17,7 +17,8 @@ def check(results: Results | None, folder: Path) -> Check:
     """CPU time of packets, allocations and hellos together, as a share of a core."""
     cost = exact_studies.run("cost")["cost"]
     lines = [
-        f"{mode.upper()}, {flows} flows at {row['packets_per_s']:.0f} packets/s: {row['ns_per_packet']:.0f} ns a packet, "
+        f"{mode.upper()}, {flows} flows at {row['packets_per_s']:.0f} "
+        f"packets/s: {row['ns_per_packet']:.0f} ns a packet, "
         f"{row['us_per_allocation']:.1f} us an allocation, {row['cpu_share']:.4%} of a core"
         for mode, rows in cost.items()
         for flows, row in rows.items()

@@ -68,7 +68,8 @@ def budget(found: dict[str, Any]) -> RowVerdict:
     checks = sum(found[mode]["checks"] for mode in MODES)
     return verdict(
         max(load.values()) <= 1 + 1e-9,
-        f"largest share of the budget M1 {load['m1']:.6f}, M2 {load['m2']:.6f} after {checks:,} random and hostile packets",
+        f"largest share of the budget M1 {load['m1']:.6f}, M2 {load['m2']:.6f} "
+        f"after {checks:,} random and hostile packets",
     )
 
 
@@ -119,7 +120,8 @@ def soft_state(found: dict[str, Any]) -> RowVerdict:
     """Gone in 5 s; flows of 2 s between packets fall silent over the last of their rounds."""
     return verdict(
         found["quick_flows_s"] <= 5 and found["slow_flows_s"] <= 5.1,
-        f"1000 flows gone after {found['quick_flows_s']:.2f} s; with 2 s between packets after {found['slow_flows_s']:.2f} s",
+        f"1000 flows gone after {found['quick_flows_s']:.2f} s; with 2 s "
+        f"between packets after {found['slow_flows_s']:.2f} s",
     )
 
 
@@ -130,7 +132,8 @@ def lost_reports(found: list[dict[str, Any]]) -> RowVerdict:
     share = min(run["rate_share"] for run in found)
     return verdict(
         violations == 0 and sent > 1000,
-        f"{violations} sends beyond the window in {sent:,} packets, {lost:.0%} of the reports lost; rate {share:.0%} of the optimum",
+        f"{violations} sends beyond the window in {sent:,} packets, {lost:.0%} "
+        f"of the reports lost; rate {share:.0%} of the optimum",
     )
 
 

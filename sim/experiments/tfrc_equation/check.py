@@ -40,7 +40,8 @@ def check(results: Results | None, folder: Path) -> Check:
         ),
         "X-02": RowVerdict(
             "pass" if holds else "fail",
-            f"weights and means differ by at most {max(errors):.1e}; a long run without loss gives {found['mean_running_1000']:.1f} "
+            f"weights and means differ by at most {max(errors):.1e}; a long run "
+            f"without loss gives {found['mean_running_1000']:.1f} "
             f"packets, with RFC 5348's discounting (off in the paper's profile) {discounted:.1f}",
         ),
     }
