@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // The module behind on-demand-routing.h.
-#include "sim/ns3/node-address.h"
 #include "sim/ns3/on-demand-routing.h"
 
 #include "ns3/aodv-routing-protocol.h"
 #include "ns3/boolean.h"
-#include "ns3/wifi-mac-header.h"
 
 namespace ns3
 {
@@ -47,16 +45,9 @@ class AodvRouting : public OnDemandRouting
     void TellLinkFailure(Ipv4RoutingProtocol& agent, Ipv4Address neighbour) const override
     {
         aodv::Neighbors& neighbours = Neighbours(static_cast<aodv::RoutingProtocol&>(agent));
-        if (neighbours.IsNeighbor(neighbour))
-        {
-            WifiMacHeader header;
-            header.SetAddr1(ToMac48Address(perhop::air::mac_address(NodeOfIpv4Address(neighbour.Get()))));
-            neighbours.GetTxErrorCallback()(header);
-        }
-        else
-        {
-            neighbours.GetCallback()(neighbour);
-        }
+        neighbours.GetCallback()(neighbour);
+        // Whom AODV has heard of lately says no more than the MAC, and would break the same link again when the entry expires.
+        neighbours.Clear();
     }
 };
 

@@ -65,12 +65,12 @@ def _loose_bound() -> RowVerdict:
     wrong, worst_gain, worst_backlog = [], 0.0, 0.0
     for number in range(RANDOM_PATHS):
         forward, back = draw.randint(1, 15), draw.randint(1, 15)
-        packet_bits, ack_bits = 12_000, draw.randint(320, 12_000)
+        packet_bits, tcp_ack_bits = 12_000, draw.randint(320, 12_000)
         # The theorem takes the slowest link to be about as fast in both directions.
         slowest_bps = draw.uniform(1e5, 1e6)
         forward_bps = [slowest_bps, *(slowest_bps * draw.uniform(1, 10) for _ in range(forward - 1))]
         back_bps = [slowest_bps * draw.uniform(1, 10) for _ in range(back)]
-        delays_s = [packet_bits / bps for bps in forward_bps] + [ack_bits / bps for bps in back_bps]
+        delays_s = [packet_bits / bps for bps in forward_bps] + [tcp_ack_bits / bps for bps in back_bps]
         hops = forward + back
         in_flight_bits = slowest_bps * sum(delays_s)
         if in_flight_bits > packet_bits * hops * (1 + 1e-9):
@@ -167,9 +167,9 @@ def _count_over_shims(forward: int, back: int) -> tuple[int, int]:
         end.on_receive(now_us, header, view)
 
     data = core.TcpView(has_tcp_ack=True, payload_bytes=1460, window_bytes=65535, segment_bytes=1460)
-    ack = core.TcpView(has_tcp_ack=True, tcp_ack=1460, window_bytes=65535, segment_bytes=1460)
+    tcp_ack = core.TcpView(has_tcp_ack=True, tcp_ack=1460, window_bytes=65535, segment_bytes=1460)
     cross(1, sender, receiver, forward, core.IpPacketView(flow=flow, ip_bytes=1500, ttl=64, tcp=data))
-    cross(2, receiver, sender, back, core.IpPacketView(flow=flow.reversed(), ip_bytes=40, ttl=64, tcp=ack))
+    cross(2, receiver, sender, back, core.IpPacketView(flow=flow.reversed(), ip_bytes=40, ttl=64, tcp=tcp_ack))
     path = sender.last_path(flow)
     return (path.forward_hops, path.return_hops) if path else (0, 0)
 

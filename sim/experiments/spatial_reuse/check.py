@@ -33,7 +33,7 @@ class Frame:
     to: int
     psdu_bytes: int
     sequence: int
-    acked: bool
+    mac_acked: bool
 
 
 def check(results: Results | None, folder: Path) -> Check:
@@ -50,7 +50,7 @@ def check(results: Results | None, folder: Path) -> Check:
         frames_checked += len(frames)
         if second:
             wrong_pairs.append(f"{row['label']}: {second} frames before the one ahead of them was done")
-        forward = [f for f in frames if f.acked and f.psdu_bytes >= LEAST_DATA_BYTES]
+        forward = [f for f in frames if f.mac_acked and f.psdu_bytes >= LEAST_DATA_BYTES]
         at_once, when_us = _most_at_once(forward)
         key = (row["sweep.medium.cs_range_m"], row["sweep.medium.capture_ratio_db"])
         seen[key] = at_once
@@ -122,7 +122,7 @@ def _read(trace: Path) -> tuple[list[Frame], int]:
                 place = waiting.pop(node)
                 frame = frames[place]
                 if 0 < start - frame.end_us <= LARGEST_MAC_ACK_GAP_US:
-                    frames[place] = Frame(**{**frame.__dict__, "acked": True})
+                    frames[place] = Frame(**{**frame.__dict__, "mac_acked": True})
     return frames, second
 
 
