@@ -177,8 +177,8 @@ void network::finish(std::uint32_t node) {
   // The record that the MAC would give, with its averages (weight 1/16; the first sample counts whole).
   const std::uint8_t peer = peer_of(node, to);
   const std::uint32_t mpdu_bytes = p.ip_bytes + (p.report ? report_extra_bytes : data_extra_bytes);
-  const std::uint32_t airtime = airtime_us(profile(), rate_of(node, to), mpdu_bytes);
-  const auto contention_us = static_cast<double>(now_us_ - state.head_since_us) - airtime;
+  const std::uint32_t data_us = airtime_us(profile(), rate_of(node, to), mpdu_bytes);
+  const auto contention_us = static_cast<double>(now_us_ - state.head_since_us) - data_us;
   policy::neighbour_averages& averages = state.averages[peer];
   const double before = averages.avg_contention_us16;
   averages.avg_contention_us16 =

@@ -236,8 +236,8 @@ void exact_neighbourhood::find_conflicts() {
   conflicts_.assign(links_.size(), link_set(words, 0));
   for (std::size_t a = 0; a < links_.size(); ++a) {
     for (std::size_t b = a + 1; b < links_.size(); ++b) {
-      const link& one = links_[a];
-      const link& other = links_[b];
+      const ledger_link& one = links_[a];
+      const ledger_link& other = links_[b];
       if (interfere(one.from, other.from) || interfere(one.from, other.to) || interfere(one.to, other.from) ||
           interfere(one.to, other.to)) {
         insert(conflicts_[a], b);
@@ -252,7 +252,7 @@ void exact_neighbourhood::add_budget(const link_set& members) {
   double busy = 0;
   flow_cost_.assign(flows_.size(), 0);
   for_each(members, [&](std::size_t member) {
-    const link& l = links_[member];
+    const ledger_link& l = links_[member];
     busy += l.busy;
     for (std::uint32_t i = 0; i < l.flow_count; ++i)
       flow_cost_[link_flows_[l.first_flow + i].flow] += link_flows_[l.first_flow + i].cost_s_per_bit;

@@ -97,7 +97,7 @@ private:
     std::uint32_t flow;  // place in flows_
     double cost_s_per_bit;
   };
-  struct link {
+  struct ledger_link {
     std::uint32_t from;  // places in graph_
     std::uint32_t to;
     std::uint32_t first_flow;  // of link_flows_
@@ -126,7 +126,7 @@ private:
   std::vector<std::optional<wire::node_position>> positions_;  // by place in graph_
   std::vector<std::vector<std::uint32_t>> adjacent_;           // by place in graph_
   std::vector<std::vector<std::uint8_t>> distance_hops_;
-  std::vector<link> links_;
+  std::vector<ledger_link> links_;
   std::vector<link_flow> link_flows_;
   std::vector<link_set> conflicts_;
   std::vector<ledger_flow> flows_;

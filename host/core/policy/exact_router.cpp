@@ -18,18 +18,18 @@ constexpr double us_per_s = 1e6;
 constexpr std::uint32_t reference_ip_bytes = 1500;
 constexpr std::uint32_t reference_mpdu_bytes = reference_ip_bytes + mac_header_bytes + llc_snap_bytes + path_header_bytes + fcs_bytes;
 
-constexpr double smoothing = 1.0 / 8;         // of packet size and gap
-constexpr double short_of_offer = 0.985;      // uses less than this share of what it is offered
-constexpr double limited_probe = 1.01;        // offered above what a limited flow uses
-constexpr double growing_probe = 1.25;        // and once it took that
-constexpr double took_offer = 1.005;          // it uses more than this share of what it used before
-constexpr double raise_limit = 1.5;           // allocations grow by this factor an interval at most
-constexpr double changed_bandwidth = 0.10;    // of a next hop: allocate again
-constexpr double changed_offer = 0.10;        // of a flow's limit: tell others early
-constexpr double cost_intervals = 32;         // time constant of M1's costs
-constexpr double max_drain = 0.3;             // share of an allocation that a standing queue can take
-constexpr double least_budget_share = 0.1;    // of eta, that other traffic cannot take
-constexpr std::uint64_t grace_intervals = 4;  // a flow may lag behind its offer for so long
+constexpr double smoothing = 1.0 / 8;             // of packet size and gap
+constexpr double short_of_offer = 0.95;           // uses less than this share of what it is offered
+constexpr double limited_probe = 1.01;            // offered above what a limited flow uses
+constexpr double growing_probe = 1.25;            // and once it took that
+constexpr double took_offer = 1.005;              // it uses more than this share of what it used before
+constexpr double raise_limit = 1.5;               // allocations grow by this factor an interval at most
+constexpr double changed_bandwidth_share = 0.10;  // of a next hop: allocate again
+constexpr double changed_offer = 0.10;            // of a flow's limit: tell others early
+constexpr double cost_intervals = 32;             // time constant of M1's costs
+constexpr double max_drain = 0.3;                 // share of an allocation that a standing queue can take
+constexpr double least_budget_share = 0.1;        // of eta, that other traffic cannot take
+constexpr std::uint64_t grace_intervals = 4;      // a flow may lag behind its offer for so long
 constexpr std::uint64_t max_idle_us = 5'000'000;
 constexpr std::uint64_t stale_us = 2'000'000;          // an estimate without completions for longer ...
 constexpr double stale_half_life_us = 1'000'000;       // ... returns to the idle medium's
@@ -79,7 +79,7 @@ void exact_router::append_newest(std::uint32_t index) {
 }
 
 void exact_router::unlink(std::uint32_t index) {
-  const flow_state& state = states_[index];
+  const allocated_flow& state = states_[index];
   (state.older != none ? states_[state.older].newer : oldest_) = state.newer;
   (state.newer != none ? states_[state.newer].older : newest_) = state.older;
 }
@@ -91,7 +91,7 @@ std::uint32_t exact_router::insert(std::uint64_t flow) {
   }
   const std::uint32_t index = free_.back();
   free_.pop_back();
-  states_[index] = flow_state{};
+  states_[index] = allocated_flow{};
   states_[index].flow = flow;
   append_newest(index);
   std::size_t bucket = home(flow);
@@ -139,7 +139,7 @@ std::uint64_t exact_router::on_packet(std::uint64_t now_us, const exact_packet& 
     unlink(index);
     append_newest(index);
   }
-  flow_state& state = states_[index];
+  allocated_flow& state = states_[index];
   const auto ip_bytes = static_cast<double>(std::max(packet.ip_bytes, 1U));
   if (arrived) {
     state.bytes = ip_bytes;
@@ -189,7 +189,7 @@ void exact_router::on_other_packet(std::uint64_t now_us, const exact_packet& pac
 }
 
 // Whether the flow takes what it is offered.
-void exact_router::note_use(flow_state& state, std::uint64_t now_us) {
+void exact_router::note_use(allocated_flow& state, std::uint64_t now_us) {
   if (state.fresh) return;
   if (state.current_bps >= short_of_offer * state.allocation_bps) {
     state.short_since_us = 0;
@@ -228,7 +228,7 @@ bool exact_router::on_completion(std::uint64_t now_us, const exact_completion& c
   if (size_ == 0) return false;
   const bool changed = config_.mode == exact_mode::m1 && peer.allocated_us != 0 &&
                        std::abs(service_us(now_us, completion.averages.peer, peer.rate_index, reference_mpdu_bytes) - peer.allocated_us) >
-                           changed_bandwidth * peer.allocated_us;
+                           changed_bandwidth_share * peer.allocated_us;
   if (found_again || (changed && now_us - allocated_us_ >= early_allocation_us)) allocate(now_us);
   return false;
 }
@@ -327,7 +327,7 @@ double exact_router::bandwidth_bps(std::uint64_t now_us, std::uint8_t peer, std:
 }
 
 // Channel time of a bit of the flow: M1 as measured to its next hop, M2 on an idle medium and with the feedback it causes.
-double exact_router::cost_s_per_bit(std::uint64_t now_us, const flow_state& state) const {
+double exact_router::cost_s_per_bit(std::uint64_t now_us, const allocated_flow& state) const {
   const double bits = 8 * state.bytes;
   const double mpdu_bytes = state.bytes + state.mpdu_overhead_bytes;
   if (config_.mode == exact_mode::m1) return service_us(now_us, state.peer, state.rate_index, mpdu_bytes) / us_per_s / bits;
@@ -344,10 +344,10 @@ double exact_router::cost_s_per_bit(std::uint64_t now_us, const flow_state& stat
   return delay_us / us_per_s / bits;
 }
 
-double exact_router::floor_bps(const flow_state& state) { return 8 * state.bytes; }  // one packet a second
+double exact_router::floor_bps(const allocated_flow& state) { return 8 * state.bytes; }  // one packet a second
 
 // What the flow can use by what it does with its offers, whatever comes in from upstream.
-double exact_router::demand_bps(const flow_state& state) {
+double exact_router::demand_bps(const allocated_flow& state) {
   switch (state.state) {
     case demand::limited:
       return std::max(limited_probe * state.current_bps, floor_bps(state));
@@ -359,7 +359,7 @@ double exact_router::demand_bps(const flow_state& state) {
   return std::numeric_limits<double>::max();
 }
 
-double exact_router::limit_bps(const flow_state& state) const {
+double exact_router::limit_bps(const allocated_flow& state) const {
   if (peers_[state.peer].lost) return floor_bps(state);
   const bool unlimited = state.arrived_bps >= static_cast<double>(wire::unlimited_rate_bps);
   return std::min(demand_bps(state), unlimited ? std::numeric_limits<double>::max() : std::max(state.arrived_bps, 1.0));
@@ -370,7 +370,7 @@ double exact_router::drain_share(std::uint64_t now_us) const {
   if (queued_bytes_ <= 0) return 0;
   double largest_us = 0;
   for (std::uint32_t index = newest_; index != none; index = states_[index].older) {
-    const flow_state& state = states_[index];
+    const allocated_flow& state = states_[index];
     largest_us = std::max(largest_us, service_us(now_us, state.peer, state.rate_index, reference_mpdu_bytes));
   }
   const double queue_us = queued_bytes_ / reference_ip_bytes * largest_us;
@@ -379,7 +379,7 @@ double exact_router::drain_share(std::uint64_t now_us) const {
 
 // ---- Allocation
 
-std::uint64_t exact_router::idle_limit_us(const flow_state& state) const {
+std::uint64_t exact_router::idle_limit_us(const allocated_flow& state) const {
   // What it may send at, where its gaps are not known yet.
   const double allowed_bps = std::max(std::min(state.current_bps, state.allocation_bps), 1.0);
   const double gap_us = std::max(state.gap_us, 8 * state.bytes / allowed_bps * us_per_s);
@@ -427,7 +427,7 @@ void exact_router::allocate(std::uint64_t now_us) {
   allocating_ = size_ != 0;
   allocate_at_us_ = now_us + config_.interval_us;
   for (std::uint32_t index = newest_; index != none; index = states_[index].older) {
-    flow_state& state = states_[index];
+    allocated_flow& state = states_[index];
     const double cost = cost_s_per_bit(now_us, state);
     // What M1 measures holds the contention that its own allocations make: followed slowly, or both would swing.
     const bool follow = config_.mode == exact_mode::m1 && state.cost_s_per_bit > 0;
@@ -453,7 +453,7 @@ void exact_router::share_own() {
   shares_.clear();
   costs_.clear();
   for (std::uint32_t index = newest_; index != none; index = states_[index].older) {
-    const flow_state& state = states_[index];
+    const allocated_flow& state = states_[index];
     shares_.push_back({.gain = gain(state.weight, state.cost_s_per_bit), .floor_bps = floor_bps(state), .limit_bps = limit_bps(state)});
     costs_.push_back(state.cost_s_per_bit);
   }
@@ -488,7 +488,7 @@ void exact_router::share_neighbourhoods(std::uint64_t now_us) {
   }
   // Of its own flows this node knows better what they can use.
   for (std::uint32_t index = newest_; index != none; index = states_[index].older) {
-    flow_state& state = states_[index];
+    allocated_flow& state = states_[index];
     state.place = neighbourhood_.place_of_flow(ledger_flow_of(state.flow)).value_or(0);
     shares_[state.place].floor_bps = floor_bps(state);
     shares_[state.place].limit_bps = limit_bps(state);
@@ -514,7 +514,7 @@ double exact_router::gain(double weight, double cost) const {
 void exact_router::settle(std::uint64_t now_us) {
   const double keep = 1 - drain_share(now_us);
   for (std::uint32_t index = newest_; index != none; index = states_[index].older) {
-    flow_state& state = states_[index];
+    allocated_flow& state = states_[index];
     const double target_bps = std::max(keep * state.share_bps, std::min(state.share_bps, floor_bps(state)));
     if (!state.fresh && target_bps > state.allocation_bps) {
       state.allocation_bps = std::min(target_bps, raise_limit * state.allocation_bps + floor_bps(state));
@@ -542,7 +542,7 @@ void exact_router::tell_own(std::uint64_t now_us) {
   }
   neighbourhood_.list_heard(now_us, own.neighbours);
   for (std::uint32_t index = newest_; index != none; index = states_[index].older) {
-    flow_state& state = states_[index];
+    allocated_flow& state = states_[index];
     if (!peers_[state.peer].node_known) {
       // A neighbour that nobody named still takes time on the air: a name of its own stands for it.
       peers_[state.peer].node = 0x8000'0000U ^ config_.neighbourhood.node << 4 ^ state.peer;

@@ -165,7 +165,7 @@ private:
     growing   // was limited and takes more again
   };
 
-  struct flow_state {
+  struct allocated_flow {
     std::uint64_t flow = 0;
     std::uint64_t last_seen_us = 0;
     std::uint64_t short_since_us = 0;  // since when it uses less than offered; 0: it does not
@@ -206,17 +206,17 @@ private:
   void erase(std::uint32_t index);
   void append_newest(std::uint32_t index);
   void unlink(std::uint32_t index);
-  void note_use(flow_state& state, std::uint64_t now_us);
+  void note_use(allocated_flow& state, std::uint64_t now_us);
 
   double service_us(std::uint64_t now_us, std::uint8_t peer, std::uint8_t rate_index, double mpdu_bytes) const;
-  double cost_s_per_bit(std::uint64_t now_us, const flow_state& state) const;
-  static double floor_bps(const flow_state& state);
-  static double demand_bps(const flow_state& state);
-  double limit_bps(const flow_state& state) const;
+  double cost_s_per_bit(std::uint64_t now_us, const allocated_flow& state) const;
+  static double floor_bps(const allocated_flow& state);
+  static double demand_bps(const allocated_flow& state);
+  double limit_bps(const allocated_flow& state) const;
   double gain(double weight, double cost) const;
   double drain_share(std::uint64_t now_us) const;
 
-  std::uint64_t idle_limit_us(const flow_state& state) const;
+  std::uint64_t idle_limit_us(const allocated_flow& state) const;
   void forget_idle(std::uint64_t now_us);
   void allocate_promptly(std::uint64_t now_us);
   void allocate(std::uint64_t now_us);
@@ -236,7 +236,7 @@ private:
   std::array<peer_state, neighbour_slots> peers_{};
   std::size_t mask_;
   std::vector<std::uint32_t> buckets_;
-  std::vector<flow_state> states_;
+  std::vector<allocated_flow> states_;
   std::vector<std::uint32_t> free_;
   std::size_t size_ = 0;
   std::uint32_t oldest_ = none;

@@ -99,6 +99,7 @@ TEST(exact_router_study, lost_reports_never_break_the_safety_window) {
   EXPECT_EQ(result.window_violations, 0U);
 }
 
+// The first six of the meshes of make bench-exact, which judges all twenty.
 TEST(exact_router_study, allocations_of_m2_are_within_15_percent_of_the_optimum) {
   const gap_result result = gap_study(exact_mode::m2, true, false, 10, 6);
   for (const double gap : result.chain_gaps) EXPECT_LT(gap, 0.15);
