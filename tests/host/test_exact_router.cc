@@ -154,7 +154,8 @@ TEST(exact_in_the_shim, lowers_the_rate_of_exact_packets_and_of_no_others) {
   config.exact.emplace().mode = exact_mode::m1;
   shim::shim node(config);
   const shim::next_hop hop{.rate_index = 1, .mpdu_bytes = 1559};
-  shim::ip_packet_view view{.flow = {.source = {}, .destination = {}, .source_port = 1, .protocol = shim::ip_protocol_udp}, .ip_bytes = 1500};
+  shim::ip_packet_view view{.flow = {.source = {}, .destination = {}, .source_port = 1, .protocol = shim::ip_protocol_udp},
+                            .ip_bytes = 1500};
   EXPECT_EQ(node.on_originate(0, view, hop, 0).explicit_rate_bps, wire::unlimited_rate_bps);
   view.exact = {.wanted_rate_bps = 5'000'000, .current_rate_bps = 5'000'000, .follows = true};
   const wire::path_header header = node.on_originate(1, view, hop, 0);
