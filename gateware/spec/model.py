@@ -175,16 +175,33 @@ class RecordField(_Strict):
 class Record(_Strict):
     prefix: Name
     meaning: Text
+    stream: bool = False  # it crosses a stream of 32-bit words
     fields: list[RecordField] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _check(self) -> Record:
         _refuse_repeated(self.fields)
+        for field in self.fields:
+            if self.stream and field.bits > 32:
+                raise ValueError(f"field {field.name} has {field.bits} bits; a word of the stream has 32")
         return self
 
     @property
     def parts(self) -> list[RecordField]:
         return [field for field in self.fields if field.part]
+
+    @property
+    def stream_words(self) -> list[list[tuple[RecordField, int]]]:
+        """The record as 32-bit words of a stream: (field, its lowest bit) in each. No field is split over two words."""
+        words: list[list[tuple[RecordField, int]]] = []
+        used = 32
+        for field in self.fields:
+            if used + field.bits > 32:
+                words.append([])
+                used = 0
+            words[-1].append((field, used))
+            used += field.bits
+        return words
 
 
 class ProtocolFile(_Strict):

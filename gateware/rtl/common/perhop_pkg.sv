@@ -130,6 +130,42 @@ package perhop_pkg;
     logic [15:0] done_avg_data_attempts_256;  // The peer's running average: DATA attempts a packet, 1/256
   } completion_record_s;
 
+  localparam int unsigned COMPLETION_RECORD_WORDS = 20;  // of 32 bits, on a stream
+
+  // The words of a completion_record, the first sent in the lowest bits.
+  function automatic logic [639:0] completion_record_words(completion_record_s item);
+    completion_record_words = '0;
+    completion_record_words[0 +: 16] = item.done_tag;
+    completion_record_words[16 +: 4] = item.done_peer;
+    completion_record_words[20 +: 12] = item.done_sequence;
+    completion_record_words[32 +: 12] = item.done_bytes;
+    completion_record_words[44 +: 3] = item.done_rate;
+    completion_record_words[47 +: 2] = item.done_result;
+    completion_record_words[49 +: 5] = item.done_rts_attempts;
+    completion_record_words[54 +: 5] = item.done_data_attempts;
+    completion_record_words[59 +: 5] = item.done_ssrc;
+    completion_record_words[64 +: 5] = item.done_slrc;
+    completion_record_words[69 +: 10] = item.done_cw;
+    completion_record_words[79 +: 16] = item.done_slots_drawn;
+    completion_record_words[96 +: 32] = item.done_t_enqueue_us;
+    completion_record_words[128 +: 32] = item.done_t_head_us;
+    completion_record_words[160 +: 32] = item.done_t_first_tx_us;
+    completion_record_words[192 +: 32] = item.done_t_done_us;
+    completion_record_words[224 +: 32] = item.done_queue_us;
+    completion_record_words[256 +: 32] = item.done_ifs_us;
+    completion_record_words[288 +: 32] = item.done_backoff_us;
+    completion_record_words[320 +: 32] = item.done_frozen_cca_us;
+    completion_record_words[352 +: 32] = item.done_frozen_nav_us;
+    completion_record_words[384 +: 32] = item.done_control_us;
+    completion_record_words[416 +: 32] = item.done_data_us;
+    completion_record_words[448 +: 32] = item.done_response_us;
+    completion_record_words[480 +: 32] = item.done_timeout_us;
+    completion_record_words[512 +: 32] = item.done_responder_us;
+    completion_record_words[544 +: 28] = item.done_avg_contention_us16;
+    completion_record_words[576 +: 28] = item.done_avg_overhead_us16;
+    completion_record_words[608 +: 16] = item.done_avg_data_attempts_256;
+  endfunction
+
 endpackage
 
 `default_nettype wire

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 from types import MappingProxyType
-from typing import ClassVar, Mapping
+from typing import ClassVar, Mapping, Sequence
 
 MAC_HEADER_BYTES = 24  # Header of a DATA frame with three addresses (8.2.4), bytes
 FCS_BYTES = 4  # Frame check sequence, CRC-32 (8.2.4.8), bytes
@@ -321,6 +321,35 @@ def airtime_us(profile: TimingProfile, rate_index: int, psdu_bytes: int) -> int:
         return rate.preamble_us + -(-8 * psdu_bytes * 1_000_000 // rate.bps)
     symbols = -(-(16 + 6 + 8 * psdu_bytes) // rate.bits_per_symbol)
     return rate.preamble_us + symbols * profile.symbol_us + profile.signal_extension_us
+
+
+@dataclass(frozen=True)
+class AirtimeCoefficients:
+    """What the gateware's airtime_calculator needs of a rate: the same airtime without a table of rates.
+
+    airtime = base_us + 2^unit_shift us * ceil((16 bytes + overhead_half_bits) / half_bits_per_unit)
+    """
+
+    base_us: int  # preamble, PLCP header, signal extension
+    half_bits_per_unit: int  # half bits, so that 5.5 Mb/s has whole numbers
+    unit_shift: int  # a unit is 1 us (DSSS) or a symbol (OFDM): log2 of its microseconds
+    overhead_half_bits: int  # OFDM: service and tail bits, twice
+
+
+def airtime_coefficients(profile: TimingProfile, rate_index: int) -> AirtimeCoefficients:
+    """Coefficients of a rate; ValueError for a rate the profile does not have or that no coefficients describe."""
+    if not 0 <= rate_index < len(profile.rates):
+        raise ValueError(f"{profile.name} has no rate {rate_index}; it has 0 to {len(profile.rates) - 1}")
+    rate = profile.rates[rate_index]
+    base_us = rate.preamble_us + profile.signal_extension_us
+    if rate.bits_per_symbol == 0:
+        half_bits, remainder = divmod(2 * rate.bps, 1_000_000)
+        if remainder:
+            raise ValueError(f"{profile.name}: {rate.bps} b/s is not a whole number of half bits a microsecond")
+        return AirtimeCoefficients(base_us, half_bits, 0, 0)
+    if profile.symbol_us & (profile.symbol_us - 1):
+        raise ValueError(f"{profile.name}: a symbol of {profile.symbol_us} us is not a power of two")
+    return AirtimeCoefficients(base_us, 2 * rate.bits_per_symbol, profile.symbol_us.bit_length() - 1, 2 * (16 + 6))
 
 
 @dataclass(frozen=True)
@@ -772,6 +801,41 @@ COMPLETION_FIELDS: tuple[RecordField, ...] = (
     RecordField("avg_overhead_us16", 28, "1/16 us", "The peer's running average: RTS, CTS, MAC ACK, SIFS"),
     RecordField("avg_data_attempts_256", 16, "1/256", "The peer's running average: DATA attempts a packet"),
 )
+
+# By word of the stream: (field, bits, lowest bit).
+COMPLETION_RECORD_WORDS: tuple[tuple[tuple[str, int, int], ...], ...] = (
+    (("tag", 16, 0), ("peer", 4, 16), ("sequence", 12, 20),),
+    (("bytes", 12, 0), ("rate", 3, 12), ("result", 2, 15), ("rts_attempts", 5, 17), ("data_attempts", 5, 22), ("ssrc", 5, 27),),
+    (("slrc", 5, 0), ("cw", 10, 5), ("slots_drawn", 16, 15),),
+    (("t_enqueue_us", 32, 0),),
+    (("t_head_us", 32, 0),),
+    (("t_first_tx_us", 32, 0),),
+    (("t_done_us", 32, 0),),
+    (("queue_us", 32, 0),),
+    (("ifs_us", 32, 0),),
+    (("backoff_us", 32, 0),),
+    (("frozen_cca_us", 32, 0),),
+    (("frozen_nav_us", 32, 0),),
+    (("control_us", 32, 0),),
+    (("data_us", 32, 0),),
+    (("response_us", 32, 0),),
+    (("timeout_us", 32, 0),),
+    (("responder_us", 32, 0),),
+    (("avg_contention_us16", 28, 0),),
+    (("avg_overhead_us16", 28, 0),),
+    (("avg_data_attempts_256", 16, 0),),
+)
+
+
+def decode_completion_record(words: Sequence[int]) -> dict[str, int]:
+    """The fields of a completion_record from the 32-bit words of a stream; ValueError if they are not as many as it has."""
+    if len(words) != len(COMPLETION_RECORD_WORDS):
+        raise ValueError(f"{len(words)} words; a completion_record has {len(COMPLETION_RECORD_WORDS)}")
+    return {
+        field: word >> low & (1 << bits) - 1
+        for word, fields in zip(words, COMPLETION_RECORD_WORDS)
+        for field, bits, low in fields
+    }
 
 SERVICE_TIME_PARTS: tuple[str, ...] = (
     "queue_us",

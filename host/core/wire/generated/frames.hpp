@@ -928,6 +928,44 @@ constexpr void for_each_field(Record& record, Visitor&& visit) {
   visit(std::string_view("avg_data_attempts_256"), record.avg_data_attempts_256);
 }
 
+/// Words of 32 bits that a completion_record takes on a stream.
+inline constexpr std::size_t completion_record_words = 20;
+
+/// Reads a completion_record from the words of a stream.
+constexpr completion_record decode_completion_record(std::span<const std::uint32_t, completion_record_words> words) {
+  completion_record record;
+  record.tag = static_cast<std::uint16_t>(words[0] & 0xFFFFU);
+  record.peer = static_cast<std::uint8_t>(words[0] >> 16 & 0xFU);
+  record.sequence = static_cast<std::uint16_t>(words[0] >> 20 & 0xFFFU);
+  record.bytes = static_cast<std::uint16_t>(words[1] & 0xFFFU);
+  record.rate = static_cast<std::uint8_t>(words[1] >> 12 & 0x7U);
+  record.result = static_cast<tx_result>(words[1] >> 15 & 0x3U);
+  record.rts_attempts = static_cast<std::uint8_t>(words[1] >> 17 & 0x1FU);
+  record.data_attempts = static_cast<std::uint8_t>(words[1] >> 22 & 0x1FU);
+  record.ssrc = static_cast<std::uint8_t>(words[1] >> 27 & 0x1FU);
+  record.slrc = static_cast<std::uint8_t>(words[2] & 0x1FU);
+  record.cw = static_cast<std::uint16_t>(words[2] >> 5 & 0x3FFU);
+  record.slots_drawn = static_cast<std::uint16_t>(words[2] >> 15 & 0xFFFFU);
+  record.t_enqueue_us = static_cast<std::uint32_t>(words[3]);
+  record.t_head_us = static_cast<std::uint32_t>(words[4]);
+  record.t_first_tx_us = static_cast<std::uint32_t>(words[5]);
+  record.t_done_us = static_cast<std::uint32_t>(words[6]);
+  record.queue_us = static_cast<std::uint32_t>(words[7]);
+  record.ifs_us = static_cast<std::uint32_t>(words[8]);
+  record.backoff_us = static_cast<std::uint32_t>(words[9]);
+  record.frozen_cca_us = static_cast<std::uint32_t>(words[10]);
+  record.frozen_nav_us = static_cast<std::uint32_t>(words[11]);
+  record.control_us = static_cast<std::uint32_t>(words[12]);
+  record.data_us = static_cast<std::uint32_t>(words[13]);
+  record.response_us = static_cast<std::uint32_t>(words[14]);
+  record.timeout_us = static_cast<std::uint32_t>(words[15]);
+  record.responder_us = static_cast<std::uint32_t>(words[16]);
+  record.avg_contention_us16 = static_cast<std::uint32_t>(words[17] & 0xFFFFFFFU);
+  record.avg_overhead_us16 = static_cast<std::uint32_t>(words[18] & 0xFFFFFFFU);
+  record.avg_data_attempts_256 = static_cast<std::uint16_t>(words[19] & 0xFFFFU);
+  return record;
+}
+
 /// A part of the service time.
 struct service_time_part {
   std::string_view name;

@@ -347,4 +347,26 @@ constexpr std::uint32_t airtime_us(const timing_profile& profile, unsigned rate_
   return static_cast<std::uint32_t>(rate.preamble_us + symbols * profile.symbol_us + profile.signal_extension_us);
 }
 
+/// What the gateware's airtime_calculator needs of a rate. Airtime = base_us +
+/// 2^unit_shift us * ceil((16 bytes + overhead_half_bits) / half_bits_per_unit).
+struct airtime_coefficients {
+  std::uint32_t base_us = 0;
+  std::uint32_t half_bits_per_unit = 0;
+  std::uint32_t unit_shift = 0;
+  std::uint32_t overhead_half_bits = 0;
+
+  friend constexpr bool operator==(const airtime_coefficients&, const airtime_coefficients&) = default;
+};
+
+/// Coefficients of a rate of a profile of this file.
+constexpr airtime_coefficients coefficients_of(const timing_profile& profile, unsigned rate_index) {
+  assert(rate_index < profile.rates.size());
+  const transmit_rate& rate = profile.rates[rate_index];
+  const std::uint32_t base_us = rate.preamble_us + profile.signal_extension_us;
+  if (rate.bits_per_symbol == 0) return {base_us, static_cast<std::uint32_t>(2 * rate.bps / 1'000'000), 0, 0};
+  std::uint32_t unit_shift = 0;
+  while ((std::uint32_t{1} << unit_shift) < profile.symbol_us) ++unit_shift;
+  return {base_us, 2U * rate.bits_per_symbol, unit_shift, 2 * (16 + 6)};
+}
+
 }  // namespace perhop
