@@ -31,6 +31,16 @@ TEST(link_table, propagation_takes_the_time_of_light_and_at_least_a_microsecond)
   EXPECT_EQ(fixed.groups(0).size(), 1U);
 }
 
+TEST(link_table, nothing_passes_between_a_blocked_pair_in_either_direction) {
+  air_config config = line({0, 200, 400});
+  config.blocked = {{2, 1}};
+  const link_table links(config);
+  EXPECT_EQ(links.power_w(1, 2), 0);
+  EXPECT_EQ(links.power_w(2, 1), 0);
+  EXPECT_GT(links.power_w(0, 1), links.sensitivity_w());
+  EXPECT_GT(links.power_w(0, 2), links.carrier_sense_w());
+}
+
 TEST(link_table, a_node_at_exactly_the_range_is_in_range_and_one_beyond_is_not) {
   // 0.1 + 0.2 metres and the like must not decide.
   const link_table links(line({0.1, 250.1, 550.1, 550.2}));
