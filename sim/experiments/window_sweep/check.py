@@ -94,19 +94,11 @@ def _draw(file: Path, all_hops: list[int], cells: Cells) -> None:
                 axis.grid(visible=False)
                 axis.set_xticks(range(len(limits)), limits, fontsize=8)
                 axis.set_yticks(range(len(windows)), windows)
-                axis.set_title(f"{hops} hops, {'paced' if paced else 'unpaced'}", loc="left", fontsize=10)
-                best = max(
-                    (
-                        (cells[hops, paced, limit, window], x, y)
-                        for y, window in enumerate(windows)
-                        for x, limit in enumerate(limits)
-                        if (hops, paced, limit, window) in cells
-                    ),
-                )
-                axis.plot(best[1], best[2], "o", mfc="none", mec="white", ms=12, mew=1.6)
-                axis.text(
-                    best[1], best[2], f"{best[0] / bound_bps:.0%}", color="white", fontsize=7, ha="center", va="center"
-                )
+                here = [cell for cell in cells if cell[:2] == (hops, paced)]
+                best = max(here, key=lambda cell: cells[cell])
+                word = "paced" if paced else "unpaced"
+                axis.set_title(f"{hops} hops, {word}: {cells[best] / bound_bps:.0%}", loc="left", fontsize=10)
+                axis.plot(limits.index(best[2]), windows.index(best[3]), "o", mfc="none", mec="white", ms=12, mew=1.6)
         for axis in axes[1]:
             axis.set_xlabel("window limit, packets")
         for row in axes:
