@@ -20,6 +20,7 @@ from cocotb_tools.runner import get_runner
 ROOT = Path(__file__).resolve().parents[2]
 # Another tree of RTL may be put under test: that is how a deliberate defect is shown to be found.
 RTL = Path(os.environ.get("PERHOP_RTL", ROOT / "gateware" / "rtl")).resolve()
+RTL_FOLDERS = ("common", "mac", "datapath", "top")
 OUT = Path(os.environ.get("PERHOP_TEST_OUT", ROOT / "out" / "gateware-tests")).resolve()
 BUILD_ARGS = ("-Wall", "--assert", "--x-assign", "fast", "--no-timing", "--quiet-stats")
 # Registers that nothing resets start with random bits, so that a test fails where they matter.
@@ -61,7 +62,7 @@ def _instances(module: str, known: Mapping[str, Path]) -> set[str]:
 
 def build(module: str, parameters: Mapping[str, object] | None = None) -> Path:
     """Returns the folder with the Verilated module; builds it if its sources or the settings have changed."""
-    known = {path.stem: path for folder in ("common", "mac") for path in sorted((RTL / folder).glob("*.sv"))}
+    known = {path.stem: path for folder in RTL_FOLDERS for path in sorted((RTL / folder).glob("*.sv"))}
     # A package comes before what imports it.
     sources = sorted(
         (known[name] for name in _instances(module, known)),
