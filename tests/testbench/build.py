@@ -63,6 +63,8 @@ def _instances(module: str, known: Mapping[str, Path]) -> set[str]:
 def build(module: str, parameters: Mapping[str, object] | None = None) -> Path:
     """Returns the folder with the Verilated module; builds it if its sources or the settings have changed."""
     known = {path.stem: path for folder in RTL_FOLDERS for path in sorted((RTL / folder).glob("*.sv"))}
+    # Several modules wired together for a test.
+    known |= {path.stem: path for path in sorted((ROOT / "tests" / "gateware").glob("*/*_bench.sv"))}
     # A package comes before what imports it.
     sources = sorted(
         (known[name] for name in _instances(module, known)),

@@ -8,8 +8,8 @@
 // frame of another protocol version has no field that could be understood (8.2.4.1.2): no
 // Duration either. A Duration field with its top bit set holds something else (8.2.4.2).
 //
-// Timing: the fields stand in the clock of `rx_end`, and until the next `rx_start`. The
-// last byte comes at least one clock before. A byte of the MSDU comes out when four more have
+// Timing: `ok` holds in the clock of `rx_end`, the fields until the next `rx_start`. The
+// last byte comes at least one clock before `rx_end`. A byte of the MSDU comes out when four more have
 // come in, for the last four are the FCS; with `cfg_whole` every byte as it comes in.
 
 `default_nettype none
