@@ -191,12 +191,6 @@ private:
     expect(made.total_delay_us >= std::min(shim_.hop_delay_us(to), wire::max_delay_us), "the hop's delay is in the sum");
   }
 
-  /// A SYN opens a connection, where an old one may have been. @param originated as this node's packets carry it
-  void note_syn(const shim::ip_packet_view& packet, const shim::flow_key& originated) {
-    if (packet.flow.protocol != shim::ip_protocol_tcp || !packet.tcp.syn || packet.tcp.has_tcp_ack) return;
-    held_.erase(name_of(originated));
-  }
-
   void advance() {
     constexpr std::array<shim::time_us, 8> steps_us{0, 1, 100, 8'000, 100'000, 600'000, 20'000'000, 0};
     const std::uint32_t step = input_.choice(8);
@@ -206,7 +200,6 @@ private:
   void originate() {
     const auto sent = packet();
     const auto to = hop();
-    note_syn(sent, sent.flow);
     const wire::path_header made = shim_.on_originate(now_, sent, to, input_.hostile<std::uint32_t>());
     ++originated_;
     check_made(made, to);
@@ -242,7 +235,6 @@ private:
       if (!with) return;
     }
     const auto arrived = packet();
-    note_syn(arrived, arrived.flow.reversed());
     const shim::receive_verdict verdict = shim_.on_receive(now_, with, arrived);
     ++received_;
     const auto originated = arrived.flow.reversed();
@@ -316,9 +308,7 @@ private:
       for (const shim::tcp_ack_due& one : std::span(due).first(count)) {
         expect(one.release != policy::tcp_ack_release::nothing, "what is told is to be done");
         if (one.release == policy::tcp_ack_release::send_held) {
-          // A connection that was forgotten is told of once more, even where its TCP ACK has passed in the same call.
-          const bool kept = held_.erase(name_of(one.flow)) == 1;
-          expect(kept || shim_.counters().flows_expired + shim_.counters().flows_evicted != 0, "what is to be sent is held by the caller");
+          expect(held_.erase(name_of(one.flow)) == 1, "what is to be sent is held by the caller");
         }
       }
       expect(++rounds <= 1000, "expire ends");

@@ -76,17 +76,21 @@ def test_a_planted_fault_is_found(tmp_path, fault):
 def test_an_interrupted_round_goes_on_and_a_finished_one_starts_again(tmp_path):
     state = tmp_path / "round.json"
     wanted = {"shim": 100, "exact": 50}
+    built = {"shim": "a program", "exact": "another"}
     chunk = fuzz.Chunk(inputs=60, coverage=7, features=9, seconds=1, status=0, log=tmp_path)
-    first = fuzz.Round(state, wanted, "these programs")
+    first = fuzz.Round(state, wanted, built)
     first.add("shim", chunk)
-    again = fuzz.Round(state, wanted, "these programs")
+    again = fuzz.Round(state, wanted, built)
     assert again.left("shim") == 40 and again.left("exact") == 50
-    assert fuzz.Round(state, wanted, "others").left("shim") == 100, "other programs: another round"
+    changed = fuzz.Round(state, wanted, built | {"shim": "a changed program"})
+    assert changed.left("shim") == 100, "another program begins again"
+    changed = fuzz.Round(state, wanted, built | {"exact": "a changed program"})
+    assert changed.left("shim") == 40, "which says nothing of the others"
     again.add("shim", chunk)
     again.add("exact", chunk)
     assert again.left("shim") == again.left("exact") == 0
-    assert fuzz.Round(state, wanted, "these programs").left("shim") == 100, "all was done: a new round"
+    assert fuzz.Round(state, wanted, built).left("shim") == 100, "all was done: a new round"
     broken = fuzz.Chunk(inputs=1, coverage=7, features=9, seconds=1, status=77, log=tmp_path, problem="a leak")
-    last = fuzz.Round(state, wanted, "these programs")
+    last = fuzz.Round(state, wanted, built)
     last.add("shim", broken)
     assert last.left("shim") == 0 and last.progress["shim"].crashes == 1, "a target that broke ends"

@@ -192,6 +192,65 @@ TEST(shim_tcp_ack, held_by_a_connection_that_is_forgotten_is_released) {
   EXPECT_FALSE(receiver.next_deadline());
 }
 
+// The packet that passes takes the place of the one that is kept: to ask for that one too would be to ask for nothing.
+TEST(shim_tcp_ack, that_passes_is_the_end_of_one_held_by_a_connection_forgotten_meanwhile) {
+  shim_config config = config_of(dca);
+  config.flow_idle_us = 5'000;
+  shim receiver(config);
+  const auto hears = [&](time_us now, std::uint32_t segment) {
+    receiver.on_receive(now, header_of(5, 20), data(data_flow(), segment));
+    return receiver.on_tcp_ack(now, tcp_ack(data_flow(), segment + 1));
+  };
+  ASSERT_EQ(hears(0, 0), tcp_ack_action::pass);
+  ASSERT_EQ(hears(1'000, 1), tcp_ack_action::hold);
+  ASSERT_EQ(receiver.on_tcp_ack(7'000, tcp_ack(data_flow(), 2)), tcp_ack_action::pass) << "of a connection that nobody remembers";
+  ASSERT_EQ(receiver.counters().flows_expired, 1U);
+  std::array<tcp_ack_due, 4> due;
+  EXPECT_EQ(receiver.expire(7'000, due), 0U);
+
+  // Forgotten by one call, replaced by another, and not asked for in between.
+  ASSERT_EQ(hears(8'000, 2), tcp_ack_action::pass);
+  ASSERT_EQ(hears(9'000, 3), tcp_ack_action::hold);
+  receiver.on_receive(16'000, header_of(5, 20), data(data_flow(1), 0));
+  ASSERT_EQ(receiver.counters().flows_expired, 2U);
+  ASSERT_EQ(hears(17'000, 4), tcp_ack_action::pass);
+  ASSERT_EQ(hears(18'000, 5), tcp_ack_action::hold);
+  EXPECT_EQ(receiver.expire(18'000, due), 0U) << "one is kept, and not yet due";
+  ASSERT_TRUE(receiver.next_deadline());
+  ASSERT_EQ(receiver.expire(600'000, due), 1U);
+  EXPECT_EQ(due[0].release, tcp_ack_release::send_held);
+}
+
+// A SYN may be old, or a lie: the sender of the data waits for its TCP ACK all the same.
+TEST(shim_tcp_ack, held_when_a_syn_comes_is_released) {
+  shim receiver(config_of(dca));
+  arrive(receiver, data_flow(), 0, 3, 5, 20);
+  ASSERT_EQ(receiver.counters().tcp_acks_held, 2U);
+  ip_packet_view syn = data(data_flow(), 0);
+  syn.tcp = {.syn = true, .sequence = 77};
+  receiver.on_receive(21'000, header_of(5, 20), syn);
+  std::array<tcp_ack_due, 4> due;
+  ASSERT_EQ(receiver.expire(21'000, due), 1U);
+  EXPECT_EQ(due[0].flow, data_flow().reversed());
+  EXPECT_EQ(due[0].release, tcp_ack_release::send_held);
+}
+
+TEST(shim_tcp_ack, held_when_the_local_tcp_opens_or_resets_the_connection_is_dropped) {
+  for (const bool opens : {true, false}) {
+    shim receiver(config_of(dca));
+    arrive(receiver, data_flow(), 0, 3, 5, 20);
+    ip_packet_view leaving = tcp_ack(data_flow(), 3);
+    leaving.tcp = {.syn = opens, .rst = !opens, .sequence = 77};
+    ASSERT_EQ(receiver.on_tcp_ack(21'000, leaving), tcp_ack_action::pass);
+    receiver.on_originate(21'000, leaving, hop, 0);
+    std::array<tcp_ack_due, 4> due;
+    while (receiver.next_deadline() && *receiver.next_deadline() < 1'000'000) {
+      const std::size_t written = receiver.expire(*receiver.next_deadline(), due);
+      for (std::size_t k = 0; k < written; ++k) EXPECT_NE(due[k].release, tcp_ack_release::send_held);
+    }
+  }
+}
+
 TEST(shim_tcp_ack, held_under_a_policy_that_is_replaced_is_released) {
   shim receiver(config_of());
   receiver.set_flow_policy(data_flow(), dca);

@@ -118,6 +118,9 @@ public:
 
   bool holds() const { return held_.has_value(); }
 
+  /// The caller dropped what it held: the local TCP gave the connection up.
+  void drop_held() { held_.reset(); }
+
   /// False for kind `every`: nothing is ever held.
   bool thins() const { return !std::holds_alternative<std::monostate>(policy_); }
 

@@ -284,6 +284,7 @@ void exact_router::on_deadline(std::uint64_t now_us) {
 
 std::optional<wire::hello> exact_router::take_hello(std::uint64_t now_us) {
   if (!std::exchange(hello_due_, false)) return std::nullopt;
+  hello_sent_us_ = now_us;  // before news are looked for: this hello tells them
   tell_own(now_us);
   wire::hello message = neighbourhood_.make_hello(now_us);
   // What does not fit counts as other traffic, at what it is allowed.
@@ -293,7 +294,6 @@ std::optional<wire::hello> exact_router::take_hello(std::uint64_t now_us) {
     if (place < shares_.size()) own.busy += own.flows[i].cost_s_per_bit * shares_[place].share_bps;
   }
   if (own.flows.size() > max_told_flows) own.flows.resize(max_told_flows);
-  hello_sent_us_ = now_us;
   return message;
 }
 

@@ -101,6 +101,9 @@ public:
     if (forgotten_holds_.size() < entries_.size()) forgotten_holds_.push_back(key);
   }
 
+  /// The caller has sent what it kept of this connection, or something in its place.
+  void settle_hold(const flow_key& key) { std::erase(forgotten_holds_, key); }
+
   /// Spreads keys well; for other tables of connections.
   static std::uint64_t hash(const flow_key& key);
 

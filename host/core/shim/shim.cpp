@@ -126,7 +126,9 @@ const flow_policy& shim::policy_of(const flow_key& flow) const {
   return own != flow_policies_.end() ? own->second : config_.policy;
 }
 
-void shim::restart(flow_state& state, const flow_key& originated) const {
+void shim::restart(flow_state& state, const flow_key& originated) {
+  // Whoever sends a SYN may not be the other end: the TCP ACK that is kept goes out.
+  if (state.tcp_ack.holds()) flows_.release_hold(originated);
   const flow_policy& sent = policy_of(originated);
   state = flow_state{};
   state.limit = policy::congestion_window_limit(sent.cwl);
@@ -358,9 +360,16 @@ void shim::on_data(time_us now, const flow_table::access& flow, const wire::path
 
 policy::tcp_ack_action shim::on_tcp_ack(time_us now, const ip_packet_view& packet) {
   const tcp_view& tcp = packet.tcp;
-  if (!is_tcp(packet) || !tcp.has_tcp_ack) return policy::tcp_ack_action::pass;
+  if (!is_tcp(packet)) return policy::tcp_ack_action::pass;
   const flow_table::access flow = flow_of(now, packet.flow);
+  // This packet takes the place of one that is kept, of a connection that was forgotten too: perhaps just now.
+  flows_.settle_hold(packet.flow);
   policy::delayed_tcp_ack& tcp_ack = flow.state->tcp_ack;
+  if (!tcp.has_tcp_ack) {
+    tcp_ack.drop_held();
+    flows_.set_deadline(flow.slot, tcp_ack.deadline());
+    return policy::tcp_ack_action::pass;
+  }
   if (!tcp_ack.thins()) return policy::tcp_ack_action::pass;
   const bool bare = tcp.payload_bytes == 0 && !tcp.syn && !tcp.fin && !tcp.rst;
   const policy::tcp_ack_verdict verdict = tcp_ack.on_tcp_ack(now, {.tcp_ack = tcp.tcp_ack,

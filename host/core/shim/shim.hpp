@@ -108,6 +108,7 @@ public:
 
   /// The local TCP wants to send this packet. @return `hold`: keep it, in place of one of this flow that is kept already.
   /// `pass`: drop one that is kept, and send this one as always (release_time, on_originate). Packets other than TCP pass.
+  /// What is kept ends in one of three ways, once: replaced, dropped for one that passes, or told by expire.
   policy::tcp_ack_action on_tcp_ack(time_us now, const ip_packet_view& packet);
 
   /// When a packet that this node originates may be sent, now or later. Ask once a packet, in order: the time is taken.
@@ -186,7 +187,7 @@ private:
   void on_path(flow_state& state, const flow_key& originated, const policy::path_measurement& path) const;
   void on_round_trip_sample(flow_state& state, std::uint32_t rtt_us) const;
   void count(policy::tcp_ack_reason reason) { ++counters_.tcp_acks_by_reason[static_cast<std::size_t>(reason)]; }
-  void restart(flow_state& state, const flow_key& originated) const;
+  void restart(flow_state& state, const flow_key& originated);
   void add_hop(wire::path_header& header, const next_hop& hop) const;
   void lower_rate(time_us now, wire::path_header& header, const ip_packet_view& packet, const next_hop& hop);
 
