@@ -166,6 +166,22 @@ package perhop_pkg;
     completion_record_words[608 +: 16] = item.done_avg_data_attempts_256;
   endfunction
 
+  // What is known of a received frame beside its bytes, MAC to host. The members are named as mac_core's ports.
+  typedef struct packed {
+    logic [63:0] rx_status_tsf_us;  // TSF time of its first bit on the air, us
+    logic [11:0] rx_status_bytes;  // Length of the MPDU with header and FCS, bytes
+    logic [2:0] rx_status_rate;  // Rate index
+    logic [7:0] rx_status_rssi_dbm;  // Received power, two's complement, dBm
+    logic rx_status_fcs_ok;  // Its FCS and length were right; always 1 without monitor mode
+    logic [2:0] rx_status_kind;  // frame_kind
+    logic [47:0] rx_status_ra;  // Receiver's address
+    logic [47:0] rx_status_ta;  // Transmitter's address; 0: the frame has none, as the next two
+    logic [47:0] rx_status_a3;  // Third address: the network's identifier, or with four addresses the destination
+    logic [47:0] rx_status_a4;  // Fourth address: the source
+    logic [11:0] rx_status_sequence;  // Sequence number
+    logic rx_status_retry;  // Sent before with this sequence number
+  } rx_status_s;
+
 endpackage
 
 `default_nettype wire

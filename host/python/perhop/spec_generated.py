@@ -886,6 +886,40 @@ class CompletionRecord:
     avg_data_attempts_256: int  # 16 bits, 1/256: The peer's running average: DATA attempts a packet
 
 
+RX_STATUS_FIELDS: tuple[RecordField, ...] = (
+    RecordField("tsf_us", 64, "us", "TSF time of its first bit on the air"),
+    RecordField("bytes", 12, "bytes", "Length of the MPDU with header and FCS"),
+    RecordField("rate", 3, "", "Rate index"),
+    RecordField("rssi_dbm", 8, "dBm", "Received power, two's complement"),
+    RecordField("fcs_ok", 1, "", "Its FCS and length were right; always 1 without monitor mode"),
+    RecordField("kind", 3, "", "frame_kind"),
+    RecordField("ra", 48, "", "Receiver's address"),
+    RecordField("ta", 48, "", "Transmitter's address; 0: the frame has none, as the next two"),
+    RecordField("a3", 48, "", "Third address: the network's identifier, or with four addresses the destination"),
+    RecordField("a4", 48, "", "Fourth address: the source"),
+    RecordField("sequence", 12, "", "Sequence number"),
+    RecordField("retry", 1, "", "Sent before with this sequence number"),
+)
+
+
+@dataclass(frozen=True)
+class RxStatus:
+    """What is known of a received frame beside its bytes, MAC to host. Port rx_status_<field> of mac_core carries the field of that name."""
+
+    tsf_us: int  # 64 bits, us: TSF time of its first bit on the air
+    bytes: int  # 12 bits, bytes: Length of the MPDU with header and FCS
+    rate: int  # 3 bits: Rate index
+    rssi_dbm: int  # 8 bits, dBm: Received power, two's complement
+    fcs_ok: bool  # 1 bits: Its FCS and length were right; always 1 without monitor mode
+    kind: int  # 3 bits: frame_kind
+    ra: int  # 48 bits: Receiver's address
+    ta: int  # 48 bits: Transmitter's address; 0: the frame has none, as the next two
+    a3: int  # 48 bits: Third address: the network's identifier, or with four addresses the destination
+    a4: int  # 48 bits: Fourth address: the source
+    sequence: int  # 12 bits: Sequence number
+    retry: bool  # 1 bits: Sent before with this sequence number
+
+
 @dataclass(frozen=True)
 class RegisterField:
     """A field of a register of the MAC."""

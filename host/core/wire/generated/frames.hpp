@@ -993,4 +993,55 @@ constexpr std::uint32_t sum_of_parts_us(const completion_record& record) {
   return sum_us;
 }
 
+/// What is known of a received frame beside its bytes, MAC to host. Port rx_status_<field> of mac_core carries the field of that name.
+struct rx_status {
+  std::uint64_t tsf_us{};  ///< 64 bits, us: TSF time of its first bit on the air
+  std::uint16_t bytes{};  ///< 12 bits, bytes: Length of the MPDU with header and FCS
+  std::uint8_t rate{};  ///< 3 bits: Rate index
+  std::uint8_t rssi_dbm{};  ///< 8 bits, dBm: Received power, two's complement
+  bool fcs_ok{};  ///< 1 bits: Its FCS and length were right; always 1 without monitor mode
+  std::uint8_t kind{};  ///< 3 bits: frame_kind
+  std::uint64_t ra{};  ///< 48 bits: Receiver's address
+  std::uint64_t ta{};  ///< 48 bits: Transmitter's address; 0: the frame has none, as the next two
+  std::uint64_t a3{};  ///< 48 bits: Third address: the network's identifier, or with four addresses the destination
+  std::uint64_t a4{};  ///< 48 bits: Fourth address: the source
+  std::uint16_t sequence{};  ///< 12 bits: Sequence number
+  bool retry{};  ///< 1 bits: Sent before with this sequence number
+
+  friend constexpr bool operator==(const rx_status&, const rx_status&) = default;
+};
+
+inline constexpr std::array<record_field, 12> rx_status_fields{{
+    {"tsf_us", 64, "us", "TSF time of its first bit on the air"},
+    {"bytes", 12, "bytes", "Length of the MPDU with header and FCS"},
+    {"rate", 3, "", "Rate index"},
+    {"rssi_dbm", 8, "dBm", "Received power, two's complement"},
+    {"fcs_ok", 1, "", "Its FCS and length were right; always 1 without monitor mode"},
+    {"kind", 3, "", "frame_kind"},
+    {"ra", 48, "", "Receiver's address"},
+    {"ta", 48, "", "Transmitter's address; 0: the frame has none, as the next two"},
+    {"a3", 48, "", "Third address: the network's identifier, or with four addresses the destination"},
+    {"a4", 48, "", "Fourth address: the source"},
+    {"sequence", 12, "", "Sequence number"},
+    {"retry", 1, "", "Sent before with this sequence number"},
+}};
+
+/// Calls visit(name, value) for every field in order; an enumeration is given as one.
+template <typename Record, typename Visitor>
+  requires std::is_same_v<std::remove_const_t<Record>, rx_status>
+constexpr void for_each_field(Record& record, Visitor&& visit) {
+  visit(std::string_view("tsf_us"), record.tsf_us);
+  visit(std::string_view("bytes"), record.bytes);
+  visit(std::string_view("rate"), record.rate);
+  visit(std::string_view("rssi_dbm"), record.rssi_dbm);
+  visit(std::string_view("fcs_ok"), record.fcs_ok);
+  visit(std::string_view("kind"), record.kind);
+  visit(std::string_view("ra"), record.ra);
+  visit(std::string_view("ta"), record.ta);
+  visit(std::string_view("a3"), record.a3);
+  visit(std::string_view("a4"), record.a4);
+  visit(std::string_view("sequence"), record.sequence);
+  visit(std::string_view("retry"), record.retry);
+}
+
 }  // namespace perhop
