@@ -10,7 +10,7 @@
 module address_filter
   import perhop_pkg::*;
 #(
-  parameter int unsigned GROUPS = 8
+  parameter int unsigned GROUPS = 4
 ) (
   input  wire logic              clk,
   input  wire logic              rst,

@@ -63,6 +63,7 @@ module framer
 
   state_e      state_q;
   logic [4:0]  index_q;       // bytes of this state sent
+  logic [2:0]  octet_q;       // of an address
   logic [11:0] body_left_q;   // bytes of the MSDU to come
   logic [31:0] fcs;
   logic        unused_good;
@@ -85,6 +86,16 @@ module framer
     endcase
   endfunction
 
+  logic [47:0] address;
+  always_comb begin
+    case (index_q[4:1])
+      4'd2, 4'd3, 4'd4:  address = ra;            // bytes 4 to 9
+      4'd5, 4'd6, 4'd7:  address = cfg_address;
+      4'd8, 4'd9, 4'd10: address = four_address ? a3 : cfg_bssid;
+      default:           address = a4;            // from byte 24 on
+    endcase
+  end
+
   logic [7:0] header;
   always_comb begin
     case (index_q)
@@ -94,16 +105,12 @@ module framer
         FRAME_DATA: header = DATA_CONTROL;
         default:    header = MAC_ACK_CONTROL;
       endcase
-      5'd1: header = {4'b0, is_data && retry, 1'b0, {2{is_data && four_address}}};
-      5'd2: header = duration_us[7:0];
-      5'd3: header = {1'b0, duration_us[14:8]};
-      5'd4, 5'd5, 5'd6, 5'd7, 5'd8, 5'd9:       header = octet(ra, 3'(index_q - 5'd4));
-      5'd10, 5'd11, 5'd12, 5'd13, 5'd14, 5'd15: header = octet(cfg_address, 3'(index_q - 5'd10));
-      5'd16, 5'd17, 5'd18, 5'd19, 5'd20, 5'd21:
-        header = octet(four_address ? a3 : cfg_bssid, 3'(index_q - 5'd16));
+      5'd1:  header = {4'b0, is_data && retry, 1'b0, {2{is_data && four_address}}};
+      5'd2:  header = duration_us[7:0];
+      5'd3:  header = {1'b0, duration_us[14:8]};
       5'd22: header = {sequence_number[3:0], 4'b0};   // fragment 0
       5'd23: header = sequence_number[11:4];
-      default: header = octet(a4, 3'(index_q - 5'd24));
+      default: header = octet(address, octet_q);
     endcase
   end
 
@@ -117,6 +124,7 @@ module framer
       index_q <= '0;
     end else if (sent) begin
       index_q     <= index_q + 1'b1;
+      octet_q     <= index_q inside {5'd3, 5'd23} || octet_q == 3'd5 ? '0 : octet_q + 1'b1;
       body_left_q <= body_left_q - 1'b1;
       case (state_q)
         ST_HEADER: if (index_q == header_bytes - 1'b1) begin

@@ -24,7 +24,7 @@ module mac_bytes
   parameter int unsigned TX_RING_BYTES = 16384,
   parameter int unsigned RX_RING_BYTES = 8192,
   parameter int unsigned RX_FRAMES     = 16,
-  parameter int unsigned GROUPS        = 8
+  parameter int unsigned GROUPS        = 4
 ) (
   input  wire logic        clk,
   input  wire logic        rst,                 // synchronous, active high

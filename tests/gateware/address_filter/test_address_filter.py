@@ -85,4 +85,4 @@ async def random_addresses_follow_the_rules(dut):
 
 @pytest.mark.parametrize("name", cocotb_tests(globals()))
 def test_address_filter(name):
-    simulate("address_filter", __file__, name, cocotb_tests(globals()))
+    simulate("address_filter", __file__, name, cocotb_tests(globals()), {"GROUPS": len(GROUPS)})

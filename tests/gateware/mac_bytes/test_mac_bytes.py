@@ -76,7 +76,7 @@ class Mac(Clocked):
             coefficients = airtime_coefficients(TIMING, min(rate, len(TIMING.rates) - 1))
             for name in ("base_us", "half_bits_per_unit", "unit_shift", "overhead_half_bits"):
                 getattr(dut, f"cfg_airtime_{name}")[rate].value = getattr(coefficients, name)
-        for group in range(8):
+        for group in range(4):
             dut.cfg_group_address[group].value = 0
         more = {"bssid": NET, "rts_threshold_bytes": 0, "phy_rx_start_delay_us": TIMING.phy_rx_start_delay_us}
         more |= {"group_joined": 0, "all_groups": 0, "monitor": 0}
