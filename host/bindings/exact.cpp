@@ -147,6 +147,13 @@ void bind_ends(nb::module_& module) {
           nb::arg("now_us"), nb::arg("last") = false,
           "A packet goes now; ValueError when next_send does not allow it. last: the flow ends with it.")
       .def(
+          "on_first_hop",
+          [](sender& self, now_us now, number<"explicit_rate_bps", std::uint64_t> explicit_rate_bps) {
+            self.core.on_first_hop(self.clock(now), explicit_rate_bps);
+          },
+          nb::arg("now_us"), nb::arg("explicit_rate_bps"),
+          "What this node's own router left the packet just sent with, b/s: in force at once.")
+      .def(
           "on_report",
           [](sender& self, now_us now, const wire::exact_report& report) { return self.core.on_report(self.clock(now), report); },
           nb::arg("now_us"), nb::arg("report"), "A report arrived. Returns whether it was used.")

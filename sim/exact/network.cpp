@@ -131,6 +131,7 @@ void network::enqueue(std::uint32_t node, packet p) {
       view.exact.current_rate_bps = p.header->current_rate_bps;
     }
     p.header = state.shim->on_originate(now_us_, view, hop, 0);
+    if (!p.report) flows_[p.flow].sender.on_first_hop(now_us_, p.header->explicit_rate_bps);
   } else {
     --p.ttl;
     if (!state.silent) state.shim->on_forward(now_us_, *p.header, view, hop);

@@ -61,6 +61,17 @@ class ExactFlow : public UdpFlow
         return m_report;
     }
 
+    bool StartsAt(uint32_t node) const
+    {
+        return m_config.src == node;
+    }
+
+    /// The source's own router left the packet that is being sent with this rate.
+    void OnFirstHop(uint64_t nowUs, uint64_t explicitRateBps)
+    {
+        m_rate.on_first_hop(nowUs, explicitRateBps);
+    }
+
     /// A data packet arrived at the sink. @param ttlHops by its time to live
     void OnData(uint64_t nowUs, const perhop::wire::path_header& path, const perhop::wire::exact_header& exact, uint32_t ttlHops);
 

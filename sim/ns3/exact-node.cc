@@ -92,11 +92,16 @@ void
 ExactNode::Note(uint64_t nowUs, uint64_t arrivedBps, const PacketSlot& slot) const
 {
     const auto* exact = std::get_if<perhop::wire::exact_header>(&slot.exact);
-    if (exact == nullptr || !m_log.WantsPackets())
+    ExactFlow* flow = exact == nullptr ? nullptr : FlowOf(slot.ip.view.flow);
+    if (flow == nullptr)
     {
         return;
     }
-    if (const ExactFlow* flow = FlowOf(slot.ip.view.flow))
+    if (flow->StartsAt(m_node))
+    {
+        flow->OnFirstHop(nowUs, slot.header.explicit_rate_bps);
+    }
+    if (m_log.WantsPackets())
     {
         m_log.OnPacket(nowUs,
                        {.node = m_node,

@@ -38,7 +38,8 @@ class ExactNode
     /// @return what goes behind its path header
     ExactRider OnSend(IpView& ip, const Packet& packet) const;
 
-    /// A packet has passed the router; its header says what it may tell others. @param arrivedBps the explicit rate before
+    /// A packet has passed the router; its header says what it may tell others. At the flow's source the sender is told. @param arrivedBps
+    /// the explicit rate before
     void Note(uint64_t nowUs, uint64_t arrivedBps, const PacketSlot& slot) const;
 
     /// A packet for this node arrived. @return true for a report: it goes no further

@@ -33,7 +33,8 @@ TEST(exact_receiver, tells_at_once_when_the_rate_falls_or_the_path_changes) {
   receiver.take_report(2000);
   EXPECT_TRUE(receiver.on_data(3000, path_of(94'000, 4), {.sequence = 3}));
   receiver.take_report(3000);
-  EXPECT_TRUE(receiver.on_data(4000, path_of(120'000, 4), {.sequence = 4}));
+  EXPECT_FALSE(receiver.on_data(4000, path_of(97'000, 4), {.sequence = 4}));
+  EXPECT_TRUE(receiver.on_data(5000, path_of(99'000, 4), {.sequence = 5}));
 }
 
 TEST(exact_receiver, else_waits_for_packets_and_half_a_round_trip_but_not_for_long) {
@@ -85,6 +86,24 @@ TEST(exact_sender, the_first_round_trip_sends_two_packets_that_ask_for_the_appli
   ASSERT_TRUE(first);
   EXPECT_EQ(sender.on_send(*first).current_rate_bps, 120'000U);
   EXPECT_EQ(sender.next_send(*first), *first + 100'000);
+}
+
+TEST(exact_sender, its_own_routers_allocation_is_in_force_at_once) {
+  exact_sender sender({.max_rate_bps = 2'000'000});
+  sender.on_send(0);
+  sender.on_report(20'000, report_of(0, 1'000'000));
+  const std::uint64_t sent_us = *sender.next_send(20'000);
+  sender.on_send(sent_us);
+  sender.on_first_hop(sent_us, 120'000);
+  EXPECT_EQ(sender.rate_bps(), 120'000U);
+  EXPECT_EQ(sender.next_send(sent_us), sent_us + 100'000) << "the packet just sent is paced by it already";
+  EXPECT_EQ(sender.on_send(sent_us + 100'000).current_rate_bps, 120'000U);
+  // A report that passed the router before does not bring the old rate back.
+  sender.on_report(sent_us + 110'000, report_of(1, 1'000'000));
+  EXPECT_EQ(sender.rate_bps(), 120'000U);
+  // What the packet asked for limits nothing, and the reports hold again.
+  sender.on_first_hop(sent_us + 120'000, 2'000'000);
+  EXPECT_EQ(sender.rate_bps(), 1'000'000U);
 }
 
 TEST(exact_sender, without_reports_the_rate_halves_down_to_a_packet_a_second) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "host/core/policy/exact_router.hpp"
@@ -97,6 +98,64 @@ TEST(exact_router, m2_charges_a_flow_for_every_link_that_it_hears_of) {
   // Six links of a chain, of which any four share the air.
   EXPECT_NEAR(static_cast<double>(router.on_packet(200'001, packet_of(1))), static_cast<double>(alone) / 4,
               0.02 * static_cast<double>(alone));
+}
+
+// The source's router tells the others in one packet that it let go; they do not wait for their intervals one by one.
+TEST(exact_router, a_rise_upstream_is_passed_on_by_the_packet_that_brings_it) {
+  exact_router router(config_of(exact_mode::m1));
+  exact_packet packet = packet_of(1, 50'000);
+  packet.explicit_rate_bps = 50'000;
+  router.on_packet(0, packet);
+  router.on_deadline(100'000);
+  packet.explicit_rate_bps = 60'000;
+  EXPECT_EQ(router.on_packet(120'000, packet), 60'000U) << "20 ms into the interval";
+}
+
+TEST(exact_router, a_flow_that_still_rises_is_not_taken_for_limited) {
+  const auto offered_after = [](double step) {
+    exact_router router(config_of(exact_mode::m1));
+    std::uint64_t offered = 0;
+    double used_bps = 100'000;
+    for (std::uint64_t now = 0; now < 3'000'000; now += 50'000) {
+      offered = router.on_packet(now, packet_of(1, static_cast<std::uint64_t>(used_bps)));
+      if (router.deadline() && *router.deadline() <= now) router.on_deadline(now);
+      used_bps *= step;
+    }
+    return static_cast<double>(offered) / used_bps;
+  };
+  EXPECT_NEAR(offered_after(1), 1.05, 0.01);
+  EXPECT_GT(offered_after(1.01), 2);
+}
+
+TEST(exact_router, a_flow_that_takes_another_next_hop_gets_its_share_there_at_once) {
+  exact_router router(config_of(exact_mode::m1));
+  exact_packet packet = packet_of(1, 20'000);
+  packet.explicit_rate_bps = 20'000;
+  for (std::uint64_t now = 0; now < 1'000'000; now += 50'000) {
+    router.on_packet(now, packet);
+    if (router.deadline() && *router.deadline() <= now) router.on_deadline(now);
+  }
+  packet.explicit_rate_bps = 2'000'000;
+  packet.peer = 1;
+  EXPECT_GT(router.on_packet(1'000'001, packet), 500'000U) << "not half a rate more in each interval";
+}
+
+TEST(exact_neighbourhood, tells_of_near_nodes_behind_a_winding_path_and_of_no_far_ones) {
+  exact_router_config config = config_of(exact_mode::m2);
+  config.neighbourhood.position = {.x_m = 0, .y_m = 0};
+  exact_neighbourhood ledger(config.neighbourhood);
+  const auto told = [](std::uint32_t node, std::int16_t x_m) {
+    wire::hello_node from{
+        .node = node, .hops = 10, .sequence = 1, .position = wire::node_position{.x_m = x_m, .y_m = 0}, .neighbours = {90}};
+    from.flows.push_back({.next = 0, .flow = 5, .cost_s_per_bit = 1e-6});
+    return from;
+  };
+  wire::hello message;
+  message.nodes = {{.node = 2, .sequence = 1, .position = wire::node_position{.x_m = 200, .y_m = 0}}, told(3, 500), told(4, 2000)};
+  ledger.on_hello(0, message);
+  const wire::hello passed_on = ledger.make_hello(1000);
+  EXPECT_TRUE(std::ranges::any_of(passed_on.nodes, [](const wire::hello_node& node) { return node.node == 3; }));
+  EXPECT_FALSE(std::ranges::any_of(passed_on.nodes, [](const wire::hello_node& node) { return node.node == 4; }));
 }
 
 TEST(exact_router, hostile_packets_and_hellos_stay_bounded) {

@@ -47,6 +47,12 @@ void for_each(const std::vector<std::uint64_t>& set, visitor visit) {
   }
 }
 
+double apart_m2(const wire::node_position& a, const wire::node_position& b) {
+  const double x_m = a.x_m - b.x_m;
+  const double y_m = a.y_m - b.y_m;
+  return x_m * x_m + y_m * y_m;
+}
+
 bool newer(std::uint16_t a, std::uint16_t b) { return static_cast<std::int16_t>(static_cast<std::uint16_t>(a - b)) > 0; }
 
 }  // namespace
@@ -71,7 +77,7 @@ bool exact_neighbourhood::on_hello(std::uint64_t now_us, const wire::hello& mess
   }
   bool changed = false;
   for (const wire::hello_node& told : message.nodes) {
-    if (told.node == config_.node || told.hops >= config_.relay_hops) continue;
+    if (told.node == config_.node || !concerns(told)) continue;
     const auto known = std::ranges::find(known_, told.node, [](const known_node& k) { return k.told.node; });
     wire::hello_node heard = told;
     ++heard.hops;
@@ -102,6 +108,12 @@ bool exact_neighbourhood::on_hello(std::uint64_t now_us, const wire::hello& mess
   return changed;
 }
 
+// Whether links of a node that a hello tells of can interfere with links of this node, or of one on the way there.
+bool exact_neighbourhood::concerns(const wire::hello_node& told) const {
+  if (!told.position || !config_.position) return told.hops < config_.relay_hops;
+  return told.hops < config_.max_relay_hops && apart_m2(*told.position, *config_.position) <= config_.relay_range_m * config_.relay_range_m;
+}
+
 // What others need of a relayed node. Neighbours tell distances in hops: with a position only those that flows go to are
 // left. @return nothing when it is of no use to anybody
 std::optional<wire::hello_node> exact_neighbourhood::trimmed(const wire::hello_node& told) const {
@@ -130,7 +142,7 @@ wire::hello exact_neighbourhood::make_hello(std::uint64_t now_us) {
   message.nodes.push_back(own_);
   std::ranges::stable_sort(known_, {}, [](const known_node& k) { return k.told.hops; });
   for (const known_node& known : known_) {
-    if (known.told.hops >= config_.relay_hops || now_us - known.heard_us > config_.forget_us) continue;
+    if (!concerns(known.told) || now_us - known.heard_us > config_.forget_us) continue;
     if (std::optional<wire::hello_node> node = trimmed(known.told)) message.nodes.push_back(std::move(*node));
   }
   return message;
@@ -226,9 +238,7 @@ void exact_neighbourhood::measure_distances() {
 
 bool exact_neighbourhood::interfere(std::uint32_t one, std::uint32_t other) const {
   if (!positions_[one] || !positions_[other]) return distance_hops_[one][other] <= config_.interference_hops;
-  const double x_m = positions_[one]->x_m - positions_[other]->x_m;
-  const double y_m = positions_[one]->y_m - positions_[other]->y_m;
-  return x_m * x_m + y_m * y_m <= config_.interference_range_m * config_.interference_range_m;
+  return apart_m2(*positions_[one], *positions_[other]) <= config_.interference_range_m * config_.interference_range_m;
 }
 
 void exact_neighbourhood::find_conflicts() {

@@ -2,10 +2,11 @@
 //
 // The ledger of EXACT's mode M2: which flows share the air with each other around a router, and what they cost.
 //
-// Routers broadcast hellos (wire/hello.hpp) about themselves and pass on what they heard about routers up to relay_hops
-// away. Two links interfere when a node of one interferes with a node of the other, because every link needs both its ends (DATA and MAC
-// ACK, RTS and CTS). Links that all interfere with each other can carry one frame at a time: such a set, as large as it gets, is a
-// *neighbourhood*, and has one budget of channel time.
+// Routers broadcast hellos (wire/hello.hpp) about themselves and pass on what they heard about routers whose links can interfere
+// with their own. Those are near, but a winding path to them may have many hops: with positions it is the distance that counts. Two links
+// interfere when a node of one interferes with a node of the other, because every link needs both its ends (DATA and MAC ACK, RTS and CTS).
+// Links that all interfere with each other can carry one frame at a time: such a set, as large as it gets, is a *neighbourhood*, and has
+// one budget of channel time.
 //
 // Source: neighbourhoods as the unit of sharing are those of S. Rangwala, A. Jindal, K.-Y. Jang, K. Psounis,
 // R. Govindan, "Understanding congestion control in multi-hop wireless mesh networks", MobiCom 2008 (WCPCap). Ours differs:
@@ -33,11 +34,13 @@ struct exact_neighbourhood_config {
   std::uint8_t interference_hops = 2;             ///< 550 m of carrier sense over hops of 250 m
   double interference_range_m = 550;              ///< between nodes that know where they stand
   std::optional<wire::node_position> position{};  ///< of this router; nothing: unknown
-  std::uint8_t relay_hops = 6;                    ///< hellos tell of routers at most this far from who reads them
-  std::size_t max_nodes = 64;                     ///< routers remembered
-  std::size_t max_links = 128;                    ///< links with flows that are looked at
-  std::size_t max_neighbourhoods = 256;           ///< sets of links; more are counted, and replaced by the links around a link
-  std::uint64_t forget_us = 3'000'000;            ///< a router not heard of for longer is forgotten
+  std::uint8_t relay_hops = 6;           ///< hellos tell of routers at most this far from who reads them, where hops stand for distance
+  std::uint8_t max_relay_hops = 16;      ///< the same between nodes that know where they stand: a path winds
+  double relay_range_m = 1050;           ///< and of those no farther than this: interference_range_m and a hop at both ends
+  std::size_t max_nodes = 64;            ///< routers remembered
+  std::size_t max_links = 128;           ///< links with flows that are looked at
+  std::size_t max_neighbourhoods = 256;  ///< sets of links; more are counted, and replaced by the links around a link
+  std::uint64_t forget_us = 3'000'000;   ///< a router not heard of for longer is forgotten
 };
 
 struct exact_neighbourhood_counters {
@@ -106,6 +109,7 @@ private:
   };
   using link_set = std::vector<std::uint64_t>;
 
+  bool concerns(const wire::hello_node& told) const;
   std::optional<wire::hello_node> trimmed(const wire::hello_node& told) const;
   std::uint32_t place_of(std::uint32_t node);
   std::uint32_t& bucket_of(std::uint32_t flow);

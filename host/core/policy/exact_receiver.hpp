@@ -2,7 +2,7 @@
 //
 // EXACT receiver: sees what rate the data packets of one flow arrived with, and says when to tell the sender.
 //
-//   at once   the rate fell by more than 5 % or rose by more than 25 %, the hop count changed, or it is the flow's first or
+//   at once   the rate fell or rose by more than 5 %, the hop count changed, or it is the flow's first or
 //             last packet
 //   else      when `every_packets` have come and half a round trip is over, at the latest after 200 ms
 //
@@ -25,7 +25,7 @@ struct exact_receiver_config {
   std::uint32_t every_packets = 4;
   std::uint32_t max_interval_us = 200'000;
   double fall = 0.05;  ///< a larger relative fall of the rate is told at once
-  double rise = 0.25;  ///< and so is a larger rise, as after a re-route
+  double rise = 0.05;  ///< and so is a larger rise, as after a re-route
 };
 
 struct exact_receiver_counters {

@@ -20,11 +20,12 @@ constexpr std::uint32_t reference_mpdu_bytes = reference_ip_bytes + mac_header_b
 
 constexpr double smoothing = 1.0 / 8;             // of packet size and gap
 constexpr double short_of_offer = 0.95;           // uses less than this share of what it is offered
-constexpr double limited_probe = 1.01;            // offered above what a limited flow uses
+constexpr double limited_probe = 1.05;            // offered above what a limited flow uses
 constexpr double growing_probe = 1.25;            // and once it took that
 constexpr double took_offer = 1.005;              // it uses more than this share of what it used before
 constexpr double raise_limit = 1.5;               // allocations grow by this factor an interval at most
 constexpr double changed_bandwidth_share = 0.10;  // of a next hop: allocate again
+constexpr double risen_limit = 0.02;              // of a flow that its limit held back: allocate again
 constexpr double changed_offer = 0.10;            // of a flow's limit: tell others early
 constexpr double cost_intervals = 32;             // time constant of M1's costs
 constexpr double max_drain = 0.3;                 // share of an allocation that a standing queue can take
@@ -149,7 +150,13 @@ std::uint64_t exact_router::on_packet(std::uint64_t now_us, const exact_packet& 
     state.bytes += smoothing * (ip_bytes - state.bytes);
   }
   const bool moved = !arrived && (state.peer != packet.peer || state.rate_index != packet.rate_index);
-  if (moved) state.cost_s_per_bit = 0;
+  if (moved) {
+    // Another next hop: what it did over the old one says nothing, and it gets its share at once.
+    state.cost_s_per_bit = 0;
+    state.short_since_us = 0;
+    state.state = demand::open;
+    state.fresh = true;
+  }
   state.last_seen_us = now_us;
   state.mpdu_overhead_bytes = static_cast<double>(packet.mpdu_bytes > packet.ip_bytes ? packet.mpdu_bytes - packet.ip_bytes : 0);
   state.current_bps = static_cast<double>(packet.current_rate_bps);
@@ -158,7 +165,12 @@ std::uint64_t exact_router::on_packet(std::uint64_t now_us, const exact_packet& 
   state.peer = packet.peer;
   state.rate_index = packet.rate_index < config_.profile->rates.size() ? packet.rate_index : std::uint8_t{0};
   note_use(state, now_us);
-  if (arrived || moved) allocate_promptly(now_us);
+  if (arrived || moved) {
+    allocate_promptly(now_us);
+  } else if (state.at_limit && limit_bps(state) > (1 + risen_limit) * state.share_bps) {
+    // What held the flow back has given way. Were this to wait for the next interval, a rise would take one at every router.
+    allocate_soon(now_us);
+  }
 
   // A flow that nothing limits is allocated more than 64 bits hold.
   constexpr auto most_bps = static_cast<double>(wire::unlimited_rate_bps);
@@ -193,8 +205,10 @@ void exact_router::note_use(allocated_flow& state, std::uint64_t now_us) {
   if (state.fresh) return;
   if (state.current_bps >= short_of_offer * state.allocation_bps) {
     state.short_since_us = 0;
-  } else if (state.short_since_us == 0) {
+  } else if (state.short_since_us == 0 || (state.state != demand::limited && state.current_bps > took_offer * state.reference_bps)) {
+    // A flow that still rises is not held back for good: routers that took it for limited at different times give way in turn.
     state.short_since_us = now_us;
+    if (state.state != demand::limited) state.reference_bps = state.current_bps;
   } else if (state.state != demand::limited && now_us - state.short_since_us > grace_intervals * config_.interval_us) {
     state.state = demand::limited;
     state.reference_bps = state.current_bps;
@@ -410,6 +424,15 @@ void exact_router::allocate_promptly(std::uint64_t now_us) {
   }
   allocate_at_us_ = allocating_ ? std::min(allocate_at_us_, allocated_us_ + early_allocation_us) : now_us;
   allocating_ = true;
+}
+
+// Something changed that must not wait for the interval to end, but may come often.
+void exact_router::allocate_soon(std::uint64_t now_us) {
+  if (now_us - allocated_us_ >= early_allocation_us) {
+    allocate(now_us);
+  } else if (allocating_) {
+    allocate_at_us_ = std::min(allocate_at_us_, allocated_us_ + early_allocation_us);
+  }
 }
 
 void exact_router::allocate(std::uint64_t now_us) {

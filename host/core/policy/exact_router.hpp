@@ -15,9 +15,10 @@
 // (explicit rate in every packet, lowered by each router to its allocation of its own bandwidth), which leaves the
 // allocation open; channel time as the currency: S. Shah, K. Chen, K. Nahrstedt, PerCom 2003. Names (ER, CR), M2 and all
 // that follows are ours:
-//  - a flow that has long used less than it was offered is limited elsewhere. It is offered 1 % more than it uses, and 25 %
-//    more once it takes that. So its surplus goes to others, and it can grow again;
-//  - allocations fall at once, and rise by half an interval at most;
+//  - a flow that has long used less than it was offered is limited elsewhere. It is offered 5 % more than it uses, and 25 %
+//    more once it takes that. So its surplus goes to others, and it can grow again. While it still rises it is not taken for
+//    limited, and what held it back is asked again at once: a rise passes all routers with one packet;
+//  - allocations fall at once, and rise by half each time at most, but one that is new or has another next hop gets its share at once;
 //  - the floor of one packet a second yields where floors alone would exceed the budget;
 //  - a standing queue lowers all allocations until it is gone;
 //  - averages are those of the MAC. After 2 s without a completion the estimate returns to the idle medium's;
@@ -219,6 +220,7 @@ private:
   std::uint64_t idle_limit_us(const allocated_flow& state) const;
   void forget_idle(std::uint64_t now_us);
   void allocate_promptly(std::uint64_t now_us);
+  void allocate_soon(std::uint64_t now_us);
   void allocate(std::uint64_t now_us);
   void share_own();
   void share_neighbourhoods(std::uint64_t now_us);

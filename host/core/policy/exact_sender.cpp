@@ -29,7 +29,7 @@ void exact_sender::set_application_rate(std::uint64_t rate_bps) {
 }
 
 void exact_sender::settle_rate() {
-  std::uint64_t rate_bps = std::min(allowed_bps_, application_bps_);
+  std::uint64_t rate_bps = std::min({allowed_bps_, first_hop_bps_, application_bps_});
   if (silent_router_) rate_bps = std::min(rate_bps, static_cast<std::uint64_t>(blind_rate_bps_));
   rate_bps_ = std::clamp(rate_bps, floor_bps(), config_.max_rate_bps);
 }
@@ -64,17 +64,19 @@ std::optional<std::uint64_t> exact_sender::next_send(std::uint64_t now_us) {
   return reported_ ? std::max(now_us, paced_until_us_) : now_us;
 }
 
+std::uint64_t exact_sender::wanted_bps() const { return std::clamp(application_bps_, floor_bps(), config_.max_rate_bps); }
+
 exact_outgoing exact_sender::on_send(std::uint64_t now_us, bool last) {
   give_up_old(now_us);
   assert(unacknowledged_packets() < history);
   ++counters_.packets;
-  const std::uint64_t wanted_bps = std::clamp(application_bps_, floor_bps(), config_.max_rate_bps);
   const std::uint64_t used_bps =
-      silent_router_ ? rate_bps_ : std::clamp(std::min(reported_bps_, application_bps_), floor_bps(), config_.max_rate_bps);
+      silent_router_ ? rate_bps_
+                     : std::clamp(std::min({reported_bps_, first_hop_bps_, application_bps_}), floor_bps(), config_.max_rate_bps);
   // Before the first report the flow uses nothing worth telling; what it asks for keeps routers from taking it as limited.
   const exact_outgoing outgoing{.header = {.sequence = next_sequence_, .last = last},
-                                .explicit_rate_bps = wanted_bps,
-                                .current_rate_bps = last ? 0 : (reported_ ? used_bps : wanted_bps)};
+                                .explicit_rate_bps = wanted_bps(),
+                                .current_rate_bps = last ? 0 : (reported_ ? used_bps : wanted_bps())};
   sent_us_[next_sequence_ % history] = now_us;
   ++next_sequence_;
   const std::uint64_t packet_us = std::uint64_t{8} * config_.packet_bytes * us_per_s / rate_bps_;
@@ -82,6 +84,14 @@ exact_outgoing exact_sender::on_send(std::uint64_t now_us, bool last) {
   paced_until_us_ = now_us + packet_us;
   if (!no_feedback_at_us_) restart_feedback_timer(now_us);
   return outgoing;
+}
+
+void exact_sender::on_first_hop(std::uint64_t now_us, std::uint64_t explicit_rate_bps) {
+  // The rate that the packet asked for limits nothing.
+  first_hop_bps_ = explicit_rate_bps < wanted_bps() ? explicit_rate_bps : wire::unlimited_rate_bps;
+  const std::uint64_t before_bps = rate_bps_;
+  settle_rate();
+  if (rate_bps_ < before_bps) paced_until_us_ = now_us + std::uint64_t{8} * config_.packet_bytes * us_per_s / rate_bps_;
 }
 
 void exact_sender::restart_feedback_timer(std::uint64_t now_us) {

@@ -2,7 +2,7 @@
 //
 // EXACT sender: paces one flow at what the routers allow, and bounds what it may have under way when feedback is missing.
 //
-//   rate           min(rate of the last report, application), within [1 packet/s, ceiling]
+//   rate           min(rate of the last report, what this node's own router allows, application), within [1 packet/s, ceiling]
 //   safety window  unacknowledged packets <= max(2, rate * (SRTT + feedback interval) / packet), and <= a window limit
 //   first round    2 packets; they ask for the application's rate
 //   no feedback    for 2 SRTT (and not before a report could have come): the rate halves, and again every SRTT
@@ -67,6 +67,9 @@ public:
   /// A packet goes now. Call only when next_send says so. @param last the flow ends with it
   exact_outgoing on_send(std::uint64_t now_us, bool last = false);
 
+  /// What the packet just sent left this node with: its own router's allocation is in force at once, no report has to come.
+  void on_first_hop(std::uint64_t now_us, std::uint64_t explicit_rate_bps);
+
   /// A report arrived. @return whether it was used
   bool on_report(std::uint64_t now_us, const wire::exact_report& report);
 
@@ -86,6 +89,7 @@ private:
   static constexpr std::uint32_t history = 1024;  // packets under way at most
 
   std::uint64_t floor_bps() const { return std::uint64_t{8} * config_.packet_bytes; }
+  std::uint64_t wanted_bps() const;
   std::uint64_t feedback_interval_us() const;
   std::uint64_t lost_after_us() const;
   void give_up_old(std::uint64_t now_us);
@@ -98,6 +102,7 @@ private:
   std::uint64_t application_bps_ = wire::unlimited_rate_bps;
   std::uint64_t allowed_bps_ = 0;   // by the last report, and halvings since
   std::uint64_t reported_bps_ = 0;  // by the last report
+  std::uint64_t first_hop_bps_ = wire::unlimited_rate_bps;
   std::uint64_t rate_bps_ = 0;
   std::optional<std::uint32_t> window_limit_packets_;
 

@@ -99,9 +99,19 @@ TEST(exact_router_study, lost_reports_never_break_the_safety_window) {
   EXPECT_EQ(result.window_violations, 0U);
 }
 
-// The first six of the meshes of make bench-exact, which judges all twenty.
+// A flow that is taken for limited must find back to its rate on a medium whose links take turns, too.
+TEST(exact_router_study, a_chain_gets_the_optimum_when_links_take_turns) {
+  for (const double gap : gap_study(exact_mode::m2, true, true, 10, 0).chain_gaps) EXPECT_LT(gap, 0.15);
+}
+
+TEST(exact_router_study, lost_reports_leave_a_flow_a_third_of_its_rate) {
+  PERHOP_TELL_SEED();
+  EXPECT_GT(lost_report_study(0.5, test_seed()).rate_share, 0.33);
+}
+
+// All meshes of make bench-exact.
 TEST(exact_router_study, allocations_of_m2_are_within_15_percent_of_the_optimum) {
-  const gap_result result = gap_study(exact_mode::m2, true, false, 10, 6);
+  const gap_result result = gap_study(exact_mode::m2, true, false, 10, 20);
   for (const double gap : result.chain_gaps) EXPECT_LT(gap, 0.15);
   for (const double gap : result.mesh_gaps) EXPECT_LT(gap, 0.15);
 }
