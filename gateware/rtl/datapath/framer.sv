@@ -74,27 +74,10 @@ module framer
   wire logic [11:0] overhead_bytes = 12'(header_bytes) + 12'(FCS_BYTES);
   wire logic [11:0] body_bytes     = is_data && bytes > overhead_bytes ? bytes - overhead_bytes : '0;
 
-  // Octet `at` of an address, the most significant first.
-  function automatic logic [7:0] octet(logic [47:0] address, logic [2:0] at);
-    case (at)
-      3'd0:    octet = address[47:40];
-      3'd1:    octet = address[39:32];
-      3'd2:    octet = address[31:24];
-      3'd3:    octet = address[23:16];
-      3'd4:    octet = address[15:8];
-      default: octet = address[7:0];
-    endcase
-  endfunction
-
-  logic [47:0] address;
-  always_comb begin
-    case (index_q[4:1])
-      4'd2, 4'd3, 4'd4:  address = ra;            // bytes 4 to 9
-      4'd5, 4'd6, 4'd7:  address = cfg_address;
-      4'd8, 4'd9, 4'd10: address = four_address ? a3 : cfg_bssid;
-      default:           address = a4;            // from byte 24 on
-    endcase
-  end
+  // Bytes 4 to 9, 10 to 15, 16 to 21, from 24 on.
+  wire logic [47:0] address = index_q[4] ? (index_q[3] ? a4 : four_address ? a3 : cfg_bssid) :
+                              index_q >= 5'd10 ? cfg_address : ra;
+  wire logic [7:0]  octet   = address[{octet_q, 3'b0} +: 8];   // the most significant is sent first
 
   logic [7:0] header;
   always_comb begin
@@ -110,7 +93,7 @@ module framer
       5'd3:  header = {1'b0, duration_us[14:8]};
       5'd22: header = {sequence_number[3:0], 4'b0};   // fragment 0
       5'd23: header = sequence_number[11:4];
-      default: header = octet(address, octet_q);
+      default: header = octet;
     endcase
   end
 
@@ -124,7 +107,7 @@ module framer
       index_q <= '0;
     end else if (sent) begin
       index_q     <= index_q + 1'b1;
-      octet_q     <= index_q inside {5'd3, 5'd23} || octet_q == 3'd5 ? '0 : octet_q + 1'b1;
+      octet_q     <= index_q inside {5'd3, 5'd23} || octet_q == 3'd0 ? 3'd5 : octet_q - 1'b1;
       body_left_q <= body_left_q - 1'b1;
       case (state_q)
         ST_HEADER: if (index_q == header_bytes - 1'b1) begin

@@ -244,6 +244,7 @@ module mac_bytes
   logic [11:0] rx_bytes, rx_sequence;
   logic [14:0] rx_duration_us;
   logic [47:0] rx_ra, rx_ta, rx_a3, rx_a4;
+  logic [1:0]  done_result;
   completion_record_s record;
 
   mac_core #(.RADIX_STAGES(RADIX_STAGES), .QUEUE_DEPTH(PACKETS), .PEERS(PEERS)) u_mac_core (
@@ -265,7 +266,7 @@ module mac_bytes
     .rx_deliver, .rx_duplicate(stat_rx_duplicate),
     .done_valid,
     .done_tag(record.done_tag), .done_peer(record.done_peer), .done_sequence(record.done_sequence),
-    .done_bytes(record.done_bytes), .done_rate(record.done_rate), .done_result(record.done_result),
+    .done_bytes(record.done_bytes), .done_rate(record.done_rate), .done_result,
     .done_rts_attempts(record.done_rts_attempts), .done_data_attempts(record.done_data_attempts),
     .done_ssrc(record.done_ssrc), .done_slrc(record.done_slrc), .done_cw(record.done_cw),
     .done_slots_drawn(record.done_slots_drawn), .done_t_enqueue_us(record.done_t_enqueue_us),
@@ -281,6 +282,8 @@ module mac_bytes
     .nbr_take, .nbr_index, .nbr_bin, .nbr_avg_contention_us16, .nbr_avg_overhead_us16, .nbr_avg_data_attempts_256,
     .nbr_packets, .nbr_drops, .nbr_service_us, .nbr_histogram
   );
+
+  assign record.done_result = tx_result_e'(done_result);
 
   // ---- Frames to the PHY ----
 
