@@ -152,6 +152,16 @@ async def the_longest_frame_is_taken_and_a_longer_one_is_not(dut):
 
 
 @cocotb.test()
+async def lengths_around_every_power_of_two_are_read_right(dut):
+    deframer = await started(dut)
+    source = random.Random(SEED)
+    for power in range(6, 12):
+        for bytes_ in (2**power - 1, 2**power, 2**power + 1):
+            assert await check(deframer, data_frame(314, (US, PEER, NET), 1, source.randbytes(bytes_ - 28)))
+            assert deframer.bytes == bytes_
+
+
+@cocotb.test()
 async def ends_without_beginning_and_beginnings_without_end_do_no_harm(dut):
     deframer = await started(dut)
     frame = data_frame(314, (US, PEER, NET), 1, b"abc")
