@@ -190,14 +190,16 @@ TEST(delayed_increase, is_the_smallest_signal_of_the_window_by_brute_force) {
     delayed_increase policy({.window_us = 1000, .rule = rule});
     std::deque<std::pair<std::uint64_t, std::uint64_t>> signals;
     std::uint64_t now = 0;
+    std::uint64_t started = 0;
     std::uint64_t allowed = 0;
     for (int step = 0; step < 20'000; ++step) {
       now += random() % 400;
+      while (signals.size() > 1 && signals[1].first + 1000 <= now) signals.pop_front();  // over before the window began
       const std::uint64_t signal = 1 + random() % 20;
       const auto expect = [&] {
         if (signals.back().second < allowed) {
           allowed = signals.back().second;
-        } else if (now - signals.front().first >= 1000) {
+        } else if (now - started >= 1000) {
           std::uint64_t smallest = signals.back().second;
           for (std::size_t i = 0; i + 1 < signals.size(); ++i) {
             if (signals[i + 1].first + 1000 > now) smallest = std::min(smallest, signals[i].second);
@@ -207,6 +209,7 @@ TEST(delayed_increase, is_the_smallest_signal_of_the_window_by_brute_force) {
       };
       if (signals.empty()) {
         allowed = signal;
+        started = now;
       } else {
         expect();
       }
