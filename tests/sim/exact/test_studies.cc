@@ -95,7 +95,7 @@ TEST(exact_router_study, lost_reports_never_break_the_safety_window) {
   PERHOP_TELL_SEED();
   const lost_report_result result = lost_report_study(0.5, test_seed());
   EXPECT_NEAR(static_cast<double>(result.lost) / static_cast<double>(result.reports), 0.5, 0.1);
-  EXPECT_GT(result.sent, 500U);
+  EXPECT_GT(result.sent, 300U) << "little more than the floors of both flows";
   EXPECT_EQ(result.window_violations, 0U);
 }
 
