@@ -8,7 +8,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +25,7 @@
 #include "host/core/policy/exact_sender.hpp"
 #include "host/core/policy/exact_water_filling.hpp"
 #include "host/core/wire/exact_header.hpp"
+#include "host/core/wire/hello.hpp"
 
 namespace perhop::bindings {
 
@@ -210,6 +213,20 @@ void bind_router(nb::module_& module) {
   nb::enum_<exact_fairness>(module, "ExactFairness", "What is max-min fair.")
       .value("rate", exact_fairness::rate)
       .value("airtime", exact_fairness::airtime);
+  record<wire::node_position>(module, "NodePosition", "Where a node stands, from an origin that all share.")
+      .field("x_m", &wire::node_position::x_m, "m")
+      .field("y_m", &wire::node_position::y_m, "m")
+      .done();
+  record<exact_neighbourhood_config>(module, "ExactNeighbourhoodConfig", "What an EXACT router knows of the routers near it (M2).")
+      .field("node", &exact_neighbourhood_config::node, "this router, the same name as in the hellos of others")
+      .field("interference_hops", &exact_neighbourhood_config::interference_hops, "nodes so near to each other share the medium")
+      .field("interference_range_m", &exact_neighbourhood_config::interference_range_m, "the same, m, of nodes that know where they stand",
+             {.low = 0, .high = 1e6})
+      .field("position", &exact_neighbourhood_config::position, "of this router, or None")
+      .field("relay_hops", &exact_neighbourhood_config::relay_hops, "hellos tell of routers at most this far from who reads them")
+      .field("max_nodes", &exact_neighbourhood_config::max_nodes, "routers remembered", {.low = 1, .high = 4096})
+      .field("forget_us", &exact_neighbourhood_config::forget_us, "a router not heard of for longer is forgotten, us")
+      .done();
   record<exact_router_config>(module, "ExactRouterConfig", "How an EXACT router shares channel time.")
       .field("rts_threshold_bytes", &exact_router_config::rts_threshold_bytes, "as in the MAC")
       .field("mode", &exact_router_config::mode, "m1 or m2")
@@ -217,6 +234,8 @@ void bind_router(nb::module_& module) {
       .field("eta", &exact_router_config::eta, "share of channel time to give out", {.low = 0.01, .high = 1})
       .field("interval_us", &exact_router_config::interval_us, "between allocations, us", {.low = 1})
       .field("max_flows", &exact_router_config::max_flows, "the flow idle longest makes room", {.low = 1, .high = 1U << 20})
+      .field("hello_interval_us", &exact_router_config::hello_interval_us, "between hellos, us (M2)", {.low = 1})
+      .field("neighbourhood", &exact_router_config::neighbourhood, "what is known of the routers near (M2)")
       .done();
   record<exact_packet>(module, "ExactPacket", "A packet that is queued at a router, as far as EXACT looks at it.")
       .field("flow", &exact_packet::flow, "identity, the same at all routers")
@@ -261,7 +280,34 @@ void bind_router(nb::module_& module) {
           "When on_deadline wants to be called, us; or None.")
       .def(
           "on_deadline", [](guarded_router& self, now_us now) { self.core.on_deadline(self.clock(now)); }, nb::arg("now_us"),
-          "Allocates when due.")
+          "Allocates when due, and makes a hello due.")
+      .def(
+          "set_peer_node",
+          [](guarded_router& self, number<"peer", std::uint8_t> peer, number<"node"> node) { self.core.set_peer_node(peer, node); },
+          nb::arg("peer"), nb::arg("node"), "Which node a slot of the MAC's neighbour table stands for (M2).")
+      .def(
+          "on_hello",
+          [](guarded_router& self, now_us now, nb::bytes data) {
+            const std::uint64_t time = self.clock(now);
+            const auto message = wire::decode_hello({static_cast<const std::uint8_t*>(data.data()), data.size()});
+            if (message) self.core.on_hello(time, *message);
+            return message.has_value();
+          },
+          nb::arg("now_us"), nb::arg("data"), "Bytes after LLC/SNAP of a neighbour's hello (M2). Returns False when they are malformed.")
+      .def(
+          "take_hello",
+          [](guarded_router& self, now_us now) -> std::optional<nb::bytes> {
+            const auto message = self.core.take_hello(self.clock(now));
+            if (!message) return std::nullopt;
+            const std::vector<std::uint8_t> data = wire::encode(*message);
+            return nb::bytes(data.data(), data.size());
+          },
+          nb::arg("now_us"), "The hello to broadcast now, or None. Ask after on_deadline (M2).")
+      .def_prop_ro(
+          "known_nodes", [](const guarded_router& self) { return self.core.neighbourhood().nodes(); }, "Other routers heard of (M2).")
+      .def_prop_ro(
+          "links", [](const guarded_router& self) { return self.core.neighbourhood().links(); },
+          "Links with traffic that the last allocation looked at, own and others' (M2).")
       .def(
           "allocation_bps", [](const guarded_router& self, number<"flow", std::uint64_t> flow) { return self.core.allocation_bps(flow); },
           nb::arg("flow"), "What the flow may use here, b/s; None when unknown.")

@@ -71,11 +71,18 @@ void bind_views(nb::module_& module) {
       .field("timestamp_echo", &tcp_view::timestamp_echo, "TSecr of the timestamps option, or None")
       .done();
 
+  record<exact_view>(module, "ExactView", "What the EXACT sender of a packet says of its flow.")
+      .field("wanted_rate_bps", &exact_view::wanted_rate_bps, "what the flow would like, b/s")
+      .field("current_rate_bps", &exact_view::current_rate_bps, "what it uses, b/s; 0: no EXACT data")
+      .field("follows", &exact_view::follows, "an ExactHeader or ExactReport stands behind the path header")
+      .done();
+
   record<ip_packet_view>(module, "IpPacketView", "What the shim wants to know about an IP packet.")
       .field("flow", &ip_packet_view::flow, "as this packet carries it")
       .field("ip_bytes", &ip_packet_view::ip_bytes, "IP header and all that follows")
       .field("ttl", &ip_packet_view::ttl, "as in the packet; 0 when it cannot be told")
       .field("tcp", &ip_packet_view::tcp, "read when flow.protocol is TCP")
+      .field("exact", &ip_packet_view::exact, "read where this node originates the packet")
       .done();
 
   nb::enum_<hop_medium>(module, "HopMedium", "What a hop goes over.")
@@ -160,6 +167,15 @@ void bind_shim(nb::module_& module) {
           [](guarded_shim& self, const flow_key& flow, const flow_policy& policy) { self.node.set_flow_policy(flow, policy); },
           nb::arg("flow"), nb::arg("policy"),
           "Gives one direction of a connection its own policies; flow as the packets with the data carry it, at both ends.")
+      .def(
+          "set_exact_weight",
+          [](guarded_shim& self, const flow_key& flow, number<"weight", double> weight) {
+            const double value = weight;
+            if (!(value > 0)) refuse_value("weight", weight.given, "give a number above 0");
+            self.node.set_exact_weight(flow, value);
+          },
+          nb::arg("flow"), nb::arg("weight"),
+          "A flow's weight in this node's EXACT router; 1 without. Every router of the path must be told.")
       .def(
           "on_tcp_ack",
           [](guarded_shim& self, now_us now, const ip_packet_view& packet) { return self.node.on_tcp_ack(self.clock(now), packet); },

@@ -4,6 +4,8 @@
 import ast
 import inspect
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -114,3 +116,106 @@ def test_values_compare_and_do_not_change():
 def test_addresses_are_texts_of_both_families():
     key = core.FlowKey(source="10.0.0.1", destination="fd00::2")
     assert key.reversed() == core.FlowKey(source="fd00::2", destination="10.0.0.1")
+
+
+def offer(router, now_us, flow, current_rate_bps):
+    """A packet of a flow to neighbour slot 0. Returns what the router allows."""
+    packet = core.ExactPacket(
+        flow=flow,
+        peer=0,
+        rate_index=1,
+        ip_bytes=1500,
+        mpdu_bytes=1554,
+        explicit_rate_bps=5_000_000,
+        current_rate_bps=current_rate_bps,
+    )
+    return router.on_packet(now_us, packet)
+
+
+def test_two_m2_routers_share_one_medium_through_their_hellos():
+    routers = {}
+    used = {1: 100_000, 2: 100_000}  # each flow takes what it is allowed
+    for node, other in ((1, 2), (2, 1)):
+        config = core.ExactRouterConfig(neighbourhood=core.ExactNeighbourhoodConfig(node=node))
+        routers[node] = core.ExactRouter(config=config)
+        routers[node].set_peer_node(0, other)
+
+    def drive(until_us, deliver):
+        for now in range(drive.now, until_us, 10_000):
+            for node, router in routers.items():
+                used[node] = offer(router, now, node, used[node])
+                if router.deadline_us <= now:
+                    router.on_deadline(now)
+                hello = router.take_hello(now)
+                if hello is not None and deliver:
+                    assert routers[3 - node].on_hello(now, hello)
+        drive.now = until_us
+        return [router.allocation_bps(node) for node, router in routers.items()]
+
+    drive.now = 0
+    alone = drive(2_000_000, deliver=False)
+    assert [router.known_nodes for router in routers.values()] == [0, 0]
+    together = drive(5_000_000, deliver=True)
+    assert [router.known_nodes for router in routers.values()] == [1, 1]
+    assert [router.links for router in routers.values()] == [2, 2]
+    assert together == pytest.approx([rate / 2 for rate in alone], rel=0.02), "each knows of the other's flow"
+    again = drive(10_000_000, deliver=False)
+    assert again == pytest.approx(alone, rel=0.02), "silence is forgotten"
+    assert not routers[1].on_hello(10_000_000, b"\x10\x01 not a hello")
+
+
+def test_an_exact_weight_told_to_the_shim_shifts_the_share():
+    heavy, light = (
+        core.FlowKey(source="10.0.0.1", destination="10.0.0.2", source_port=port, destination_port=9, protocol=17)
+        for port in (1, 2)
+    )
+    node = core.Shim(exact=core.ExactRouterConfig(mode=core.ExactMode.m1))
+    node.set_exact_weight(heavy, 3)
+    allowed = {}
+    for now in range(0, 3_000_000, 10_000):
+        for flow in (heavy, light):
+            packet = core.IpPacketView(
+                flow=flow, ip_bytes=1500, exact=core.ExactView(wanted_rate_bps=5_000_000, current_rate_bps=5_000_000)
+            )
+            hop = core.NextHop(peer=0, rate_index=1, mpdu_bytes=1554)
+            allowed[flow] = node.on_originate(now, packet, hop, 0).explicit_rate_bps
+        node.expire(now)
+    assert allowed[heavy] == pytest.approx(3 * allowed[light], rel=0.01)
+    with pytest.raises(ValueError, match="weight = 0"):
+        node.set_exact_weight(heavy, 0)
+
+
+MEMORY_PROGRAM = """
+from perhop import core
+
+def resident_kib():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+hop = core.NextHop(peer=0, rate_index=1, mpdu_bytes=1094)
+tcp = core.TcpView(has_tcp_ack=True, window_bytes=65535, payload_bytes=1000)
+exact = core.ExactView(wanted_rate_bps=10**6, current_rate_bps=10**6)
+before = resident_kib()
+node = core.Shim(max_flows=10_000, exact=core.ExactRouterConfig(max_flows=1000))
+def visit(first, last):
+    for i in range(first, last):
+        flow = core.FlowKey(
+            source=f"10.1.{i >> 16}.{i >> 8 & 255}", destination="10.0.0.2", source_port=i & 255, destination_port=9
+        )
+        packet = core.IpPacketView(flow=flow, ip_bytes=1040, tcp=tcp, exact=exact)
+        node.on_originate(20 * i, packet, hop, 1)
+        if i % 64 == 0:
+            node.expire(20 * i)
+visit(0, 20_000)
+full = resident_kib()
+visit(20_000, 100_000)
+print(full - before, resident_kib() - full, node.flows, node.counters.flows_evicted)
+"""
+
+
+def test_the_memory_of_a_node_with_100000_flows_is_bounded():
+    ran = subprocess.run([sys.executable, "-c", MEMORY_PROGRAM], capture_output=True, text=True, check=True)
+    table_kib, growth_kib, flows, evicted = map(int, ran.stdout.split())
+    assert (flows, evicted) == (10_000, 90_000)
+    assert table_kib < 10_000, "1 KiB a connection at most"
+    assert growth_kib < 512, "what is full does not grow"
