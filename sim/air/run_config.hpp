@@ -2,6 +2,7 @@
 /// One run as `perhop run` resolves it: run.json, read by perhop-air and perhop-sim.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -122,7 +123,7 @@ struct event_config {
   node_id a = 0, b = 0;
   node_position position{};
 
-  tick at() const { return static_cast<tick>(at_s * ticks_per_second + 0.5); }
+  tick at() const { return static_cast<tick>(std::llround(at_s * ticks_per_second)); }
 };
 
 struct output_config {

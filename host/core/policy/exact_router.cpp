@@ -325,7 +325,7 @@ void exact_router::hello_soon(std::uint64_t now_us) {
 // ---- What things cost
 
 double exact_router::service_us(std::uint64_t now_us, std::uint8_t peer, std::uint8_t rate_index, double mpdu_bytes) const {
-  const auto bytes = static_cast<std::uint32_t>(mpdu_bytes + 0.5);
+  const auto bytes = static_cast<std::uint32_t>(std::lround(mpdu_bytes));
   const double idle_us = delays_.uncontended_delay_us(bytes, rate_index);
   const peer_state& state = peers_[peer];
   if (!state.measured) return idle_us;
@@ -345,7 +345,7 @@ double exact_router::cost_s_per_bit(std::uint64_t now_us, const allocated_flow& 
   const double bits = 8 * state.bytes;
   const double mpdu_bytes = state.bytes + state.mpdu_overhead_bytes;
   if (config_.mode == exact_mode::m1) return service_us(now_us, state.peer, state.rate_index, mpdu_bytes) / us_per_s / bits;
-  double delay_us = delays_.uncontended_delay_us(static_cast<std::uint32_t>(mpdu_bytes + 0.5), state.rate_index);
+  double delay_us = delays_.uncontended_delay_us(static_cast<std::uint32_t>(std::lround(mpdu_bytes)), state.rate_index);
   if (config_.feedback_every_packets != 0) {
     // A slow flow's feedback comes by time, not by packets.
     double a_packet = 1.0 / config_.feedback_every_packets;
@@ -558,7 +558,7 @@ void exact_router::tell_own(std::uint64_t now_us) {
   const wire::hello_node& before = neighbourhood_.own();
   wire::hello_node own;
   std::array<std::uint8_t, neighbour_slots> place{};
-  for (std::uint8_t peer = 0; peer < peers_.size(); ++peer) {
+  for (std::size_t peer = 0; peer < peers_.size(); ++peer) {
     if (!peers_[peer].node_known) continue;
     place[peer] = static_cast<std::uint8_t>(own.neighbours.size());
     own.neighbours.push_back(peers_[peer].node);
