@@ -4,7 +4,7 @@
 import random
 from dataclasses import dataclass, replace
 
-from perhop.spec_generated import PROFILES, FrameKind
+from perhop.spec_generated import PROFILES, AccessMode, FrameKind
 
 from .exchange import Output, Packet, ReceivedFrame, TickInputs, Transmission
 from .scenario import frame_airtime_us
@@ -37,6 +37,19 @@ def random_settings(source: random.Random) -> MacSettings:
         # 0..CW-1 has no member.
         changes["cw_min"] = changes["cw_max"] = 1
     return profile_settings(profile, ns2=ns2, **changes)
+
+
+def random_mode_settings(source: random.Random) -> MacSettings:
+    """Any access mode, with link acknowledgements or without."""
+    settings = random_settings(source)
+    changes: dict[str, int | bool] = {
+        "access_mode": source.choice((AccessMode.CSMA, AccessMode.FAMA, AccessMode.FAMA, AccessMode.DCF)),
+        "no_mac_ack": source.random() < 0.7,
+        "vacation_us": source.choice((0, 0, 20, 3000)),
+    }
+    if changes["access_mode"] != AccessMode.DCF:
+        changes["slot_us"] = source.choice((1, 9, 20, 1000, 8191))
+    return replace(settings, **changes)
 
 
 @dataclass

@@ -21,6 +21,7 @@ package perhop_pkg;
   localparam int unsigned DIFS_US_W = 15;  // DIFS
   localparam int unsigned EIFS_US_W = 16;  // EIFS
   localparam int unsigned RESPONSE_TIMEOUT_US_W = 16;  // Timeout for the start of a CTS or MAC ACK
+  localparam int unsigned VACATION_US_W = 16;  // Rest after a packet, csma and fama
   localparam int unsigned NAV_RESET_US_W = 16;  // Silence after a heard RTS that resets the NAV
   localparam int unsigned AIRTIME_US_W = 16;  // Airtime of one frame
   localparam int unsigned DURATION_US_W = 15;  // Duration of a frame, NAV
@@ -66,6 +67,7 @@ package perhop_pkg;
   localparam int unsigned DEFAULT_SHORT_RETRY_LIMIT = 7;  // dot11ShortRetryLimit (annex C)
   localparam int unsigned DEFAULT_LONG_RETRY_LIMIT = 4;  // dot11LongRetryLimit (annex C)
   localparam int unsigned DEFAULT_RTS_THRESHOLD_BYTES = 0;  // A longer MPDU is preceded by an RTS: 0 means always, as in ns-2's papers
+  localparam int unsigned DEFAULT_VACATION_US = 20;  // Rest after a packet in the access modes csma and fama, as GloMoSim 2.02's CSMA yields
   localparam int unsigned DEFAULT_AVERAGE_SHIFT = 4;  // Weight of a new sample in the neighbour averages is 2 to the minus this
   localparam int unsigned NS2_MAX_PROPAGATION_US = 2;  // ns-2 adds this allowance twice to its fixed response timeout
 
@@ -83,8 +85,15 @@ package perhop_pkg;
     RESULT_DELIVERED = 2'd0,  // A MAC ACK came
     RESULT_SHORT_RETRY_LIMIT = 2'd1,  // Dropped: the RTS, or a DATA frame sent without one, failed too often
     RESULT_LONG_RETRY_LIMIT = 2'd2,  // Dropped: DATA frames behind RTS failed too often
-    RESULT_GROUP_SENT = 2'd3   // Sent once to a group address; no MAC ACK is expected
+    RESULT_GROUP_SENT = 2'd3   // Sent once, and no MAC ACK is expected: to a group address, or with cfg_no_mac_ack
   } tx_result_e;
+
+  // How a packet gets the medium.
+  typedef enum logic [1:0] {
+    ACCESS_DCF = 2'd0,  // IEEE 802.11-2012, 9.3: inter-frame space, slots, freezing
+    ACCESS_CSMA = 2'd1,  // At once if the medium is idle, else after a random time; no RTS
+    ACCESS_FAMA = 2'd2   // As csma, but for an RTS, which every packet to one station begins with
+  } access_mode_e;
 
   // One packet to send, host to MAC. The members are named as mac_core's ports.
   typedef struct packed {

@@ -40,6 +40,7 @@ DEFAULT_QUEUE_PACKETS = 50  # Drop-tail queue in front of the MAC, as in ns-2's 
 DEFAULT_SHORT_RETRY_LIMIT = 7  # dot11ShortRetryLimit (annex C), attempts
 DEFAULT_LONG_RETRY_LIMIT = 4  # dot11LongRetryLimit (annex C), attempts
 DEFAULT_RTS_THRESHOLD_BYTES = 0  # A longer MPDU is preceded by an RTS: 0 means always, as in ns-2's papers, bytes
+DEFAULT_VACATION_US = 20  # Rest after a packet in the access modes csma and fama, as GloMoSim 2.02's CSMA yields, us
 DEFAULT_AVERAGE_SHIFT = 4  # Weight of a new sample in the neighbour averages is 2 to the minus this
 NS2_MAX_PROPAGATION_US = 2  # ns-2 adds this allowance twice to its fixed response timeout, us
 
@@ -55,6 +56,7 @@ WIDTHS_BITS: Mapping[str, int] = MappingProxyType({
     "difs_us": 15,  # DIFS
     "eifs_us": 16,  # EIFS
     "response_timeout_us": 16,  # Timeout for the start of a CTS or MAC ACK
+    "vacation_us": 16,  # Rest after a packet, csma and fama
     "nav_reset_us": 16,  # Silence after a heard RTS that resets the NAV
     "airtime_us": 16,  # Airtime of one frame
     "duration_us": 15,  # Duration of a frame, NAV
@@ -88,7 +90,15 @@ class TxResult(IntEnum):
     DELIVERED = 0  # A MAC ACK came
     SHORT_RETRY_LIMIT = 1  # Dropped: the RTS, or a DATA frame sent without one, failed too often
     LONG_RETRY_LIMIT = 2  # Dropped: DATA frames behind RTS failed too often
-    GROUP_SENT = 3  # Sent once to a group address; no MAC ACK is expected
+    GROUP_SENT = 3  # Sent once, and no MAC ACK is expected: to a group address, or with cfg_no_mac_ack
+
+
+class AccessMode(IntEnum):
+    """How a packet gets the medium."""
+
+    DCF = 0  # IEEE 802.11-2012, 9.3: inter-frame space, slots, freezing
+    CSMA = 1  # At once if the medium is idle, else after a random time; no RTS
+    FAMA = 2  # As csma, but for an RTS, which every packet to one station begins with
 
 
 @dataclass(frozen=True)
@@ -956,6 +966,12 @@ REGISTERS: Mapping[str, Register] = MappingProxyType({
         RegisterField("fixed_timeout", 2, 1, "rw", 0, "", "cfg_quirk_fixed_timeout", "The response must have ended by response_timeout + its airtime; its start does not hold the timeout."),
         RegisterField("draw_below_cw", 3, 1, "rw", 0, "", "cfg_quirk_draw_below_cw", "Backoff is drawn from 0 to CW - 1."),
         RegisterField("backoff_at_once", 4, 1, "rw", 0, "", "cfg_quirk_backoff_at_once", "A back-off that begins on an idle medium, after an own exchange, skips the inter-frame space."),
+    ),
+    "access_mode": _register(
+        "access_mode", "Access mode", 0x05C, 32, 1, 4,
+        RegisterField("mode", 0, 2, "rw", 0, "", "cfg_access_mode", "0 dcf: IEEE 802.11. 1 csma: send at once if the medium is idle, else look again after a random time. 2 fama: the same for an RTS before every packet to one station. csma and fama count the random time in slots, 1 to CW + 1 of them."),
+        RegisterField("no_mac_ack", 8, 1, "rw", 0, "", "cfg_no_mac_ack", "1: DATA to one station is done when sent, and is not answered."),
+        RegisterField("vacation_us", 16, 16, "rw", 0x14, "us", "cfg_vacation_us", "csma and fama: rest after a packet."),
     ),
     "response": _register(
         "response", "Response to a rate", 0x060, 32, 8, 4,

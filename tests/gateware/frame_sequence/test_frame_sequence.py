@@ -3,7 +3,7 @@
 
 import cocotb
 import pytest
-from perhop.spec_generated import FrameKind, TxResult
+from perhop.spec_generated import AccessMode, FrameKind, TxResult
 from testbench.build import cocotb_tests, simulate
 from testbench.clocked import Clocked
 
@@ -12,7 +12,8 @@ SIFS_US, TIMEOUT_US, RTS_US, CTS_US, DATA_US = 10, 222, 352, 304, 1192
 INPUTS = (
     "tick_n", "tsf_us", "cfg_rts_rate", "cfg_quirk_fixed_timeout", "head_valid", "cca_busy", "rx_start", "rx_end",
     "rx_cts_for_us", "rx_mac_ack_for_us", "ifs_left_us", "reserved_us", "own_left_us", "backoff_running", "slots_left",
-    "slots_left_us", "draw_again", "limit_reached",
+    "slots_left_us", "draw_again", "draw_slots", "limit_reached", "cfg_access_mode",
+    "cfg_no_mac_ack", "cfg_vacation_us", "cfg_slot_us",
 )  # fmt: skip
 
 
@@ -271,6 +272,46 @@ async def times_of_head_and_first_transmission_are_recorded(dut):
     assert sequence.send_retry == 1
     await sequence.clock()
     assert (sequence.t_head_us, sequence.t_first_tx_us, sequence.data_attempts) == (1000, 1500, 2)
+
+
+@cocotb.test()
+@cocotb.parametrize((("mode", "kind"), [(AccessMode.CSMA, FrameKind.DATA), (AccessMode.FAMA, FrameKind.RTS)]))
+async def the_other_access_modes_send_at_once_whatever_the_idle_time(dut, mode, kind):
+    sequence = Sequence(dut, cfg_access_mode=mode, head_use_rts=mode == AccessMode.CSMA)
+    await sequence.take()
+    await sequence.set(idle_us=0, ifs_us=0, slots_left=5)
+    assert (sequence.send, sequence.send_kind) == (1, kind)
+
+
+@cocotb.test()
+@cocotb.parametrize((("name", "value"), [("cca_busy", 1), ("reserved_us", 1)]))
+async def a_busy_medium_is_looked_at_again_after_a_random_time(dut, name, value):
+    sequence = Sequence(dut, cfg_access_mode=AccessMode.CSMA, cfg_slot_us=20)
+    await sequence.take()
+    await sequence.set(**{name: value, "draw_again": 1})
+    assert (sequence.draw_wanted, sequence.double_window, sequence.send) == (1, 0, 0)
+    await sequence.clock()
+    await sequence.set(draw_again=0, draw_slots=6)
+    assert (sequence.draw_wanted, sequence.double_window) == (1, 1)
+    await sequence.clock()
+    assert (sequence.draw_wanted, sequence.work_pending, sequence.in_contention) == (0, 1, 1)
+    await sequence.clock()
+    assert (sequence.work_pending, sequence.wait_valid, sequence.wait_us) == (0, 1, 140)
+    await sequence.set(**{name: 0})
+    await sequence.passes(139)
+    assert (sequence.send, sequence.work_pending) == (0, 0)
+    await sequence.passes(1)
+    await sequence.clock()
+    assert sequence.send == 1
+
+
+@cocotb.test()
+async def a_random_time_that_does_not_fit_is_cut(dut):
+    sequence = Sequence(dut, cfg_access_mode=AccessMode.CSMA, cfg_slot_us=0x1FFF, cca_busy=1, draw_slots=1023)
+    await sequence.take()
+    await sequence.clock()
+    await sequence.clock()
+    assert sequence.wait_us == 0x1FFFF
 
 
 @pytest.mark.parametrize("name", cocotb_tests(globals()))

@@ -70,6 +70,8 @@ inline constexpr std::uint32_t default_short_retry_limit = 7;
 inline constexpr std::uint32_t default_long_retry_limit = 4;
 /// A longer MPDU is preceded by an RTS: 0 means always, as in ns-2's papers, bytes.
 inline constexpr std::uint32_t default_rts_threshold_bytes = 0;
+/// Rest after a packet in the access modes csma and fama, as GloMoSim 2.02's CSMA yields, us.
+inline constexpr std::uint32_t default_vacation_us = 20;
 /// Weight of a new sample in the neighbour averages is 2 to the minus this.
 inline constexpr std::uint32_t default_average_shift = 4;
 /// ns-2 adds this allowance twice to its fixed response timeout, us.
@@ -101,7 +103,7 @@ enum class tx_result : std::uint8_t {
   delivered = 0,  ///< A MAC ACK came
   short_retry_limit = 1,  ///< Dropped: the RTS, or a DATA frame sent without one, failed too often
   long_retry_limit = 2,  ///< Dropped: DATA frames behind RTS failed too often
-  group_sent = 3,  ///< Sent once to a group address; no MAC ACK is expected
+  group_sent = 3,  ///< Sent once, and no MAC ACK is expected: to a group address, or with cfg_no_mac_ack
 };
 
 /// The member's name as in the specification; empty for a value that is none.
@@ -111,6 +113,23 @@ constexpr std::string_view to_string(tx_result value) {
     case tx_result::short_retry_limit: return "short_retry_limit";
     case tx_result::long_retry_limit: return "long_retry_limit";
     case tx_result::group_sent: return "group_sent";
+  }
+  return {};
+}
+
+/// How a packet gets the medium.
+enum class access_mode : std::uint8_t {
+  dcf = 0,  ///< IEEE 802.11-2012, 9.3: inter-frame space, slots, freezing
+  csma = 1,  ///< At once if the medium is idle, else after a random time; no RTS
+  fama = 2,  ///< As csma, but for an RTS, which every packet to one station begins with
+};
+
+/// The member's name as in the specification; empty for a value that is none.
+constexpr std::string_view to_string(access_mode value) {
+  switch (value) {
+    case access_mode::dcf: return "dcf";
+    case access_mode::csma: return "csma";
+    case access_mode::fama: return "fama";
   }
   return {};
 }
