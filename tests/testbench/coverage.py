@@ -49,6 +49,10 @@ MODE_OUTCOMES = {
 }
 
 
+# What rate series add.
+SERIES_OUTCOMES = {"rates": ("next rate", "given up at a later rate", "delivered at a later rate", "past the last rate")}
+
+
 class ExchangeCoverage:
     """Adds up what was seen and prints it; missing() names what was not."""
 

@@ -63,6 +63,23 @@ class Service:
     data_attempts: int = 0
     parts: Counter = field(default_factory=Counter)
 
+    def past_the_last(self) -> bool:
+        """All attempts of the series are used, and still the packet is sent again."""
+        attempts = [entry[0] for entry in self.packet.series]
+        return bool(attempts) and 0 not in attempts and self.data_attempts >= sum(attempts)
+
+    def next_rate(self) -> None:
+        """A DATA frame failed and will be sent again: at which rate, its packet's series says."""
+        allowed = 0
+        for attempts, rate, airtime_us in self.packet.series:
+            allowed += attempts
+            if attempts == 0 or self.data_attempts < allowed:
+                break
+        else:
+            if not self.packet.series:
+                return
+        self.packet = replace(self.packet, rate=rate, airtime_us=airtime_us)
+
 
 @dataclass
 class Average:
@@ -480,6 +497,7 @@ class DcfStation:
         service, settings = self._service, self.settings
         service.parts["timeout_us"] += self.now_us - self._sent_until_us
         self._deadline_us = None
+        was_data, rate = self._phase == "wait_mac_ack", service.packet.rate
         if self._phase == "wait_mac_ack" and service.packet.use_rts:
             service.slrc += 1
             given_up = service.slrc >= settings.long_retry_limit
@@ -490,7 +508,12 @@ class DcfStation:
             result = TxResult.SHORT_RETRY_LIMIT
         if given_up:
             self._finish(result)
-        elif not self._dcf():
+            return
+        if was_data:
+            service.next_rate()
+            self.seen["next rate"] += service.packet.rate != rate
+            self.seen["past the last rate"] += service.past_the_last()
+        if not self._dcf():
             self._defer()
         else:
             self._phase = "contend"
@@ -507,6 +530,9 @@ class DcfStation:
         self._average(packet.peer, contention_us, overhead_us, service.data_attempts)
         self.seen[f"{result.name.lower()}{' behind rts' if packet.use_rts else ''}"] += 1
         self.seen[f"{service.data_attempts} data attempts"] += 1
+        if packet.series and packet.rate != packet.series[0][1]:
+            word = "delivered" if result == TxResult.DELIVERED else "given up"
+            self.seen[f"{word} at a later rate"] += 1
         self._emit(
             Completion(
                 at_us=self.now_us,

@@ -71,7 +71,8 @@ class RandomAir:
     Its PHY receives one frame at a time; a response takes the place of what would have come next.
     """
 
-    def __init__(self, settings: MacSettings, source: random.Random, until_us: int) -> None:
+    def __init__(self, settings: MacSettings, source: random.Random, until_us: int, *, rate_series: bool = False) -> None:
+        self.rate_series = rate_series
         self.settings = settings
         self._random = source
         self._until_us = until_us
@@ -284,4 +285,14 @@ class RandomAir:
             airtime_us=self.settings.data_airtime_us(rate, size_bytes),
             use_rts=source.random() < self._use_rts,
             tag=self._tag,
+            series=self._series(rate, size_bytes),
+        )
+
+    def _series(self, rate: int, size_bytes: int) -> tuple[tuple[int, int, int], ...]:
+        """Some packets step through up to four rates, where rate_series is set."""
+        if not self.rate_series or self._random.random() < 0.3:
+            return ()
+        rates = [rate, *(self._random.randrange(self._rates) for _ in range(self._random.randrange(4)))]
+        return tuple(
+            (self._random.choice((1, 1, 2, 0)), each, self.settings.data_airtime_us(each, size_bytes)) for each in rates
         )

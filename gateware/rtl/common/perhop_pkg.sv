@@ -102,6 +102,9 @@ package perhop_pkg;
     logic [11:0] desc_bytes;  // Length of the MPDU with header and FCS, bytes
     logic [2:0] desc_rate;  // Rate index of the DATA frame
     logic [15:0] desc_airtime_us;  // Airtime of the DATA frame, us
+    logic [19:0] desc_series_attempts;  // Rate series: DATA attempts at `rate`, then at three more rates, 5 bits each, low bits first; 0, as is all of a series of one rate: all that the retry limits allow, attempts
+    logic [8:0] desc_series_rate;  // Rate indices of those three, 3 bits each
+    logic [47:0] desc_series_airtime_us;  // Airtimes of the DATA frame at those three, 16 bits each; 0: no such entry, us
     logic desc_use_rts;  // Precede the DATA frame by RTS and CTS
     logic [15:0] desc_tag;  // Returned in the completion record
   } descriptor_s;
@@ -112,7 +115,7 @@ package perhop_pkg;
     logic [3:0] done_peer;  // Of the descriptor
     logic [11:0] done_sequence;  // Sequence number of the DATA frame
     logic [11:0] done_bytes;  // Length of the MPDU with header and FCS, bytes
-    logic [2:0] done_rate;  // Rate index of the DATA frame
+    logic [2:0] done_rate;  // Rate index of the last DATA frame, or of the one that RTS frames asked for
     tx_result_e done_result;  // How the packet left the MAC
     logic [4:0] done_rts_attempts;  // RTS frames sent, attempts
     logic [4:0] done_data_attempts;  // DATA frames sent, attempts

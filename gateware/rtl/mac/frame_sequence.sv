@@ -15,6 +15,9 @@
 //
 // With cfg_no_mac_ack, as for groups, a packet is done when its DATA has been sent.
 //
+// Rates: a DATA frame that fails as often as its rate's entry of the series allows is sent at the next
+// entry's rate; the last entry, or one of 0 attempts, is for all the rest. An RTS that fails counts for none.
+//
 // Time-outs: the response must begin (PHY-RXSTART) within cfg_response_timeout_us of
 // the end of our frame; if something begins, its end decides. With
 // cfg_quirk_fixed_timeout (ns-2) the whole response must be over by then, plus its
@@ -27,7 +30,9 @@
 
 module frame_sequence
   import perhop_pkg::*;
-(
+#(
+  parameter int unsigned RATE_SERIES = 1   // entries of a packet's rate series: 1 or 4
+) (
   input  wire logic        clk,
   input  wire logic        rst,
   input  wire logic [23:0] tick_n,
@@ -51,6 +56,9 @@ module frame_sequence
   input  wire logic [2:0]  head_rate,
   input  wire logic [15:0] head_airtime_us,
   input  wire logic        head_use_rts,
+  input  wire logic [19:0] head_series_attempts,     // of entries 0 (head_rate) to 3
+  input  wire logic [8:0]  head_series_rate,         // of entries 1 to 3
+  input  wire logic [47:0] head_series_airtime_us,
   input  wire logic [15:0] head_tag,
   output wire logic        head_taken,      // one clock
 
@@ -200,6 +208,46 @@ module frame_sequence
   wire logic [16:0] patience_us  =
       17'(cfg_response_timeout_us) + (cfg_quirk_fixed_timeout ? 17'(response_us) : 17'd0);
 
+  // The rate series.
+  wire logic       data_failed = failure && state_q == ST_WAIT_MAC_ACK && !limit_reached;
+  logic            next_rate;
+  logic [2:0]      next_rate_index;
+  logic [15:0]     next_airtime_us;
+  if (RATE_SERIES > 1) begin : g_series
+    localparam int unsigned LATER = RATE_SERIES - 1;
+    if (RATE_SERIES != 4) begin : g_bad_series
+      $fatal(1, "%m: RATE_SERIES must be 1 or 4");
+    end
+    logic [LATER*5-1:0]  attempts_q;      // of the entries behind the one in use, the next in the low bits
+    logic [LATER*3-1:0]  rates_q;
+    logic [LATER*16-1:0] airtimes_us_q;
+    logic [4:0]          attempts_left_q; // at the rate in use; 0: no limit
+
+    always_ff @(posedge clk) begin
+      if (head_taken) begin
+        attempts_left_q <= head_series_attempts[4:0];
+        attempts_q      <= head_series_attempts[5 +: LATER*5];
+        rates_q         <= head_series_rate[0 +: LATER*3];
+        airtimes_us_q   <= head_series_airtime_us[0 +: LATER*16];
+      end else if (next_rate) begin
+        attempts_left_q <= attempts_q[4:0];
+        attempts_q      <= attempts_q >> 5;
+        rates_q         <= rates_q >> 3;
+        airtimes_us_q   <= airtimes_us_q >> 16;
+      end else if (data_failed && attempts_left_q != '0) begin
+        attempts_left_q <= attempts_left_q - 1'b1;
+      end
+    end
+    assign next_rate       = data_failed && attempts_left_q == 5'd1 && next_airtime_us != '0;   // 0: no such entry
+    assign next_rate_index = rates_q[2:0];
+    assign next_airtime_us = airtimes_us_q[15:0];
+  end else begin : g_one_rate
+    assign next_rate       = 1'b0;
+    assign next_rate_index = '0;
+    assign next_airtime_us = '0;
+    wire logic unused = &{1'b0, data_failed, head_series_attempts, head_series_rate, head_series_airtime_us};
+  end
+
   always_ff @(posedge clk) begin
     done_valid_q <= !rst && state_q == ST_REPORT;
     if (rst) begin
@@ -279,6 +327,11 @@ module frame_sequence
 
       if ((delivered || sent) && dcf) draw_pending_q <= 1'b1;
       if (reset_window && !dcf) timer_us_q <= 17'(cfg_vacation_us);
+
+      if (next_rate) begin
+        rate_q       <= next_rate_index;
+        airtime_us_q <= next_airtime_us;
+      end
 
       if (send_rts || send_data) begin
         timer_us_q       <= 17'(on_air_us) + (send_data && unanswered ? 17'd0 : patience_us);

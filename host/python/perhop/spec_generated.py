@@ -312,6 +312,30 @@ PROFILES: Mapping[str, TimingProfile] = MappingProxyType({
             TransmitRate(bps=11000000, control_rate_index=0, preamble_us=192, bits_per_symbol=0),
         ),
     ),
+    "glomosim": TimingProfile(
+        name="glomosim",
+        meaning="The radio of M. Gerla et al., TCP over wireless multi-hop protocols, 1999, as its Table 1 implies: 2 Mb/s, almost no preamble, and a turnaround that makes RTS, CTS and two SIFS 0.92 ms. For access modes csma and fama; random times of 5..20 us, doubling to 5..320 us, as in GloMoSim 2.02",
+        slot_us=5,
+        sifs_us=390,
+        difs_us=400,
+        eifs_us=847,
+        cw_min=3,
+        cw_max=63,
+        phy_rx_start_delay_us=1,
+        preamble_us=1,
+        symbol_us=0,
+        signal_extension_us=0,
+        response_timeout_us=396,
+        nav_reset_us=848,
+        ns2_response_timeout_us=451,
+        control_rate_index=0,
+        lowest_basic_rate_index=0,
+        channel_mhz=2412,
+        radiotap_channel_flags=0x00A0,
+        rates=(
+            TransmitRate(bps=2000000, control_rate_index=0, preamble_us=1, bits_per_symbol=0),
+        ),
+    ),
 })
 
 
@@ -733,6 +757,9 @@ DESCRIPTOR_FIELDS: tuple[RecordField, ...] = (
     RecordField("bytes", 12, "bytes", "Length of the MPDU with header and FCS"),
     RecordField("rate", 3, "", "Rate index of the DATA frame"),
     RecordField("airtime_us", 16, "us", "Airtime of the DATA frame"),
+    RecordField("series_attempts", 20, "attempts", "Rate series: DATA attempts at `rate`, then at three more rates, 5 bits each, low bits first; 0, as is all of a series of one rate: all that the retry limits allow"),
+    RecordField("series_rate", 9, "", "Rate indices of those three, 3 bits each"),
+    RecordField("series_airtime_us", 48, "us", "Airtimes of the DATA frame at those three, 16 bits each; 0: no such entry"),
     RecordField("use_rts", 1, "", "Precede the DATA frame by RTS and CTS"),
     RecordField("tag", 16, "", "Returned in the completion record"),
 )
@@ -747,6 +774,9 @@ class Descriptor:
     bytes: int  # 12 bits, bytes: Length of the MPDU with header and FCS
     rate: int  # 3 bits: Rate index of the DATA frame
     airtime_us: int  # 16 bits, us: Airtime of the DATA frame
+    series_attempts: int  # 20 bits, attempts: Rate series: DATA attempts at `rate`, then at three more rates, 5 bits each, low bits first; 0, as is all of a series of one rate: all that the retry limits allow
+    series_rate: int  # 9 bits: Rate indices of those three, 3 bits each
+    series_airtime_us: int  # 48 bits, us: Airtimes of the DATA frame at those three, 16 bits each; 0: no such entry
     use_rts: bool  # 1 bits: Precede the DATA frame by RTS and CTS
     tag: int  # 16 bits: Returned in the completion record
 
@@ -756,7 +786,7 @@ COMPLETION_FIELDS: tuple[RecordField, ...] = (
     RecordField("peer", 4, "", "Of the descriptor"),
     RecordField("sequence", 12, "", "Sequence number of the DATA frame"),
     RecordField("bytes", 12, "bytes", "Length of the MPDU with header and FCS"),
-    RecordField("rate", 3, "", "Rate index of the DATA frame"),
+    RecordField("rate", 3, "", "Rate index of the last DATA frame, or of the one that RTS frames asked for"),
     RecordField("result", 2, "", "How the packet left the MAC"),
     RecordField("rts_attempts", 5, "attempts", "RTS frames sent"),
     RecordField("data_attempts", 5, "attempts", "DATA frames sent"),
@@ -805,7 +835,7 @@ class CompletionRecord:
     peer: int  # 4 bits: Of the descriptor
     sequence: int  # 12 bits: Sequence number of the DATA frame
     bytes: int  # 12 bits, bytes: Length of the MPDU with header and FCS
-    rate: int  # 3 bits: Rate index of the DATA frame
+    rate: int  # 3 bits: Rate index of the last DATA frame, or of the one that RTS frames asked for
     result: TxResult  # 2 bits: How the packet left the MAC
     rts_attempts: int  # 5 bits, attempts: RTS frames sent
     data_attempts: int  # 5 bits, attempts: DATA frames sent

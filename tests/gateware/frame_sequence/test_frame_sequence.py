@@ -26,6 +26,7 @@ class Sequence(Clocked):
         packet = {
             "head_ra": PEER, "head_peer": 3, "head_bytes": 250, "head_rate": 1, "head_airtime_us": DATA_US,
             "head_use_rts": 0, "head_tag": 77,
+            "head_series_attempts": 0, "head_series_rate": 0, "head_series_airtime_us": 0,
         } | packet  # fmt: skip
         super().__init__(
             dut, *INPUTS, **packet, idle_us=1000, ifs_us=50, cfg_sifs_us=SIFS_US,
@@ -314,6 +315,58 @@ async def a_random_time_that_does_not_fit_is_cut(dut):
     assert sequence.wait_us == 0x1FFFF
 
 
-@pytest.mark.parametrize("name", cocotb_tests(globals()))
+async def data_fails(sequence: Sequence) -> None:
+    """DATA goes out and no MAC ACK comes; then the sequence contends again."""
+    assert sequence.send == 1
+    await sequence.clock()
+    await sequence.passes(sequence.wait_us)
+    await sequence.clock()  # the failure
+    await sequence.clock()  # the draw
+
+
+@cocotb.test()
+async def data_that_fails_as_often_as_its_rate_allows_goes_on_at_the_next_of_the_rate_series(dut):
+    """Twice at rate 3, once at 2, then at 1 for ever; the fourth entry is none."""
+    sequence = Sequence(
+        dut, head_rate=3, head_airtime_us=100, head_series_attempts=1 << 10 | 1 << 5 | 2, head_series_rate=1 << 3 | 2,
+        head_series_airtime_us=300 << 16 | 200,
+    )  # fmt: skip
+    await sequence.take()
+    for rate, airtime_us in ((3, 100), (3, 100), (2, 200), (1, 300), (1, 300), (1, 300)):
+        assert (sequence.send_rate, sequence.send_airtime_us, sequence.packet_rate) == (rate, airtime_us, rate)
+        await data_fails(sequence)
+
+
+@cocotb.test()
+async def a_packet_that_is_given_up_reports_the_rate_of_its_last_data_of_the_rate_series(dut):
+    sequence = Sequence(
+        dut, head_rate=3, head_series_attempts=1, head_series_rate=2, head_series_airtime_us=200, limit_reached=1
+    )
+    await sequence.take()
+    await data_fails(sequence)
+    assert (sequence.done_valid, sequence.packet_rate) == (1, 3)
+
+
+@cocotb.test()
+async def an_rts_that_fails_leaves_the_rate_series_where_it_is(dut):
+    sequence = Sequence(
+        dut, head_rate=3, head_series_attempts=1, head_series_rate=2, head_series_airtime_us=200, head_use_rts=1
+    )
+    await sequence.take()
+    for _ in range(3):
+        assert sequence.packet_rate == 3
+        await data_fails(sequence)
+
+
+ONE_RATE = [name for name in cocotb_tests(globals()) if "rate_series" not in name]
+
+
+@pytest.mark.parametrize("name", ONE_RATE)
 def test_frame_sequence(name):
-    simulate("frame_sequence", __file__, name, cocotb_tests(globals()))
+    simulate("frame_sequence", __file__, name, ONE_RATE)
+
+
+@pytest.mark.parametrize("name", [name for name in cocotb_tests(globals()) if "rate_series" in name])
+def test_frame_sequence_with_rate_series(name):
+    names = [name for name in cocotb_tests(globals()) if "rate_series" in name]
+    simulate("frame_sequence", __file__, name, names, {"RATE_SERIES": 4})

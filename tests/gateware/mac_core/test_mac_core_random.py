@@ -12,7 +12,7 @@ import cocotb
 import pytest
 from perhop.spec_generated import TxResult
 from testbench.build import cocotb_tests, simulate
-from testbench.coverage import MODE_OUTCOMES, OUTCOMES, ExchangeCoverage
+from testbench.coverage import MODE_OUTCOMES, OUTCOMES, SERIES_OUTCOMES, ExchangeCoverage
 from testbench.dcf_model import DcfStation
 from testbench.exchange import PARTS, Completion, Output, TickInputs
 from testbench.mac_core_driver import MacCoreDriver, Recorded, every_tick, random_split, warp
@@ -59,7 +59,9 @@ def check_averages(model: DcfStation, outputs: list[Output], shift: int) -> None
             assert abs(getattr(record, name) - value) <= 2**shift / 2, f"{name}: {value} in {record}"
 
 
-async def compare(dut, seed: int, settings_of: SettingsOf = random_settings) -> DcfStation:
+async def compare(
+    dut, seed: int, settings_of: SettingsOf = random_settings, *, rate_series: bool = False
+) -> DcfStation:
     """One random run of the gateware; its inputs, recorded, replayed to the model."""
     cocotb.log.info("PERHOP_SEED=%d", seed)
     source = random.Random(seed)
@@ -67,7 +69,7 @@ async def compare(dut, seed: int, settings_of: SettingsOf = random_settings) -> 
     driver = MacCoreDriver(dut)
     await driver.reset(settings)
     split = random_split(random.Random(seed)) if source.random() < 0.3 else warp
-    await driver.run(RandomAir(settings, source, RUN_US), RUN_US, split)
+    await driver.run(RandomAir(settings, source, RUN_US, rate_series=rate_series), RUN_US, split)
     model = DcfStation(settings)
     model.run(driver.given, RUN_US)
     found, wanted = in_order(driver.outputs), in_order(model.outputs)
@@ -89,13 +91,18 @@ async def compare(dut, seed: int, settings_of: SettingsOf = random_settings) -> 
 
 
 async def compare_many(
-    dut, seeds: range, settings_of: SettingsOf = random_settings, outcomes: dict[str, tuple[str, ...]] = OUTCOMES
+    dut,
+    seeds: range,
+    settings_of: SettingsOf = random_settings,
+    outcomes: dict[str, tuple[str, ...]] = OUTCOMES,
+    *,
+    rate_series: bool = False,
 ) -> None:
     coverage = ExchangeCoverage(outcomes)
     if "PERHOP_SEED" in os.environ:
         seeds = range(int(os.environ["PERHOP_SEED"]), int(os.environ["PERHOP_SEED"]) + 1)
     for seed in seeds:
-        coverage.add((await compare(dut, seed, settings_of)).seen)
+        coverage.add((await compare(dut, seed, settings_of, rate_series=rate_series)).seen)
     cocotb.log.info("%s", coverage.report())
     if len(seeds) > 1:
         assert not coverage.missing(), coverage.missing()
@@ -182,14 +189,28 @@ async def in_every_access_mode_the_gateware_does_what_the_model_does(dut, first_
 
 
 @cocotb.test()
+@cocotb.parametrize(first_seed=[8001])
+async def retries_step_through_the_rate_series_as_the_model_does(dut, first_seed):
+    await compare_many(dut, range(first_seed, first_seed + 25), random_settings, SERIES_OUTCOMES, rate_series=True)
+
+
+@cocotb.test()
 @cocotb.parametrize(first_seed=[300_000])
 async def in_every_access_mode_the_gateware_does_what_the_model_does_for_long(dut, first_seed):
     await compare_many(dut, range(first_seed, first_seed + 600), random_mode_settings, MODE_OUTCOMES)
 
 
-@pytest.mark.parametrize("name", [name for name in cocotb_tests(globals()) if "for_long" not in name])
+SHORT = [name for name in cocotb_tests(globals()) if "for_long" not in name]
+
+
+@pytest.mark.parametrize("name", [name for name in SHORT if "rate_series" not in name])
 def test_random(name):
     simulate("mac_core", __file__, name)
+
+
+@pytest.mark.parametrize("name", [name for name in SHORT if "rate_series" in name])
+def test_random_with_a_rate_series(name):
+    simulate("mac_core", __file__, name, parameters={"RATE_SERIES": 4})
 
 
 @pytest.mark.long

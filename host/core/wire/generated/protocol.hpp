@@ -214,8 +214,11 @@ inline constexpr std::array<transmit_rate, 4> host_phy_rates{{
     {.bps = 5500000, .control_rate_index = 0, .preamble_us = 192, .bits_per_symbol = 0},
     {.bps = 11000000, .control_rate_index = 0, .preamble_us = 192, .bits_per_symbol = 0},
 }};
+inline constexpr std::array<transmit_rate, 1> glomosim_rates{{
+    {.bps = 2000000, .control_rate_index = 0, .preamble_us = 1, .bits_per_symbol = 0},
+}};
 
-inline constexpr std::array<timing_profile, 6> all_profiles{{
+inline constexpr std::array<timing_profile, 7> all_profiles{{
     // 802.11b, long preamble; control frames at 1 Mb/s as in the papers (clauses 16 and 17).
     {.name = "dsss_long",
      .slot_us = 20,
@@ -336,6 +339,26 @@ inline constexpr std::array<timing_profile, 6> all_profiles{{
      .channel_mhz = 2412,
      .radiotap_channel_flags = 0x00A0,
      .rates = host_phy_rates},
+    // The radio of M. Gerla et al., TCP over wireless multi-hop protocols, 1999, as its Table 1 implies: 2 Mb/s, almost no preamble, and a turnaround that makes RTS, CTS and two SIFS 0.92 ms. For access modes csma and fama; random times of 5..20 us, doubling to 5..320 us, as in GloMoSim 2.02.
+    {.name = "glomosim",
+     .slot_us = 5,
+     .sifs_us = 390,
+     .difs_us = 400,
+     .eifs_us = 847,
+     .cw_min = 3,
+     .cw_max = 63,
+     .phy_rx_start_delay_us = 1,
+     .preamble_us = 1,
+     .symbol_us = 0,
+     .signal_extension_us = 0,
+     .response_timeout_us = 396,
+     .nav_reset_us = 848,
+     .ns2_response_timeout_us = 451,
+     .control_rate_index = 0,
+     .lowest_basic_rate_index = 0,
+     .channel_mhz = 2412,
+     .radiotap_channel_flags = 0x00A0,
+     .rates = glomosim_rates},
 }};
 }  // namespace detail
 
