@@ -50,7 +50,9 @@ MODE_OUTCOMES = {
 
 
 # What rate series add.
-SERIES_OUTCOMES = {"rates": ("next rate", "given up at a later rate", "delivered at a later rate", "past the last rate")}
+SERIES_OUTCOMES = {
+    "rates": ("next rate", "given up at a later rate", "delivered at a later rate", "past the last rate")
+}
 
 
 class ExchangeCoverage:

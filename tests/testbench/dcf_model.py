@@ -70,15 +70,14 @@ class Service:
 
     def next_rate(self) -> None:
         """A DATA frame failed and will be sent again: at which rate, its packet's series says."""
-        allowed = 0
-        for attempts, rate, airtime_us in self.packet.series:
-            allowed += attempts
-            if attempts == 0 or self.data_attempts < allowed:
-                break
-        else:
-            if not self.packet.series:
-                return
-        self.packet = replace(self.packet, rate=rate, airtime_us=airtime_us)
+        series = self.packet.series
+        if not series:
+            return
+        number, allowed = 0, series[0][0]
+        while series[number][0] and self.data_attempts >= allowed and number + 1 < len(series):
+            number += 1
+            allowed += series[number][0]
+        self.packet = replace(self.packet, rate=series[number][1], airtime_us=series[number][2])
 
 
 @dataclass

@@ -71,7 +71,9 @@ class RandomAir:
     Its PHY receives one frame at a time; a response takes the place of what would have come next.
     """
 
-    def __init__(self, settings: MacSettings, source: random.Random, until_us: int, *, rate_series: bool = False) -> None:
+    def __init__(
+        self, settings: MacSettings, source: random.Random, until_us: int, *, rate_series: bool = False
+    ) -> None:
         self.rate_series = rate_series
         self.settings = settings
         self._random = source

@@ -182,8 +182,11 @@ module frame_sequence
   wire logic found_busy  = state_q == ST_CONTEND && !backoff_running && medium_busy && !go;
   wire logic defer       = !dcf && state_q == ST_CONTEND && draw_wanted && !draw_again;
 
-  // Of a time that does not fit the timer, as much as fits.
-  wire logic [23:0] defer_us = 24'(11'(defer_slots_q) + 11'd1) * 24'(cfg_slot_us);
+  // One slot more than was drawn; of a time that does not fit the timer, as much as fits.
+  function automatic logic [16:0] defer_us(logic [9:0] slots, logic [12:0] slot_us);
+    logic [23:0] us = 24'(11'(slots) + 11'd1) * 24'(slot_us);
+    return us > 24'h1_ffff ? '1 : us[16:0];
+  endfunction
 
   // Outcomes.
   wire logic response = (state_q == ST_WAIT_CTS && rx_cts_for_us) || (state_q == ST_WAIT_MAC_ACK && rx_mac_ack_for_us);
@@ -293,7 +296,7 @@ module frame_sequence
 
         ST_DEFER: if (defer_drawn_q) begin
           defer_drawn_q <= 1'b0;
-          timer_us_q    <= defer_us > 24'h1_ffff ? '1 : defer_us[16:0];
+          timer_us_q    <= defer_us(defer_slots_q, cfg_slot_us);
         end else if (timer_end) begin
           state_q <= ST_CONTEND;
         end

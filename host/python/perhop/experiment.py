@@ -154,7 +154,8 @@ class Mac(Section):
         default="standard", description="ns2: the quirks of ns-2's 802.11, for the papers' results"
     )
     access_mode: Literal["dcf", "csma", "fama"] = Field(
-        default="dcf", description="dcf: IEEE 802.11; csma, fama: at once if the medium is idle, else after a random time"
+        default="dcf",
+        description="dcf: IEEE 802.11; csma, fama: at once if the medium is idle, else after a random time",
     )
     mac_ack: bool | None = Field(
         default=None, description="whether DATA is acknowledged on the link; null: under dcf it is, else not"

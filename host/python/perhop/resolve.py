@@ -126,7 +126,9 @@ def _resolve_point(point: Point) -> list[Run]:
     _check_tcp_acks(flows, policies)
     if not experiment.mac.path_header and (has_exact or policies != [Policy()]):
         raise FieldError(
-            ("mac", "path_header"), "is false, but policies and EXACT need the path header", "leave it out, or use no policy"
+            ("mac", "path_header"),
+            "is false, but policies and EXACT need the path header",
+            "leave it out, or use no policy",
         )
     runs = []
     for policy in policies:
