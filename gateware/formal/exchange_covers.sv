@@ -10,6 +10,8 @@ module exchange_covers
   input wire logic        clk,
   input wire logic        rst,
   input wire logic [23:0] tick_n,
+  input wire logic [1:0]  cfg_access_mode,
+  input wire logic        cfg_no_mac_ack,
   input wire logic [12:0] cfg_sifs_us,
   input wire logic        done_valid,
   input wire logic [1:0]  done_result,
@@ -97,6 +99,11 @@ module exchange_covers
     c_answers_cts          : cover (answered_q == AFTER_CTS);
     c_answers_exchange     : cover (answered_q == AFTER_MAC_ACK && delivered_q);
     c_duplicate            : cover (rx_duplicate);
+    c_csma                 : cover (done_valid && cfg_access_mode == ACCESS_CSMA && done_backoff_us != '0);
+    c_fama                 : cover (done_valid && cfg_access_mode == ACCESS_FAMA && cfg_no_mac_ack &&
+                                    done_result == RESULT_GROUP_SENT && done_rts_attempts == 1);
+    c_fama_second_rts      : cover (done_valid && cfg_access_mode == ACCESS_FAMA && done_rts_attempts == 2);
+    c_taken_unanswered     : cover (rx_deliver && cfg_no_mac_ack);
     c_nav_reset            : cover (armed_q && nav_left_us == '0 && 24'(nav_left_us_q) > tick_n_q);
   end
 

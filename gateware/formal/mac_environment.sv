@@ -18,6 +18,9 @@ module mac_environment
 
   input wire logic [47:0] cfg_address,
   input wire logic        cfg_seed_load,
+  input wire logic [1:0]  cfg_access_mode,
+  input wire logic        cfg_no_mac_ack,
+  input wire logic [15:0] cfg_vacation_us,
   input wire logic [12:0] cfg_slot_us,
   input wire logic [12:0] cfg_sifs_us,
   input wire logic [14:0] cfg_difs_us,
@@ -53,9 +56,9 @@ module mac_environment
   always_comb assume (rst == !started_q);
 
   // ---- Settings
-  localparam int unsigned FIXED_W = 48 + 13 + 13 + 15 + 16 + 16 + 16 + 10 + 10 + 5 + 5 + 3 + 16 + 5;
+  localparam int unsigned FIXED_W = 48 + 2 + 1 + 16 + 13 + 13 + 15 + 16 + 16 + 16 + 10 + 10 + 5 + 5 + 3 + 16 + 5;
   wire logic [FIXED_W-1:0] fixed = {
-    cfg_address, cfg_slot_us, cfg_sifs_us, cfg_difs_us, cfg_eifs_us, cfg_response_timeout_us, cfg_nav_reset_us,
+    cfg_address, cfg_access_mode, cfg_no_mac_ack, cfg_vacation_us, cfg_slot_us, cfg_sifs_us, cfg_difs_us, cfg_eifs_us, cfg_response_timeout_us, cfg_nav_reset_us,
     cfg_cw_min, cfg_cw_max, cfg_short_retry_limit, cfg_long_retry_limit, cfg_rts_rate, cfg_rts_airtime_us,
     cfg_quirk_eifs_as_nav, cfg_quirk_no_nav_reset, cfg_quirk_fixed_timeout, cfg_quirk_draw_below_cw,
     cfg_quirk_backoff_at_once};
@@ -72,6 +75,7 @@ module mac_environment
   always_comb begin
     if (started_q) assume (fixed == fixed_q);
     assume (!cfg_address[GROUP_ADDRESS_BIT]);
+    assume (cfg_access_mode <= ACCESS_FAMA);
     assume (cfg_slot_us != '0 && cfg_sifs_us != '0 && cfg_difs_us > 15'(cfg_sifs_us) && cfg_eifs_us >= 16'(cfg_difs_us));
     assume (cfg_response_timeout_us != '0 && cfg_nav_reset_us != '0 && cfg_rts_airtime_us != '0);
     assume ((cfg_cw_min & (cfg_cw_min + 1'b1)) == '0 && (cfg_cw_max & (cfg_cw_max + 1'b1)) == '0);
@@ -85,6 +89,8 @@ module mac_environment
       // SIFS and a response fit the timer that holds the medium for them.
       assume (cfg_response_airtime_us[rate] != '0 && !cfg_response_airtime_us[rate][15]);
     end
+    // An own frame, ns-2's allowance and the response fit the sequence's timer.
+    if (cfg_quirk_fixed_timeout) assume (!cfg_response_timeout_us[15]);
     if (desc_valid) assume (desc_airtime_us != '0);
     // The seed is loaded before use.
     if (started_q) assume (!cfg_seed_load);
@@ -117,8 +123,8 @@ module mac_environment
       assume (since_rx_end_us > 25'(cfg_sifs_us));
       // Half duplex: what arrives over an own frame is not understood.
       if (phy_rx_ok) assume (24'(on_air_us) <= tick_n);
-      // ... not even one that starts at this very tick: with this quirk it could still be decided.
-      if (cfg_quirk_backoff_at_once) assume (quiescent);
+      // ... not even one that starts at this very tick: with this quirk, or in csma and fama, it could still be decided.
+      if (cfg_quirk_backoff_at_once || cfg_access_mode != ACCESS_DCF) assume (quiescent);
       // Carrier sense hears what is for this station.
       if (phy_rx_ok && phy_rx_ra == cfg_address) assume (carrier_at_last_tick);
     end

@@ -15,10 +15,12 @@ module transmission_rules
   input wire logic [23:0] tick_n,
   input wire logic [12:0] cfg_sifs_us,
   input wire logic [14:0] cfg_difs_us,
+  input wire logic [1:0]  cfg_access_mode,
   input wire logic [47:0] cfg_address,
   input wire logic        cfg_quirk_backoff_at_once,   // ns-2: no inter-frame space before some back-offs
 
   input wire logic        cca_busy,
+  input wire logic [15:0] reserved_us,
   input wire logic [15:0] nav_left_us,
   input wire logic [15:0] nav_until_us,
 
@@ -86,9 +88,12 @@ module transmission_rules
 
   always_comb if (!rst) begin
     if (send && !in_gap) begin
-      a_carrier_was_idle   : assert (!busy_at_last_tick || cfg_quirk_backoff_at_once);
+      a_carrier_was_idle   : assert (!busy_at_last_tick || cfg_quirk_backoff_at_once || cfg_access_mode != ACCESS_DCF);
       a_nav_was_zero       : assert (nav_left_us == '0);
-      a_difs_was_idle      : assert (idle_model_us_q >= 16'(cfg_difs_us) || cfg_quirk_backoff_at_once);
+      a_difs_was_idle      : assert (idle_model_us_q >= 16'(cfg_difs_us) || cfg_quirk_backoff_at_once ||
+                                     cfg_access_mode != ACCESS_DCF);
+      a_medium_is_idle     : assert (cfg_access_mode == ACCESS_DCF || (!cca_busy && nav_or_own_us == '0));
+      a_csma_sends_no_rts  : assert (cfg_access_mode != ACCESS_CSMA || send_kind == FRAME_DATA);
     end
     if (send && in_gap) begin
       a_data_answers_cts   : assert (send_kind == FRAME_DATA && heard_for_us_q && heard_kind_q == FRAME_CTS);
@@ -110,7 +115,11 @@ module transmission_rules
   always_comb if (!rst) begin
     // The SIFS before an own response counts as idle here, as part of the response there.
     i_idle      : assert (idle_us <= idle_model_us_q || cfg_quirk_backoff_at_once);
-    i_state     : assert (mac_core.u_frame_sequence.state_q <= 3'd6);
+    i_state     : assert (cfg_access_mode != ACCESS_DCF || mac_core.u_frame_sequence.state_q <= 3'd6);
+    i_defer     : assert (!mac_core.u_frame_sequence.defer_drawn_q || mac_core.u_frame_sequence.state_q == 3'd7);
+    i_csma      : assert (cfg_access_mode != ACCESS_CSMA || (!in_rts && !in_gap));
+    if ((in_contention || in_data) && cfg_access_mode == ACCESS_CSMA) i_csma_rts : assert (!mac_core.u_frame_sequence.use_rts_q);
+    if (cfg_access_mode != ACCESS_DCF) i_no_backoff : assert (!mac_core.backoff_running && mac_core.slots_left == '0);
     i_heard     : assert (!(heard_now_q && heard_for_us_q) || busy_at_last_tick);
     i_idle_busy : assert (!busy_at_last_tick || idle_us == '0 || cfg_quirk_backoff_at_once);
     i_nav_reset : assert (!nav_reset_armed || nav_until_us != '0);

@@ -23,6 +23,10 @@ enum class mac_compatibility { standard, ns2 };
 struct mac_config {
   const timing_profile* profile = nullptr;  ///< never null in a valid configuration
   mac_compatibility compatibility = mac_compatibility::standard;
+  access_mode access = access_mode::dcf;
+  bool mac_ack = true;                              ///< DATA to one station is answered, and sent again if it is not
+  std::uint32_t vacation_us = default_vacation_us;  ///< csma, fama: rest after a packet
+  bool path_header = true;                          ///< frames of perhop-sim have one; without, no policy that needs it
   std::uint8_t data_rate_index = 0;
   std::uint32_t rts_threshold_bytes = 0;  ///< an MPDU longer than this is sent after an RTS
   std::uint8_t short_retry_limit = 7;

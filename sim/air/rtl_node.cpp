@@ -18,6 +18,9 @@ void configure(Vmac_core___024root& pins, const air_config& config, node_id node
   const bool ns2 = mac.compatibility == mac_compatibility::ns2;
   pins.cfg_address = mac_address(node);
   pins.cfg_seed = random_bits(config.seed, seed_stream_nodes, node);
+  pins.cfg_access_mode = static_cast<std::uint8_t>(mac.access);
+  pins.cfg_no_mac_ack = !mac.mac_ack;
+  pins.cfg_vacation_us = mac.vacation_us;
   pins.cfg_slot_us = profile.slot_us;
   pins.cfg_sifs_us = profile.sifs_us;
   pins.cfg_difs_us = profile.difs_us;

@@ -146,6 +146,15 @@ mac_config read_mac(section mac) {
   }
   config.compatibility = mac.one_of<mac_compatibility>("compat", "compatibility",
                                                        {{"standard", mac_compatibility::standard}, {"ns2", mac_compatibility::ns2}});
+  if (mac.has("access_mode")) {
+    config.access = mac.one_of<access_mode>("access_mode", "access mode",
+                                            {{"dcf", access_mode::dcf}, {"csma", access_mode::csma}, {"fama", access_mode::fama}});
+  }
+  const auto boolean = [&](const char* key) { return mac.boolean(key); };
+  config.mac_ack = config.access == access_mode::dcf;
+  mac.optional("mac_ack", config.mac_ack, boolean);
+  mac.optional("vacation_us", config.vacation_us, [&](const char* key) { return static_cast<std::uint32_t>(mac.integer(key, 0, 65535)); });
+  mac.optional("path_header", config.path_header, boolean);
   config.data_rate_index = static_cast<std::uint8_t>(mac.integer("data_rate_index", 0, config.profile->rates.size() - 1));
   config.rts_threshold_bytes = static_cast<std::uint32_t>(mac.integer("rts_threshold_bytes", 0, 4095));
   config.short_retry_limit = static_cast<std::uint8_t>(mac.integer("short_retry_limit", 1, 31));
@@ -476,6 +485,10 @@ run_config parse_run_config(const std::string& text, const std::string& name) {
   for (std::size_t index = 0; index < flows; ++index) {
     config.flows.push_back(read_flow(run.element("flows", index), nodes));
     const flow_config& flow = config.flows.back();
+    const bool measures = flow.cwl != cwl_policy::none || flow.tcp_ack != tcp_ack_policy::every || flow.pacing != pacing_policy::none;
+    if (!config.air.mac.path_header && (flow.kind == flow_kind::exact || measures)) {
+      run.fail("flows[" + std::to_string(index) + "]", "has a policy, which needs the path header; set mac.path_header to true");
+    }
     const bool unreachable = config.path(flow.src, flow.dst).empty() || (answers(flow.kind) && config.path(flow.dst, flow.src).empty());
     if (has_ip(flow.kind) && unreachable) {
       run.fail("flows[" + std::to_string(index) + "].dst", "routes do not lead from node " + std::to_string(flow.src) + " to node " +

@@ -44,7 +44,7 @@ AirChannel::Add(Ptr<AirNetDevice> device)
 void
 AirChannel::CaptureTo(const std::filesystem::path& file)
 {
-    m_capture = std::make_unique<FrameCapture>(file, *m_mac.profile, m_slots);
+    m_capture = std::make_unique<FrameCapture>(file, m_mac, m_slots);
 }
 
 void

@@ -16,7 +16,11 @@ namespace
 {
 
 /// Around the IP packet on the air.
-constexpr uint32_t MPDU_OVERHEAD_BYTES = perhop::mac_header_bytes + perhop::llc_snap_bytes + perhop::path_header_bytes + perhop::fcs_bytes;
+uint32_t
+MpduOverheadBytes(const perhop::air::mac_config& mac)
+{
+    return perhop::mac_header_bytes + perhop::llc_snap_bytes + perhop::fcs_bytes + (mac.path_header ? perhop::path_header_bytes : 0);
+}
 
 /// Largest MSDU of 802.11 (8.2.3), less what stands between it and IP.
 constexpr uint16_t MTU_BYTES = 2304 - perhop::llc_snap_bytes - perhop::path_header_bytes;
@@ -189,7 +193,7 @@ AirNetDevice::Prepare(Ptr<const Packet> packet, const IpView& ip, uint64_t recei
     const bool group = (receiverAddress >> perhop::group_address_bit & 1) != 0;
     request.ra = receiverAddress;
     request.peer = PeerOf(receiverAddress);
-    request.mpdu_bytes = static_cast<uint16_t>(packet->GetSize() + MPDU_OVERHEAD_BYTES + RiderBytes(exact));
+    request.mpdu_bytes = static_cast<uint16_t>(packet->GetSize() + MpduOverheadBytes(mac) + RiderBytes(exact));
     request.rate_index = group ? mac.profile->lowest_basic_rate_index : mac.data_rate_index;
     request.use_rts = !group && request.mpdu_bytes > mac.rts_threshold_bytes;
     slot.packet = std::move(packet);

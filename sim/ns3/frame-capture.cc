@@ -11,9 +11,10 @@
 namespace ns3
 {
 
-FrameCapture::FrameCapture(const std::filesystem::path& file, const perhop::timing_profile& profile, PacketSlots& slots)
-    : m_writer(file, profile),
-      m_slots(slots)
+FrameCapture::FrameCapture(const std::filesystem::path& file, const perhop::air::mac_config& mac, PacketSlots& slots)
+    : m_writer(file, *mac.profile),
+      m_slots(slots),
+      m_pathHeader(mac.path_header)
 {
 }
 
@@ -37,11 +38,16 @@ FrameCapture::Write(const perhop::air::transmission& frame)
         return;
     }
     const uint32_t riderBytes = RiderBytes(slot.exact);
-    m_msdu.resize(perhop::llc_snap_bytes + perhop::path_header_bytes + riderBytes + ipBytes);
+    const uint32_t headerBytes = perhop::llc_snap_bytes + (m_pathHeader ? perhop::path_header_bytes : 0);
+    m_msdu.resize(headerBytes + riderBytes + ipBytes);
     const std::span<uint8_t> msdu(m_msdu);
-    perhop::wire::llc_snap{.ethertype = perhop::path_header_ethertype}.encode(msdu.first<perhop::wire::llc_snap::size_bytes>());
-    std::ranges::copy(perhop::wire::encode(slot.header), msdu.subspan(perhop::llc_snap_bytes).begin());
-    const std::span<uint8_t> behind = msdu.subspan(perhop::llc_snap_bytes + perhop::path_header_bytes);
+    perhop::wire::llc_snap{.ethertype = m_pathHeader ? perhop::path_header_ethertype : perhop::ipv4_ethertype}.encode(
+        msdu.first<perhop::wire::llc_snap::size_bytes>());
+    if (m_pathHeader)
+    {
+        std::ranges::copy(perhop::wire::encode(slot.header), msdu.subspan(perhop::llc_snap_bytes).begin());
+    }
+    const std::span<uint8_t> behind = msdu.subspan(headerBytes);
     if (const auto* data = std::get_if<perhop::wire::exact_header>(&slot.exact))
     {
         std::ranges::copy(perhop::wire::encode(*data), behind.begin());

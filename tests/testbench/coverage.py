@@ -39,24 +39,41 @@ OUTCOMES = {
 }
 
 
+# What other access modes than dcf, and DATA without MAC ACK, add to some of them.
+MODE_OUTCOMES = {
+    "access": ("deferred", "vacation", "deferred until the window was largest"),
+    "wait for CTS": OUTCOMES["wait for CTS"],
+    "wait for MAC ACK": ("wait_mac_ack: timeout",),
+    "answers": ("sends cts", "sends cts while a packet contends", "sends mac_ack", "cts withheld under nav"),
+    "results": ("delivered", "group_sent", "group_sent behind rts", "short_retry_limit behind rts"),
+}
+
+
+# What rate series add.
+SERIES_OUTCOMES = {
+    "rates": ("next rate", "given up at a later rate", "delivered at a later rate", "past the last rate")
+}
+
+
 class ExchangeCoverage:
     """Adds up what was seen and prints it; missing() names what was not."""
 
-    def __init__(self) -> None:
+    def __init__(self, outcomes: dict[str, tuple[str, ...]] = OUTCOMES) -> None:
+        self.outcomes = outcomes
         self.seen: Counter[str] = Counter()
 
     def add(self, seen: Counter[str]) -> None:
         self.seen += seen
 
     def missing(self) -> list[str]:
-        return [outcome for outcomes in OUTCOMES.values() for outcome in outcomes if not self.seen[outcome]]
+        return [outcome for outcomes in self.outcomes.values() for outcome in outcomes if not self.seen[outcome]]
 
     def report(self) -> str:
         """One line an outcome."""
         lines = [
             f"  {topic:16} {outcome:44} {self.seen[outcome]:7}"
-            for topic, outcomes in OUTCOMES.items()
+            for topic, outcomes in self.outcomes.items()
             for outcome in outcomes
         ]
-        total = sum(len(outcomes) for outcomes in OUTCOMES.values())
+        total = sum(len(outcomes) for outcomes in self.outcomes.values())
         return "\n".join([f"exchange outcomes met: {total - len(self.missing())} of {total}", *lines])

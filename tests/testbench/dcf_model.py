@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One station under DCF as the standard describes it (IEEE 802.11-2012, 9.3), event by event in absolute time.
+"""One station under DCF as the standard describes it (IEEE 802.11-2012, 9.3), event by event in absolute time; or
+under the access modes of M. Gerla et al., 1999, csma and fama.
 
 A reference for the gateware, written from the standard's text and the PHY's contract, not from the gateware: it knows
 neither clocks nor down-counters. Where the standard leaves a tie open, the rule is stated where it is used:
@@ -7,13 +8,14 @@ neither clocks nor down-counters. Where the standard leaves a tie open, the rule
 * What reaches the station at a microsecond is not known to a decision that falls due at it, with two exceptions: a
   response that begins as its timeout is due is in time, and so is (ns-2) one that ends then.
 * A NAV reset that is due comes before the frame that begins then.
+* csma and fama look at the medium as it is from this microsecond on: what ends now is over, what begins now is heard.
 """
 
 from collections import Counter, deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from perhop.spec_generated import FrameKind, TxResult
+from perhop.spec_generated import AccessMode, FrameKind, TxResult
 
 from .exchange import PARTS, Completion, Delivery, Output, Packet, ReceivedFrame, TickInputs, Transmission
 from .settings import CTS_BYTES, RTS_BYTES, MacSettings
@@ -21,6 +23,7 @@ from .xoroshiro import Xoroshiro64Plus
 
 GROUP_BIT = 1 << 40
 MAX_DURATION_US = 0x7FFF
+MAX_DEFER_US = 0x1FFFF
 
 
 @dataclass
@@ -59,6 +62,22 @@ class Service:
     rts_attempts: int = 0
     data_attempts: int = 0
     parts: Counter = field(default_factory=Counter)
+
+    def past_the_last(self) -> bool:
+        """All attempts of the series are used, and still the packet is sent again."""
+        attempts = [entry[0] for entry in self.packet.series]
+        return bool(attempts) and 0 not in attempts and self.data_attempts >= sum(attempts)
+
+    def next_rate(self) -> None:
+        """A DATA frame failed and will be sent again: at which rate, its packet's series says."""
+        series = self.packet.series
+        if not series:
+            return
+        number, allowed = 0, series[0][0]
+        while series[number][0] and self.data_attempts >= allowed and number + 1 < len(series):
+            number += 1
+            allowed += series[number][0]
+        self.packet = replace(self.packet, rate=series[number][1], airtime_us=series[number][2])
 
 
 @dataclass
@@ -100,6 +119,7 @@ class DcfStation:
         self._sequence = 0
         # The exchange: what is awaited, since when our frame is over, until when.
         self._phase = "contend"
+        self._vacation_until_us = 0
         self._sent_until_us = 0
         self._deadline_us: int | None = None
         self._response_began = False
@@ -109,7 +129,12 @@ class DcfStation:
 
     # ---- The medium ----
 
+    def _dcf(self) -> bool:
+        return self.settings.access_mode == AccessMode.DCF
+
     def _ifs_us(self) -> int:
+        if not self._dcf():
+            return 0
         return self.settings.eifs_us if self._after_bad_frame else self.settings.difs_us
 
     def _reserved_until_us(self) -> int:
@@ -140,7 +165,7 @@ class DcfStation:
 
     def _access_us(self) -> int | None:
         """When the packet at the head may be sent if nothing changes."""
-        if self._service is None or self._phase != "contend":
+        if self._service is None or self._phase != "contend" or not self._dcf():
             return None
         if self._slots is not None:
             return self._backoff_end_us()
@@ -178,7 +203,7 @@ class DcfStation:
             return
         begin_us = self._slots_begin_us()
         ifs_end_us = self._ifs_end_us()
-        if self._service and self._phase == "contend":
+        if self._service and self._phase in ("contend", "defer"):
             self._account(self.now_us, to_us, ifs_end_us)
         if self._slots is not None and begin_us is not None and to_us >= begin_us:
             counted = min((to_us - begin_us) // self.settings.slot_us, self._slots)
@@ -231,6 +256,9 @@ class DcfStation:
         came_to_head = self._service is None and bool(self._queue)
         if came_to_head:
             self._take_head()
+        if not self._dcf():
+            self._look(tick)
+            return
         # A back-off of no slots that was drawn just now, or none at all, is over on a medium that has been idle.
         nothing_left = self._slots == 0 or (came_to_head and self._slots is None)
         if granted or (self._service and self._phase == "contend" and nothing_left and idle_for_ifs):
@@ -240,6 +268,32 @@ class DcfStation:
             self._draw()
         if self.settings.quirk_backoff_at_once and self._draws != draws and not self._medium_busy():
             self._ifs_waived_since_us = at_us
+
+    def _look(self, tick: TickInputs) -> None:
+        """csma, fama: at once if the medium is idle, else after a random time; a rest after a packet first."""
+        if self._phase == "defer" and self._deadline_us == self.now_us:
+            self._phase = "contend"
+        if self._service is None or self._phase != "contend":
+            return
+        if self._vacation_until_us > self.now_us:
+            self._phase, self._deadline_us = "defer", self._vacation_until_us
+            self.seen["vacation"] += 1
+        elif self._medium_busy():
+            self.seen["deferred"] += 1
+            self._defer()
+            if self._service.slots_drawn and self._cw == self.settings.cw_max:
+                self.seen["deferred until the window was largest"] += 1
+        else:
+            self._access()
+
+    def _defer(self) -> None:
+        """A random number of slots, at least one, that nothing stops; the next one is drawn from twice as many."""
+        settings = self.settings
+        slots = self._random.slots(self._cw, below_cw=settings.quirk_draw_below_cw)
+        self._service.slots_drawn += slots
+        self._cw = min(2 * self._cw + 1, settings.cw_max)
+        self._phase = "defer"
+        self._deadline_us = self.now_us + min((slots + 1) * settings.slot_us, MAX_DEFER_US)
 
     def _exchange(self, tick: TickInputs) -> None:
         """A frame's end, a frame's start, and what has been awaited until now."""
@@ -306,13 +360,14 @@ class DcfStation:
                 self.seen["cts withheld under nav"] += 1
             elif may_answer:
                 self._answer_with(FrameKind.CTS, frame)
-        elif frame.kind == FrameKind.DATA and may_answer:
-            if left_us:
+        elif frame.kind == FrameKind.DATA and (may_answer or settings.no_mac_ack):
+            if left_us and not settings.no_mac_ack:
                 self.seen["mac ack under nav"] += 1
             duplicate = frame.retry and self._duplicates.get(frame.ta) == frame.sequence
             self._duplicates[frame.ta] = frame.sequence
             self._emit(Delivery(self.now_us, duplicate))
-            self._answer_with(FrameKind.MAC_ACK, frame)
+            if not settings.no_mac_ack:
+                self._answer_with(FrameKind.MAC_ACK, frame)
 
     def _answer_with(self, kind: FrameKind, frame: ReceivedFrame) -> None:
         settings = self.settings
@@ -340,6 +395,8 @@ class DcfStation:
 
     def _take_head(self) -> None:
         packet, t_enqueue_us = self._queue.popleft()
+        if self.settings.access_mode != AccessMode.DCF:
+            packet = replace(packet, use_rts=self.settings.access_mode == AccessMode.FAMA)
         self._sequence = self._sequence + 1 & 0xFFF
         self._service = Service(packet, t_enqueue_us, self.now_us, self._sequence, self._slots or 0)
         self._phase = "contend"
@@ -362,6 +419,9 @@ class DcfStation:
         else:
             self._send_rts()
 
+    def _unanswered(self) -> bool:
+        return bool(self._service.packet.ra & GROUP_BIT) or self.settings.no_mac_ack
+
     def _on_air(self, transmission: Transmission, response_us: int) -> None:
         self._emit(transmission)
         self._after_bad_frame = False
@@ -377,6 +437,7 @@ class DcfStation:
         service.rts_attempts += 1
         service.parts["control_us"] += settings.rts_airtime_us
         self._phase = "wait_cts"
+        after_data_us = 0 if self._unanswered() else settings.sifs_us + mac_ack_us
         self._on_air(
             Transmission(
                 at_us=self.now_us,
@@ -385,7 +446,7 @@ class DcfStation:
                 bytes=RTS_BYTES,
                 airtime_us=settings.rts_airtime_us,
                 duration_us=min(
-                    3 * settings.sifs_us + cts_us + service.packet.airtime_us + mac_ack_us, MAX_DURATION_US
+                    2 * settings.sifs_us + cts_us + service.packet.airtime_us + after_data_us, MAX_DURATION_US
                 ),
                 ra=service.packet.ra,
                 sequence=None,
@@ -398,11 +459,11 @@ class DcfStation:
     def _send_data(self) -> None:
         settings, service = self.settings, self._service
         packet = service.packet
-        group = bool(packet.ra & GROUP_BIT)
+        unanswered = self._unanswered()
         mac_ack_us = settings.response_airtime_us[packet.rate]
         service.data_attempts += 1
         service.parts["data_us"] += packet.airtime_us
-        self._phase = "group" if group else "wait_mac_ack"
+        self._phase = "group" if unanswered else "wait_mac_ack"
         self._on_air(
             Transmission(
                 at_us=self.now_us,
@@ -410,7 +471,7 @@ class DcfStation:
                 rate=packet.rate,
                 bytes=packet.bytes,
                 airtime_us=packet.airtime_us,
-                duration_us=0 if group else settings.sifs_us + mac_ack_us,
+                duration_us=0 if unanswered else settings.sifs_us + mac_ack_us,
                 ra=packet.ra,
                 sequence=service.sequence,
                 retry=service.data_attempts > 1,
@@ -435,6 +496,7 @@ class DcfStation:
         service, settings = self._service, self.settings
         service.parts["timeout_us"] += self.now_us - self._sent_until_us
         self._deadline_us = None
+        was_data, rate = self._phase == "wait_mac_ack", service.packet.rate
         if self._phase == "wait_mac_ack" and service.packet.use_rts:
             service.slrc += 1
             given_up = service.slrc >= settings.long_retry_limit
@@ -445,6 +507,13 @@ class DcfStation:
             result = TxResult.SHORT_RETRY_LIMIT
         if given_up:
             self._finish(result)
+            return
+        if was_data:
+            service.next_rate()
+            self.seen["next rate"] += service.packet.rate != rate
+            self.seen["past the last rate"] += service.past_the_last()
+        if not self._dcf():
+            self._defer()
         else:
             self._phase = "contend"
             self._cw = min(2 * self._cw + 1, settings.cw_max)
@@ -460,6 +529,9 @@ class DcfStation:
         self._average(packet.peer, contention_us, overhead_us, service.data_attempts)
         self.seen[f"{result.name.lower()}{' behind rts' if packet.use_rts else ''}"] += 1
         self.seen[f"{service.data_attempts} data attempts"] += 1
+        if packet.series and packet.rate != packet.series[0][1]:
+            word = "delivered" if result == TxResult.DELIVERED else "given up"
+            self.seen[f"{word} at a later rate"] += 1
         self._emit(
             Completion(
                 at_us=self.now_us,
@@ -489,7 +561,10 @@ class DcfStation:
         self._service = None
         self._deadline_us = None
         self._phase = "contend"
-        self._draw()
+        if self._dcf():
+            self._draw()
+        else:
+            self._vacation_until_us = self.now_us + self.settings.vacation_us
         if self._queue:
             self._take_head()
 

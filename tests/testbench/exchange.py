@@ -15,6 +15,15 @@ class Packet:
     airtime_us: int
     use_rts: bool
     tag: int
+    # (attempts, rate, airtime_us) of the rate series; the first is at `rate` and `airtime_us`. Empty: one rate.
+    series: tuple[tuple[int, int, int], ...] = ()
+
+    def series_words(self) -> tuple[int, int, int]:
+        """series_attempts, series_rate and series_airtime_us of the descriptor."""
+        attempts = sum(entry[0] << 5 * number for number, entry in enumerate(self.series))
+        rates = sum(entry[1] << 3 * number for number, entry in enumerate(self.series[1:]))
+        airtimes = sum(entry[2] << 16 * number for number, entry in enumerate(self.series[1:]))
+        return attempts, rates, airtimes
 
 
 @dataclass(frozen=True)

@@ -192,6 +192,10 @@ class MacCoreDriver:
                 dut.desc_rate.value = offered.rate
                 dut.desc_airtime_us.value = offered.airtime_us
                 dut.desc_use_rts.value = offered.use_rts
+                attempts, rates, airtimes = offered.series_words()
+                dut.desc_series_attempts.value = attempts
+                dut.desc_series_rate.value = rates
+                dut.desc_series_airtime_us.value = airtimes
                 dut.desc_tag.value = offered.tag
                 (accepted if dut.desc_ready.value == 1 else self.refused).append(offered)
             await self._clock()

@@ -4,7 +4,7 @@
 import random
 from dataclasses import dataclass, replace
 
-from perhop.spec_generated import PROFILES, FrameKind
+from perhop.spec_generated import PROFILES, AccessMode, FrameKind
 
 from .exchange import Output, Packet, ReceivedFrame, TickInputs, Transmission
 from .scenario import frame_airtime_us
@@ -39,6 +39,19 @@ def random_settings(source: random.Random) -> MacSettings:
     return profile_settings(profile, ns2=ns2, **changes)
 
 
+def random_mode_settings(source: random.Random) -> MacSettings:
+    """Any access mode, with link acknowledgements or without."""
+    settings = random_settings(source)
+    changes: dict[str, int | bool] = {
+        "access_mode": source.choice((AccessMode.CSMA, AccessMode.FAMA, AccessMode.FAMA, AccessMode.DCF)),
+        "no_mac_ack": source.random() < 0.7,
+        "vacation_us": source.choice((0, 0, 20, 3000)),
+    }
+    if changes["access_mode"] != AccessMode.DCF:
+        changes["slot_us"] = source.choice((1, 9, 20, 1000, 8191))
+    return replace(settings, **changes)
+
+
 @dataclass
 class AirFrame:
     """A frame on its way to the station; rx_start_us is None once it has been indicated, or if it never will be."""
@@ -58,7 +71,10 @@ class RandomAir:
     Its PHY receives one frame at a time; a response takes the place of what would have come next.
     """
 
-    def __init__(self, settings: MacSettings, source: random.Random, until_us: int) -> None:
+    def __init__(
+        self, settings: MacSettings, source: random.Random, until_us: int, *, rate_series: bool = False
+    ) -> None:
+        self.rate_series = rate_series
         self.settings = settings
         self._random = source
         self._until_us = until_us
@@ -271,4 +287,14 @@ class RandomAir:
             airtime_us=self.settings.data_airtime_us(rate, size_bytes),
             use_rts=source.random() < self._use_rts,
             tag=self._tag,
+            series=self._series(rate, size_bytes),
+        )
+
+    def _series(self, rate: int, size_bytes: int) -> tuple[tuple[int, int, int], ...]:
+        """Some packets step through up to four rates, where rate_series is set."""
+        if not self.rate_series or self._random.random() < 0.3:
+            return ()
+        rates = [rate, *(self._random.randrange(self._rates) for _ in range(self._random.randrange(4)))]
+        return tuple(
+            (self._random.choice((1, 1, 2, 0)), each, self.settings.data_airtime_us(each, size_bytes)) for each in rates
         )

@@ -4,7 +4,7 @@
 from dataclasses import dataclass, fields, replace
 
 from perhop.spec_generated import CTS_BYTES as CTS_BYTES
-from perhop.spec_generated import PROFILES, airtime_us
+from perhop.spec_generated import DEFAULT_VACATION_US, PROFILES, AccessMode, airtime_us
 from perhop.spec_generated import RTS_BYTES as RTS_BYTES
 
 RATES = 8
@@ -20,6 +20,9 @@ class MacSettings:
 
     address: int
     seed: int
+    access_mode: int
+    no_mac_ack: bool
+    vacation_us: int
     slot_us: int
     sifs_us: int
     difs_us: int
@@ -71,6 +74,9 @@ def profile_settings(profile: str, *, ns2: bool = False, **changes: int | bool) 
     settings = MacSettings(
         address=station_address("A"),
         seed=1,
+        access_mode=AccessMode.DCF,
+        no_mac_ack=False,
+        vacation_us=DEFAULT_VACATION_US,
         slot_us=timing.slot_us,
         sifs_us=timing.sifs_us,
         difs_us=timing.difs_us,

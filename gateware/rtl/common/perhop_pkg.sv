@@ -21,6 +21,7 @@ package perhop_pkg;
   localparam int unsigned DIFS_US_W = 15;  // DIFS
   localparam int unsigned EIFS_US_W = 16;  // EIFS
   localparam int unsigned RESPONSE_TIMEOUT_US_W = 16;  // Timeout for the start of a CTS or MAC ACK
+  localparam int unsigned VACATION_US_W = 16;  // Rest after a packet, csma and fama
   localparam int unsigned NAV_RESET_US_W = 16;  // Silence after a heard RTS that resets the NAV
   localparam int unsigned AIRTIME_US_W = 16;  // Airtime of one frame
   localparam int unsigned DURATION_US_W = 15;  // Duration of a frame, NAV
@@ -66,6 +67,7 @@ package perhop_pkg;
   localparam int unsigned DEFAULT_SHORT_RETRY_LIMIT = 7;  // dot11ShortRetryLimit (annex C)
   localparam int unsigned DEFAULT_LONG_RETRY_LIMIT = 4;  // dot11LongRetryLimit (annex C)
   localparam int unsigned DEFAULT_RTS_THRESHOLD_BYTES = 0;  // A longer MPDU is preceded by an RTS: 0 means always, as in ns-2's papers
+  localparam int unsigned DEFAULT_VACATION_US = 20;  // Rest after a packet in the access modes csma and fama, as GloMoSim 2.02's CSMA yields
   localparam int unsigned DEFAULT_AVERAGE_SHIFT = 4;  // Weight of a new sample in the neighbour averages is 2 to the minus this
   localparam int unsigned NS2_MAX_PROPAGATION_US = 2;  // ns-2 adds this allowance twice to its fixed response timeout
 
@@ -83,8 +85,15 @@ package perhop_pkg;
     RESULT_DELIVERED = 2'd0,  // A MAC ACK came
     RESULT_SHORT_RETRY_LIMIT = 2'd1,  // Dropped: the RTS, or a DATA frame sent without one, failed too often
     RESULT_LONG_RETRY_LIMIT = 2'd2,  // Dropped: DATA frames behind RTS failed too often
-    RESULT_GROUP_SENT = 2'd3   // Sent once to a group address; no MAC ACK is expected
+    RESULT_GROUP_SENT = 2'd3   // Sent once, and no MAC ACK is expected: to a group address, or with cfg_no_mac_ack
   } tx_result_e;
+
+  // How a packet gets the medium.
+  typedef enum logic [1:0] {
+    ACCESS_DCF = 2'd0,  // IEEE 802.11-2012, 9.3: inter-frame space, slots, freezing
+    ACCESS_CSMA = 2'd1,  // At once if the medium is idle, else after a random time; no RTS
+    ACCESS_FAMA = 2'd2   // As csma, but for an RTS, which every packet to one station begins with
+  } access_mode_e;
 
   // One packet to send, host to MAC. The members are named as mac_core's ports.
   typedef struct packed {
@@ -93,6 +102,9 @@ package perhop_pkg;
     logic [11:0] desc_bytes;  // Length of the MPDU with header and FCS, bytes
     logic [2:0] desc_rate;  // Rate index of the DATA frame
     logic [15:0] desc_airtime_us;  // Airtime of the DATA frame, us
+    logic [19:0] desc_series_attempts;  // Rate series: DATA attempts at `rate`, then at three more rates, 5 bits each, low bits first; 0, as is all of a series of one rate: all that the retry limits allow, attempts
+    logic [8:0] desc_series_rate;  // Rate indices of those three, 3 bits each
+    logic [47:0] desc_series_airtime_us;  // Airtimes of the DATA frame at those three, 16 bits each; 0: no such entry, us
     logic desc_use_rts;  // Precede the DATA frame by RTS and CTS
     logic [15:0] desc_tag;  // Returned in the completion record
   } descriptor_s;
@@ -103,7 +115,7 @@ package perhop_pkg;
     logic [3:0] done_peer;  // Of the descriptor
     logic [11:0] done_sequence;  // Sequence number of the DATA frame
     logic [11:0] done_bytes;  // Length of the MPDU with header and FCS, bytes
-    logic [2:0] done_rate;  // Rate index of the DATA frame
+    logic [2:0] done_rate;  // Rate index of the last DATA frame, or of the one that RTS frames asked for
     tx_result_e done_result;  // How the packet left the MAC
     logic [4:0] done_rts_attempts;  // RTS frames sent, attempts
     logic [4:0] done_data_attempts;  // DATA frames sent, attempts

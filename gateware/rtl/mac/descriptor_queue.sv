@@ -7,7 +7,8 @@
 `default_nettype none
 
 module descriptor_queue #(
-  parameter int unsigned DEPTH = 4    // a power of two
+  parameter int unsigned DEPTH = 4,   // a power of two
+  parameter int unsigned RATE_SERIES = 1   // entries of a packet's rate series: 1 or 4
 ) (
   input  wire logic        clk,
   input  wire logic        rst,
@@ -23,6 +24,9 @@ module descriptor_queue #(
   input  wire logic [2:0]  desc_rate,
   input  wire logic [15:0] desc_airtime_us,
   input  wire logic        desc_use_rts,
+  input  wire logic [19:0] desc_series_attempts,
+  input  wire logic [8:0]  desc_series_rate,
+  input  wire logic [47:0] desc_series_airtime_us,
   input  wire logic [15:0] desc_tag,
 
   // To frame_sequence.
@@ -33,6 +37,9 @@ module descriptor_queue #(
   output wire logic [2:0]  head_rate,
   output wire logic [15:0] head_airtime_us,
   output wire logic        head_use_rts,
+  output wire logic [19:0] head_series_attempts,
+  output wire logic [8:0]  head_series_rate,
+  output wire logic [47:0] head_series_airtime_us,
   output wire logic [15:0] head_tag,
   output wire logic [31:0] head_t_enqueue_us,
   input  wire logic        head_taken
@@ -76,6 +83,28 @@ module descriptor_queue #(
       // The descriptor arrives at the end of the ticks that this clock carries.
       t_enqueue_us_q[write_index] <= tsf_us[31:0] + 32'(tick_n);
     end
+  end
+
+  if (RATE_SERIES > 1) begin : g_series
+    localparam int unsigned LATER  = RATE_SERIES - 1;
+    localparam int unsigned ENTRY_W = 5 + LATER * (5 + 3 + 16);
+    logic [ENTRY_W-1:0] series_q [DEPTH];
+
+    always_ff @(posedge clk) begin
+      if (desc_valid && desc_ready) begin
+        series_q[write_index] <= {desc_series_attempts[4:0], desc_series_attempts[5 +: LATER*5],
+                                  desc_series_rate[0 +: LATER*3], desc_series_airtime_us[0 +: LATER*16]};
+      end
+    end
+    wire logic [ENTRY_W-1:0] head = series_q[read_index];
+    assign head_series_airtime_us = 48'(head[0 +: LATER*16]);
+    assign head_series_rate       = 9'(head[LATER*16 +: LATER*3]);
+    assign head_series_attempts   = 20'({head[LATER*19 +: LATER*5], head[ENTRY_W-1 -: 5]});
+  end else begin : g_one_rate
+    assign head_series_airtime_us = '0;
+    assign head_series_rate       = '0;
+    assign head_series_attempts   = '0;
+    wire logic unused_series = &{1'b0, desc_series_attempts, desc_series_rate, desc_series_airtime_us};
   end
 
   assign desc_ready        = write_q - read_q != (INDEX_W + 1)'(DEPTH);

@@ -6,6 +6,18 @@
 // back-off running, goes at once. One that finds it busy draws a back-off first. A new
 // back-off is drawn after every outcome, good or bad.
 //
+// Access modes without inter-frame space and slots (M. Gerla et al., "TCP over wireless multi-hop
+// protocols: simulation and experiments", 1999, section 2): a packet that finds the medium idle is
+// sent at once (csma), or its RTS is (fama: RTS and CTS before every packet to one station). One
+// that finds it busy looks again after a random time, whatever the medium does meanwhile; each
+// such time is drawn from a window twice as large, until the packet has been sent. A time is drawn also
+// when no CTS came. cfg_vacation_us is a rest after every packet.
+//
+// With cfg_no_mac_ack, as for groups, a packet is done when its DATA has been sent.
+//
+// Rates: a DATA frame that fails as often as its rate's entry of the series allows is sent at the next
+// entry's rate; the last entry, or one of 0 attempts, is for all the rest. An RTS that fails counts for none.
+//
 // Time-outs: the response must begin (PHY-RXSTART) within cfg_response_timeout_us of
 // the end of our frame; if something begins, its end decides. With
 // cfg_quirk_fixed_timeout (ns-2) the whole response must be over by then, plus its
@@ -18,11 +30,17 @@
 
 module frame_sequence
   import perhop_pkg::*;
-(
+#(
+  parameter int unsigned RATE_SERIES = 1   // entries of a packet's rate series: 1 or 4
+) (
   input  wire logic        clk,
   input  wire logic        rst,
   input  wire logic [23:0] tick_n,
   input  wire logic [31:0] tsf_us,
+  input  wire logic [1:0]  cfg_access_mode,
+  input  wire logic        cfg_no_mac_ack,
+  input  wire logic [15:0] cfg_vacation_us,
+  input  wire logic [12:0] cfg_slot_us,
   input  wire logic [12:0] cfg_sifs_us,
   input  wire logic [15:0] cfg_response_timeout_us,
   input  wire logic [2:0]  cfg_rts_rate,
@@ -38,6 +56,9 @@ module frame_sequence
   input  wire logic [2:0]  head_rate,
   input  wire logic [15:0] head_airtime_us,
   input  wire logic        head_use_rts,
+  input  wire logic [19:0] head_series_attempts,     // of entries 0 (head_rate) to 3
+  input  wire logic [8:0]  head_series_rate,         // of entries 1 to 3
+  input  wire logic [47:0] head_series_airtime_us,
   input  wire logic [15:0] head_tag,
   output wire logic        head_taken,      // one clock
 
@@ -58,8 +79,9 @@ module frame_sequence
   input  wire logic [9:0]  slots_left,
   input  wire logic [23:0] slots_left_us,
 
-  // To backoff_counter, random_draw and contention_window.
+  // To backoff_counter, random_draw and contention_window; the draw also comes here.
   output wire logic        draw_wanted,     // draw a back-off now
+  input  wire logic [9:0]  draw_slots,
   input  wire logic        draw_again,      // the number drawn will not do: once more
   output wire logic        access_taken,    // one clock
   output wire logic        packet_waiting,
@@ -123,12 +145,15 @@ module frame_sequence
     ST_WAIT_CTS,       // RTS on the air, then its CTS awaited
     ST_GAP,            // CTS came; SIFS before DATA
     ST_WAIT_MAC_ACK,   // DATA on the air, then its MAC ACK awaited
-    ST_GROUP,          // DATA to a group on the air; nobody answers
-    ST_REPORT          // one clock: the record is complete
+    ST_GROUP,          // DATA on the air that nobody answers: to a group, or with cfg_no_mac_ack
+    ST_REPORT,         // one clock: the record is complete
+    ST_DEFER           // csma, fama: a random time, or the vacation, until the next look at the medium
   } state_e;
 
   state_e      state_q;
   logic [16:0] timer_us_q;
+  logic        defer_drawn_q;      // the random time was drawn in the clock before
+  logic [9:0]  defer_slots_q;
   logic        response_began_q;   // a frame began in time: the timer no longer decides
   logic        draw_pending_q;     // an outcome calls for a back-off
   logic        tried_q;            // the packet has been on the air
@@ -143,16 +168,25 @@ module frame_sequence
   logic [4:0]  rts_attempts_q, data_attempts_q;
   logic [31:0] t_head_us_q, t_first_tx_us_q;
 
-  wire logic group     = ra_q[GROUP_BIT];
+  wire logic dcf        = cfg_access_mode == ACCESS_DCF;
+  wire logic group      = ra_q[GROUP_BIT];
+  wire logic unanswered = group || cfg_no_mac_ack;
   wire logic in_wait   = state_q == ST_WAIT_CTS || state_q == ST_WAIT_MAC_ACK;
-  wire logic timer_on  = state_q == ST_GAP || state_q == ST_GROUP || (in_wait && !response_began_q);
-  wire logic timer_end = timer_on && timer_us_q == '0;
+  wire logic timer_on  = state_q == ST_GAP || state_q == ST_GROUP || state_q == ST_DEFER || (in_wait && !response_began_q);
+  wire logic timer_end = timer_on && timer_us_q == '0 && !defer_drawn_q;
 
   // Contention.
-  wire logic go          = state_q == ST_CONTEND && !draw_pending_q && slots_left == '0 && reserved_us == '0 &&
-                          idle_us >= ifs_us;
   wire logic medium_busy = cca_busy || reserved_us != '0;
+  wire logic may_go      = dcf ? slots_left == '0 && reserved_us == '0 && idle_us >= ifs_us : !medium_busy;
+  wire logic go          = state_q == ST_CONTEND && !draw_pending_q && may_go;
   wire logic found_busy  = state_q == ST_CONTEND && !backoff_running && medium_busy && !go;
+  wire logic defer       = !dcf && state_q == ST_CONTEND && draw_wanted && !draw_again;
+
+  // One slot more than was drawn; of a time that does not fit the timer, as much as fits.
+  function automatic logic [16:0] defer_us(logic [9:0] slots, logic [12:0] slot_us);
+    logic [23:0] us = 24'(11'(slots) + 11'd1) * 24'(slot_us);
+    return us > 24'h1_ffff ? '1 : us[16:0];
+  endfunction
 
   // Outcomes.
   wire logic response = (state_q == ST_WAIT_CTS && rx_cts_for_us) || (state_q == ST_WAIT_MAC_ACK && rx_mac_ack_for_us);
@@ -160,7 +194,7 @@ module frame_sequence
   wire logic no_frame    = in_wait && timer_end && !rx_end && (!rx_start || cfg_quirk_fixed_timeout);
   wire logic failure     = wrong_frame || no_frame;
   wire logic delivered   = state_q == ST_WAIT_MAC_ACK && response;
-  wire logic group_sent  = state_q == ST_GROUP && timer_end;
+  wire logic sent        = state_q == ST_GROUP && timer_end;
 
   // Frames.
   wire logic send_rts  = go && use_rts_q && !group;
@@ -168,7 +202,7 @@ module frame_sequence
 
   wire logic [15:0] cts_airtime_us     = cfg_response_airtime_us[cfg_rts_rate];
   wire logic [15:0] mac_ack_airtime_us = cfg_response_airtime_us[rate_q];
-  wire logic [17:0] after_data_us      = group ? 18'd0 : 18'(cfg_sifs_us) + 18'(mac_ack_airtime_us);
+  wire logic [17:0] after_data_us      = unanswered ? 18'd0 : 18'(cfg_sifs_us) + 18'(mac_ack_airtime_us);
   wire logic [17:0] after_rts_us =
       18'(cfg_sifs_us) * 18'd2 + 18'(cts_airtime_us) + 18'(airtime_us_q) + after_data_us;
   wire logic [17:0] duration_us  = send_rts ? after_rts_us : after_data_us;
@@ -177,6 +211,46 @@ module frame_sequence
   wire logic [16:0] patience_us  =
       17'(cfg_response_timeout_us) + (cfg_quirk_fixed_timeout ? 17'(response_us) : 17'd0);
 
+  // The rate series.
+  wire logic       data_failed = failure && state_q == ST_WAIT_MAC_ACK && !limit_reached;
+  logic            next_rate;
+  logic [2:0]      next_rate_index;
+  logic [15:0]     next_airtime_us;
+  if (RATE_SERIES > 1) begin : g_series
+    localparam int unsigned LATER = RATE_SERIES - 1;
+    if (RATE_SERIES != 4) begin : g_bad_series
+      $fatal(1, "%m: RATE_SERIES must be 1 or 4");
+    end
+    logic [LATER*5-1:0]  attempts_q;      // of the entries behind the one in use, the next in the low bits
+    logic [LATER*3-1:0]  rates_q;
+    logic [LATER*16-1:0] airtimes_us_q;
+    logic [4:0]          attempts_left_q; // at the rate in use; 0: no limit
+
+    always_ff @(posedge clk) begin
+      if (head_taken) begin
+        attempts_left_q <= head_series_attempts[4:0];
+        attempts_q      <= head_series_attempts[5 +: LATER*5];
+        rates_q         <= head_series_rate[0 +: LATER*3];
+        airtimes_us_q   <= head_series_airtime_us[0 +: LATER*16];
+      end else if (next_rate) begin
+        attempts_left_q <= attempts_q[4:0];
+        attempts_q      <= attempts_q >> 5;
+        rates_q         <= rates_q >> 3;
+        airtimes_us_q   <= airtimes_us_q >> 16;
+      end else if (data_failed && attempts_left_q != '0) begin
+        attempts_left_q <= attempts_left_q - 1'b1;
+      end
+    end
+    assign next_rate       = data_failed && attempts_left_q == 5'd1 && next_airtime_us != '0;   // 0: no such entry
+    assign next_rate_index = rates_q[2:0];
+    assign next_airtime_us = airtimes_us_q[15:0];
+  end else begin : g_one_rate
+    assign next_rate       = 1'b0;
+    assign next_rate_index = '0;
+    assign next_airtime_us = '0;
+    wire logic unused = &{1'b0, data_failed, head_series_attempts, head_series_rate, head_series_airtime_us};
+  end
+
   always_ff @(posedge clk) begin
     done_valid_q <= !rst && state_q == ST_REPORT;
     if (rst) begin
@@ -184,6 +258,7 @@ module frame_sequence
       timer_us_q       <= '0;
       response_began_q <= 1'b0;
       draw_pending_q   <= 1'b0;
+      defer_drawn_q    <= 1'b0;
       sequence_q       <= '0;
     end else if (tick_n != '0) begin
       if (timer_us_q != '0) timer_us_q <= tick_n >= 24'(timer_us_q) ? '0 : timer_us_q - tick_n[16:0];
@@ -192,13 +267,14 @@ module frame_sequence
 
       case (state_q)
         ST_IDLE: if (head_valid) begin
-          state_q         <= ST_CONTEND;
+          // A vacation may still be running.
+          state_q         <= dcf || timer_us_q == '0 ? ST_CONTEND : ST_DEFER;
           ra_q            <= head_ra;
           peer_q          <= head_peer;
           bytes_q         <= head_bytes;
           rate_q          <= head_rate;
           airtime_us_q    <= head_airtime_us;
-          use_rts_q       <= head_use_rts;
+          use_rts_q       <= dcf ? head_use_rts : cfg_access_mode == ACCESS_FAMA;
           tag_q           <= head_tag;
           sequence_q      <= sequence_q + 1'b1;
           tried_q         <= 1'b0;
@@ -211,7 +287,18 @@ module frame_sequence
         ST_CONTEND: if (go) begin
           tried_q <= 1'b1;
           if (!tried_q) t_first_tx_us_q <= tsf_us;
-          state_q <= send_rts ? ST_WAIT_CTS : group ? ST_GROUP : ST_WAIT_MAC_ACK;
+          state_q <= send_rts ? ST_WAIT_CTS : unanswered ? ST_GROUP : ST_WAIT_MAC_ACK;
+        end else if (defer) begin
+          state_q       <= ST_DEFER;
+          defer_drawn_q <= 1'b1;
+          defer_slots_q <= draw_slots;
+        end
+
+        ST_DEFER: if (defer_drawn_q) begin
+          defer_drawn_q <= 1'b0;
+          timer_us_q    <= defer_us(defer_slots_q, cfg_slot_us);
+        end else if (timer_end) begin
+          state_q <= ST_CONTEND;
         end
 
         ST_WAIT_CTS, ST_WAIT_MAC_ACK: begin
@@ -223,15 +310,15 @@ module frame_sequence
             state_q  <= ST_REPORT;
             result_q <= RESULT_DELIVERED;
           end else if (failure) begin
-            draw_pending_q <= 1'b1;
+            draw_pending_q <= dcf || !limit_reached;
             state_q        <= limit_reached ? ST_REPORT : ST_CONTEND;
             result_q       <= long_failure ? RESULT_LONG_RETRY_LIMIT : RESULT_SHORT_RETRY_LIMIT;
           end
         end
 
-        ST_GAP: if (timer_end) state_q <= ST_WAIT_MAC_ACK;
+        ST_GAP: if (timer_end) state_q <= unanswered ? ST_GROUP : ST_WAIT_MAC_ACK;
 
-        ST_GROUP: if (group_sent) begin
+        ST_GROUP: if (sent) begin
           state_q  <= ST_REPORT;
           result_q <= RESULT_GROUP_SENT;
         end
@@ -241,10 +328,16 @@ module frame_sequence
         default: state_q <= ST_IDLE;
       endcase
 
-      if (delivered || group_sent) draw_pending_q <= 1'b1;
+      if ((delivered || sent) && dcf) draw_pending_q <= 1'b1;
+      if (reset_window && !dcf) timer_us_q <= 17'(cfg_vacation_us);
+
+      if (next_rate) begin
+        rate_q       <= next_rate_index;
+        airtime_us_q <= next_airtime_us;
+      end
 
       if (send_rts || send_data) begin
-        timer_us_q       <= 17'(on_air_us) + (group ? 17'd0 : patience_us);
+        timer_us_q       <= 17'(on_air_us) + (send_data && unanswered ? 17'd0 : patience_us);
         response_began_q <= 1'b0;
       end
       // A CTS starts the short count anew, so only this count can pass what five bits hold; it stops there.
@@ -258,16 +351,16 @@ module frame_sequence
 
   assign head_taken = state_q == ST_IDLE && head_valid;
 
-  assign draw_wanted    = draw_pending_q || found_busy;
+  assign draw_wanted    = dcf ? draw_pending_q || found_busy : state_q == ST_CONTEND && (draw_pending_q || found_busy);
   assign access_taken   = go;
-  assign packet_waiting = state_q == ST_CONTEND;
+  assign packet_waiting = state_q == ST_CONTEND || state_q == ST_DEFER;
 
   assign short_failure = failure && (state_q == ST_WAIT_CTS || !use_rts_q);
   assign long_failure  = failure && state_q == ST_WAIT_MAC_ACK && use_rts_q;
   assign short_success = state_q == ST_WAIT_CTS && response;
   assign clear_retries = head_taken;
-  assign reset_window  = delivered || group_sent || (failure && limit_reached);
-  assign double_window = failure && !limit_reached;
+  assign reset_window  = delivered || sent || (failure && limit_reached);
+  assign double_window = dcf ? failure && !limit_reached : defer;
 
   // While this station waits for a response, a frame that began in time and is for it
   // ends the wait, and may be answered.
@@ -284,7 +377,7 @@ module frame_sequence
   assign send_retry       = retry_q && !send_rts;
   assign send_tag         = tag_q;
 
-  assign in_contention   = state_q == ST_CONTEND;
+  assign in_contention   = state_q == ST_CONTEND || state_q == ST_DEFER;
   assign in_rts          = state_q == ST_WAIT_CTS;
   assign in_data         = state_q == ST_WAIT_MAC_ACK || state_q == ST_GROUP;
   assign in_gap          = state_q == ST_GAP;
@@ -305,7 +398,7 @@ module frame_sequence
 
   assign want_rx_start = in_wait && !response_began_q && !cfg_quirk_fixed_timeout;
   assign work_pending  =
-      (state_q == ST_IDLE && head_valid) || go || draw_wanted || timer_end || state_q == ST_REPORT;
+      (state_q == ST_IDLE && head_valid) || go || draw_wanted || timer_end || defer_drawn_q || state_q == ST_REPORT;
 
   // The carrier must end first: its edge wakes us. A back-off due to be drawn is work, not a wait.
   wire logic access_wait = state_q == ST_CONTEND && !cca_busy;

@@ -4,6 +4,8 @@
 // was not understood. A good frame, or an own one, puts DIFS back
 // (IEEE 802.11-2012, 9.3.2.3.7).
 //
+// The access modes csma and fama have no inter-frame space.
+//
 // Idle means: no carrier, NAV over, no own transmission.
 //
 // Timing: the idle time is that at the last tick; a carrier that appears in this
@@ -15,10 +17,12 @@
 
 module interframe_space
   import elapsed_pkg::*;
+  import perhop_pkg::*;
 (
   input  wire logic        clk,
   input  wire logic        rst,
   input  wire logic [23:0] tick_n,
+  input  wire logic [1:0]  cfg_access_mode,
   input  wire logic [14:0] cfg_difs_us,
   input  wire logic [15:0] cfg_eifs_us,
   input  wire logic        cfg_quirk_eifs_as_nav,   // ns-2: EIFS is in the NAV instead
@@ -61,7 +65,7 @@ module interframe_space
   end
 
   assign idle_us = idle_us_q;
-  assign ifs_us  = extended_q ? cfg_eifs_us : 16'(cfg_difs_us);
+  assign ifs_us  = cfg_access_mode != ACCESS_DCF ? '0 : extended_q ? cfg_eifs_us : 16'(cfg_difs_us);
 
 endmodule
 

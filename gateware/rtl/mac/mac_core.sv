@@ -18,7 +18,8 @@ module mac_core
 #(
   parameter int unsigned RADIX_STAGES = 11,   // see backoff_counter; 1 where tick_n is never above 1
   parameter int unsigned QUEUE_DEPTH  = 4,
-  parameter int unsigned PEERS        = 16
+  parameter int unsigned PEERS        = 16,
+  parameter int unsigned RATE_SERIES  = 1     // rates that a packet's retries may step through: 1 or 4
 ) (
   input  wire logic        clk,
   input  wire logic        rst,                 // synchronous, active high
@@ -36,6 +37,9 @@ module mac_core
   input  wire logic [47:0] cfg_address,
   input  wire logic [63:0] cfg_seed,
   input  wire logic        cfg_seed_load,
+  input  wire logic [1:0]  cfg_access_mode,
+  input  wire logic        cfg_no_mac_ack,      // DATA to one station is done when sent, and is not answered
+  input  wire logic [15:0] cfg_vacation_us,     // csma, fama: rest after a packet
   input  wire logic [12:0] cfg_slot_us,
   input  wire logic [12:0] cfg_sifs_us,
   input  wire logic [14:0] cfg_difs_us,
@@ -91,6 +95,9 @@ module mac_core
   input  wire logic [2:0]  desc_rate,
   input  wire logic [15:0] desc_airtime_us,
   input  wire logic        desc_use_rts,
+  input  wire logic [19:0] desc_series_attempts,    // attempts at desc_rate, then at three more rates, low bits first; 0: all
+  input  wire logic [8:0]  desc_series_rate,        // ... which are
+  input  wire logic [47:0] desc_series_airtime_us,
   input  wire logic [15:0] desc_tag,
 
   // Received data to the host, about the frame of the last phy_rx_end.
@@ -172,6 +179,9 @@ module mac_core
   logic [12:0] responder_wait_us;
   // descriptor_queue
   logic        head_valid, head_use_rts, head_taken;
+  logic [19:0] head_series_attempts;
+  logic [8:0]  head_series_rate;
+  logic [47:0] head_series_airtime_us;
   logic [47:0] head_ra;
   logic [3:0]  head_peer;
   logic [11:0] head_bytes;
@@ -207,7 +217,7 @@ module mac_core
   );
 
   interframe_space u_interframe_space (
-    .clk, .rst, .tick_n, .cfg_difs_us, .cfg_eifs_us, .cfg_quirk_eifs_as_nav,
+    .clk, .rst, .tick_n, .cfg_access_mode, .cfg_difs_us, .cfg_eifs_us, .cfg_quirk_eifs_as_nav,
     .cca_busy, .rx_end, .rx_bad, .tx_go(send || answer),
     .waive(cfg_quirk_backoff_at_once && draw && !cca_busy && reserved_us == '0), .reserved_us, .idle_us, .ifs_us
   );
@@ -222,7 +232,7 @@ module mac_core
   );
 
   backoff_counter #(.RADIX_STAGES(RADIX_STAGES)) u_backoff_counter (
-    .clk, .rst, .tick_n, .cfg_slot_us, .draw, .draw_slots, .packet_waiting, .access_taken,
+    .clk, .rst, .tick_n, .cfg_slot_us, .draw(draw && cfg_access_mode == ACCESS_DCF), .draw_slots, .packet_waiting, .access_taken,
     .cca_busy, .reserved_us, .ifs_left_us,
     .running(backoff_running), .slots_left, .slots_left_us
   );
@@ -233,20 +243,22 @@ module mac_core
     .ssrc(done_ssrc), .slrc(done_slrc)
   );
 
-  descriptor_queue #(.DEPTH(QUEUE_DEPTH)) u_descriptor_queue (
+  descriptor_queue #(.DEPTH(QUEUE_DEPTH), .RATE_SERIES(RATE_SERIES)) u_descriptor_queue (
     .clk, .rst, .tick_n, .tsf_us,
-    .desc_valid, .desc_ready, .desc_ra, .desc_peer, .desc_bytes, .desc_rate, .desc_airtime_us, .desc_use_rts, .desc_tag,
-    .head_valid, .head_ra, .head_peer, .head_bytes, .head_rate, .head_airtime_us, .head_use_rts, .head_tag,
-    .head_t_enqueue_us, .head_taken
+    .desc_valid, .desc_ready, .desc_ra, .desc_peer, .desc_bytes, .desc_rate, .desc_airtime_us, .desc_use_rts,
+    .desc_series_attempts, .desc_series_rate, .desc_series_airtime_us, .desc_tag,
+    .head_valid, .head_ra, .head_peer, .head_bytes, .head_rate, .head_airtime_us, .head_use_rts,
+    .head_series_attempts, .head_series_rate, .head_series_airtime_us, .head_tag, .head_t_enqueue_us, .head_taken
   );
 
-  frame_sequence u_frame_sequence (
-    .clk, .rst, .tick_n, .tsf_us(tsf_us[31:0]), .cfg_sifs_us, .cfg_response_timeout_us, .cfg_rts_rate,
+  frame_sequence #(.RATE_SERIES(RATE_SERIES)) u_frame_sequence (
+    .clk, .rst, .tick_n, .tsf_us(tsf_us[31:0]), .cfg_access_mode, .cfg_no_mac_ack, .cfg_vacation_us, .cfg_slot_us,
+    .cfg_sifs_us, .cfg_response_timeout_us, .cfg_rts_rate,
     .cfg_rts_airtime_us, .cfg_response_airtime_us, .cfg_quirk_fixed_timeout,
     .head_valid, .head_ra, .head_peer, .head_bytes, .head_rate, .head_airtime_us, .head_use_rts, .head_tag, .head_taken,
-    .cca_busy, .rx_start, .rx_end, .rx_cts_for_us, .rx_mac_ack_for_us,
+    .head_series_attempts, .head_series_rate, .head_series_airtime_us, .cca_busy, .rx_start, .rx_end, .rx_cts_for_us, .rx_mac_ack_for_us,
     .idle_us, .ifs_us, .ifs_left_us, .reserved_us, .own_left_us, .backoff_running, .slots_left, .slots_left_us,
-    .draw_wanted, .draw_again, .access_taken, .packet_waiting,
+    .draw_wanted, .draw_slots, .draw_again, .access_taken, .packet_waiting,
     .short_failure, .long_failure, .short_success, .clear_retries, .reset_window, .double_window, .limit_reached,
     .may_answer,
     .send, .send_kind, .send_rate, .send_bytes, .send_airtime_us, .send_duration_us, .send_ra, .send_sequence,
@@ -260,7 +272,7 @@ module mac_core
   );
 
   responder u_responder (
-    .clk, .rst, .tick_n, .cfg_sifs_us, .cfg_response_rate, .cfg_response_airtime_us,
+    .clk, .rst, .tick_n, .cfg_sifs_us, .cfg_no_mac_ack, .cfg_response_rate, .cfg_response_airtime_us,
     .rx_rts_for_us, .rx_data_for_us, .rx_rate, .rx_duration_us, .rx_ta, .nav_left_us, .may_answer,
     .accept, .accept_data, .hold_us(answer_hold_us),
     .answer, .answer_kind, .answer_rate, .answer_airtime_us, .answer_duration_us, .answer_ra,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Answers SIFS after a frame for this station: CTS to an RTS, MAC ACK to data. A CTS
 // is withheld while the NAV says that somebody else holds the medium; a MAC ACK is
-// sent whatever the medium says (IEEE 802.11-2012, 9.3.2.6, 9.3.2.8).
+// sent whatever the medium says (IEEE 802.11-2012, 9.3.2.6, 9.3.2.8). With cfg_no_mac_ack
+// data goes to the host unanswered.
 //
 // Timing: the frame's end is in phy_events at one clock, the SIFS timer is loaded at
 // the next, and `answer` comes one clock after the tick in which the timer ends.
@@ -15,6 +16,7 @@ module responder
   input  wire logic        rst,
   input  wire logic [23:0] tick_n,
   input  wire logic [12:0] cfg_sifs_us,
+  input  wire logic        cfg_no_mac_ack,
   input  wire logic [2:0]  cfg_response_rate       [8],   // by the rate of the frame answered
   input  wire logic [15:0] cfg_response_airtime_us [8],
 
@@ -31,7 +33,7 @@ module responder
 
   // To own_transmission: SIFS and the response hold the medium from now.
   output wire logic        accept,          // one clock
-  output wire logic        accept_data,     // ... and the frame is data: it may go to the host
+  output wire logic        accept_data,     // one clock: data for the host, accepted or, with cfg_no_mac_ack, just taken
   output wire logic [15:0] hold_us,
 
   // To transmit_port, in one clock.
@@ -55,7 +57,7 @@ module responder
   logic [47:0] ra_q;
 
   wire logic accept_rts = rx_rts_for_us && may_answer && !busy_q && nav_left_us == '0;
-  wire logic data_taken = rx_data_for_us && may_answer && !busy_q;
+  wire logic data_taken = rx_data_for_us && may_answer && !busy_q && !cfg_no_mac_ack;
 
   wire logic [15:0] airtime_us = cfg_response_airtime_us[rx_rate];
   wire logic [16:0] spent_us   = 17'(cfg_sifs_us) + 17'(airtime_us);
@@ -80,7 +82,7 @@ module responder
   end
 
   assign accept      = accept_rts || data_taken;
-  assign accept_data = data_taken;
+  assign accept_data = data_taken || (rx_data_for_us && cfg_no_mac_ack);
   assign hold_us     = spent_us[15:0];
 
   assign answer             = busy_q && sifs_left_us_q == '0;

@@ -153,6 +153,17 @@ class Mac(Section):
     compat: Literal["standard", "ns2"] = Field(
         default="standard", description="ns2: the quirks of ns-2's 802.11, for the papers' results"
     )
+    access_mode: Literal["dcf", "csma", "fama"] = Field(
+        default="dcf",
+        description="dcf: IEEE 802.11; csma, fama: at once if the medium is idle, else after a random time",
+    )
+    mac_ack: bool | None = Field(
+        default=None, description="whether DATA is acknowledged on the link; null: under dcf it is, else not"
+    )
+    vacation_us: int = Field(
+        default=spec.DEFAULT_VACATION_US, ge=0, le=65535, description="of csma and fama: rest after a packet"
+    )
+    path_header: bool = Field(default=True, description="false: frames are 18 bytes shorter, and no policy works")
     data_rate_mbps: float = Field(default=2, gt=0, description="rate of DATA frames, one of the profile's")
     rts_threshold_bytes: int = Field(
         default=spec.DEFAULT_RTS_THRESHOLD_BYTES,

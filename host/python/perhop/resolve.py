@@ -124,6 +124,12 @@ def _resolve_point(point: Point) -> list[Run]:
     texts = experiment.policies if None in own else own[:1] or ["none"]
     policies = [policy for text in texts if text for policy in parse_policy(text)]
     _check_tcp_acks(flows, policies)
+    if not experiment.mac.path_header and (has_exact or policies != [Policy()]):
+        raise FieldError(
+            ("mac", "path_header"),
+            "is false, but policies and EXACT need the path header",
+            "leave it out, or use no policy",
+        )
     runs = []
     for policy in policies:
         for seed in experiment.seeds:
@@ -364,7 +370,9 @@ def _check_medium(experiment: ex.Experiment) -> None:
 
 
 def _mac(mac: ex.Mac, rate_index: int) -> dict[str, Any]:
-    fields = mac.model_dump(exclude={"data_rate_mbps"})
+    # What came later is written only where it says something: runs of before keep their names.
+    later = {"access_mode", "mac_ack", "vacation_us", "path_header"}
+    fields = mac.model_dump(exclude={"data_rate_mbps"} | (later - set(mac.model_dump(exclude_defaults=True))))
     return {**fields, "data_rate_index": rate_index}
 
 

@@ -40,6 +40,7 @@ DEFAULT_QUEUE_PACKETS = 50  # Drop-tail queue in front of the MAC, as in ns-2's 
 DEFAULT_SHORT_RETRY_LIMIT = 7  # dot11ShortRetryLimit (annex C), attempts
 DEFAULT_LONG_RETRY_LIMIT = 4  # dot11LongRetryLimit (annex C), attempts
 DEFAULT_RTS_THRESHOLD_BYTES = 0  # A longer MPDU is preceded by an RTS: 0 means always, as in ns-2's papers, bytes
+DEFAULT_VACATION_US = 20  # Rest after a packet in the access modes csma and fama, as GloMoSim 2.02's CSMA yields, us
 DEFAULT_AVERAGE_SHIFT = 4  # Weight of a new sample in the neighbour averages is 2 to the minus this
 NS2_MAX_PROPAGATION_US = 2  # ns-2 adds this allowance twice to its fixed response timeout, us
 
@@ -55,6 +56,7 @@ WIDTHS_BITS: Mapping[str, int] = MappingProxyType({
     "difs_us": 15,  # DIFS
     "eifs_us": 16,  # EIFS
     "response_timeout_us": 16,  # Timeout for the start of a CTS or MAC ACK
+    "vacation_us": 16,  # Rest after a packet, csma and fama
     "nav_reset_us": 16,  # Silence after a heard RTS that resets the NAV
     "airtime_us": 16,  # Airtime of one frame
     "duration_us": 15,  # Duration of a frame, NAV
@@ -88,7 +90,15 @@ class TxResult(IntEnum):
     DELIVERED = 0  # A MAC ACK came
     SHORT_RETRY_LIMIT = 1  # Dropped: the RTS, or a DATA frame sent without one, failed too often
     LONG_RETRY_LIMIT = 2  # Dropped: DATA frames behind RTS failed too often
-    GROUP_SENT = 3  # Sent once to a group address; no MAC ACK is expected
+    GROUP_SENT = 3  # Sent once, and no MAC ACK is expected: to a group address, or with cfg_no_mac_ack
+
+
+class AccessMode(IntEnum):
+    """How a packet gets the medium."""
+
+    DCF = 0  # IEEE 802.11-2012, 9.3: inter-frame space, slots, freezing
+    CSMA = 1  # At once if the medium is idle, else after a random time; no RTS
+    FAMA = 2  # As csma, but for an RTS, which every packet to one station begins with
 
 
 @dataclass(frozen=True)
@@ -300,6 +310,30 @@ PROFILES: Mapping[str, TimingProfile] = MappingProxyType({
             TransmitRate(bps=2000000, control_rate_index=0, preamble_us=192, bits_per_symbol=0),
             TransmitRate(bps=5500000, control_rate_index=0, preamble_us=192, bits_per_symbol=0),
             TransmitRate(bps=11000000, control_rate_index=0, preamble_us=192, bits_per_symbol=0),
+        ),
+    ),
+    "glomosim": TimingProfile(
+        name="glomosim",
+        meaning="The radio of M. Gerla et al., TCP over wireless multi-hop protocols, 1999, as its Table 1 implies: 2 Mb/s, almost no preamble, and a turnaround that makes RTS, CTS and two SIFS 0.92 ms. For access modes csma and fama; random times of 5..20 us, doubling to 5..320 us, as in GloMoSim 2.02",
+        slot_us=5,
+        sifs_us=390,
+        difs_us=400,
+        eifs_us=847,
+        cw_min=3,
+        cw_max=63,
+        phy_rx_start_delay_us=1,
+        preamble_us=1,
+        symbol_us=0,
+        signal_extension_us=0,
+        response_timeout_us=396,
+        nav_reset_us=848,
+        ns2_response_timeout_us=451,
+        control_rate_index=0,
+        lowest_basic_rate_index=0,
+        channel_mhz=2412,
+        radiotap_channel_flags=0x00A0,
+        rates=(
+            TransmitRate(bps=2000000, control_rate_index=0, preamble_us=1, bits_per_symbol=0),
         ),
     ),
 })
@@ -752,6 +786,9 @@ DESCRIPTOR_FIELDS: tuple[RecordField, ...] = (
     RecordField("bytes", 12, "bytes", "Length of the MPDU with header and FCS"),
     RecordField("rate", 3, "", "Rate index of the DATA frame"),
     RecordField("airtime_us", 16, "us", "Airtime of the DATA frame"),
+    RecordField("series_attempts", 20, "attempts", "Rate series: DATA attempts at `rate`, then at three more rates, 5 bits each, low bits first; 0, as is all of a series of one rate: all that the retry limits allow"),
+    RecordField("series_rate", 9, "", "Rate indices of those three, 3 bits each"),
+    RecordField("series_airtime_us", 48, "us", "Airtimes of the DATA frame at those three, 16 bits each; 0: no such entry"),
     RecordField("use_rts", 1, "", "Precede the DATA frame by RTS and CTS"),
     RecordField("tag", 16, "", "Returned in the completion record"),
 )
@@ -766,6 +803,9 @@ class Descriptor:
     bytes: int  # 12 bits, bytes: Length of the MPDU with header and FCS
     rate: int  # 3 bits: Rate index of the DATA frame
     airtime_us: int  # 16 bits, us: Airtime of the DATA frame
+    series_attempts: int  # 20 bits, attempts: Rate series: DATA attempts at `rate`, then at three more rates, 5 bits each, low bits first; 0, as is all of a series of one rate: all that the retry limits allow
+    series_rate: int  # 9 bits: Rate indices of those three, 3 bits each
+    series_airtime_us: int  # 48 bits, us: Airtimes of the DATA frame at those three, 16 bits each; 0: no such entry
     use_rts: bool  # 1 bits: Precede the DATA frame by RTS and CTS
     tag: int  # 16 bits: Returned in the completion record
 
@@ -775,7 +815,7 @@ COMPLETION_FIELDS: tuple[RecordField, ...] = (
     RecordField("peer", 4, "", "Of the descriptor"),
     RecordField("sequence", 12, "", "Sequence number of the DATA frame"),
     RecordField("bytes", 12, "bytes", "Length of the MPDU with header and FCS"),
-    RecordField("rate", 3, "", "Rate index of the DATA frame"),
+    RecordField("rate", 3, "", "Rate index of the last DATA frame, or of the one that RTS frames asked for"),
     RecordField("result", 2, "", "How the packet left the MAC"),
     RecordField("rts_attempts", 5, "attempts", "RTS frames sent"),
     RecordField("data_attempts", 5, "attempts", "DATA frames sent"),
@@ -859,7 +899,7 @@ class CompletionRecord:
     peer: int  # 4 bits: Of the descriptor
     sequence: int  # 12 bits: Sequence number of the DATA frame
     bytes: int  # 12 bits, bytes: Length of the MPDU with header and FCS
-    rate: int  # 3 bits: Rate index of the DATA frame
+    rate: int  # 3 bits: Rate index of the last DATA frame, or of the one that RTS frames asked for
     result: TxResult  # 2 bits: How the packet left the MAC
     rts_attempts: int  # 5 bits, attempts: RTS frames sent
     data_attempts: int  # 5 bits, attempts: DATA frames sent
@@ -1054,6 +1094,12 @@ REGISTERS: Mapping[str, Register] = MappingProxyType({
         RegisterField("fixed_timeout", 2, 1, "rw", 0, "", "cfg_quirk_fixed_timeout", "The response must have ended by response_timeout + its airtime; its start does not hold the timeout."),
         RegisterField("draw_below_cw", 3, 1, "rw", 0, "", "cfg_quirk_draw_below_cw", "Backoff is drawn from 0 to CW - 1."),
         RegisterField("backoff_at_once", 4, 1, "rw", 0, "", "cfg_quirk_backoff_at_once", "A back-off that begins on an idle medium, after an own exchange, skips the inter-frame space."),
+    ),
+    "access_mode": _register(
+        "access_mode", "Access mode", 0x05C, 32, 1, 4,
+        RegisterField("mode", 0, 2, "rw", 0, "", "cfg_access_mode", "0 dcf: IEEE 802.11. 1 csma: send at once if the medium is idle, else look again after a random time. 2 fama: the same for an RTS before every packet to one station. csma and fama count the random time in slots, 1 to CW + 1 of them."),
+        RegisterField("no_mac_ack", 8, 1, "rw", 0, "", "cfg_no_mac_ack", "1: DATA to one station is done when sent, and is not answered."),
+        RegisterField("vacation_us", 16, 16, "rw", 0x14, "us", "cfg_vacation_us", "csma and fama: rest after a packet."),
     ),
     "response": _register(
         "response", "Response to a rate", 0x060, 32, 8, 4,

@@ -10,6 +10,7 @@ from testbench.build import cocotb_tests, simulate
 from testbench.clocked import Clocked
 
 WIDTHS = {"ra": 48, "peer": 4, "bytes": 12, "rate": 3, "airtime_us": 16, "use_rts": 1, "tag": 16}
+SERIES_WIDTHS = {"series_attempts": 20, "series_rate": 9, "series_airtime_us": 48}
 
 
 async def started(dut) -> Clocked:
@@ -83,6 +84,26 @@ async def a_random_sequence_keeps_the_order(dut):
             waiting.append((packet, now_us))
 
 
-@pytest.mark.parametrize("name", cocotb_tests(globals()))
+@cocotb.test()
+async def a_rate_series_goes_with_its_packet(dut):
+    queue = await started(dut)
+    source = random.Random(8)
+    series = [{name: source.getrandbits(width) for name, width in SERIES_WIDTHS.items()} for _ in range(4)]
+    for words in series:
+        await queue.clock(desc_valid=1, **descriptor(source), **{f"desc_{name}": word for name, word in words.items()})
+    for words in series:
+        assert {name: getattr(queue, f"head_{name}") for name in SERIES_WIDTHS} == words
+        await queue.clock(head_taken=1)
+
+
+ONE_RATE = [name for name in cocotb_tests(globals()) if "series" not in name]
+
+
+@pytest.mark.parametrize("name", ONE_RATE)
 def test_descriptor_queue(name):
-    simulate("descriptor_queue", __file__, name, cocotb_tests(globals()))
+    simulate("descriptor_queue", __file__, name, ONE_RATE)
+
+
+@pytest.mark.parametrize("name", cocotb_tests(globals()))
+def test_descriptor_queue_with_rate_series(name):
+    simulate("descriptor_queue", __file__, name, cocotb_tests(globals()), {"RATE_SERIES": 4})

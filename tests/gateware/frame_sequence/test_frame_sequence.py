@@ -3,7 +3,7 @@
 
 import cocotb
 import pytest
-from perhop.spec_generated import FrameKind, TxResult
+from perhop.spec_generated import AccessMode, FrameKind, TxResult
 from testbench.build import cocotb_tests, simulate
 from testbench.clocked import Clocked
 
@@ -12,7 +12,8 @@ SIFS_US, TIMEOUT_US, RTS_US, CTS_US, DATA_US = 10, 222, 352, 304, 1192
 INPUTS = (
     "tick_n", "tsf_us", "cfg_rts_rate", "cfg_quirk_fixed_timeout", "head_valid", "cca_busy", "rx_start", "rx_end",
     "rx_cts_for_us", "rx_mac_ack_for_us", "ifs_left_us", "reserved_us", "own_left_us", "backoff_running", "slots_left",
-    "slots_left_us", "draw_again", "limit_reached",
+    "slots_left_us", "draw_again", "draw_slots", "limit_reached", "cfg_access_mode",
+    "cfg_no_mac_ack", "cfg_vacation_us", "cfg_slot_us",
 )  # fmt: skip
 
 
@@ -25,6 +26,7 @@ class Sequence(Clocked):
         packet = {
             "head_ra": PEER, "head_peer": 3, "head_bytes": 250, "head_rate": 1, "head_airtime_us": DATA_US,
             "head_use_rts": 0, "head_tag": 77,
+            "head_series_attempts": 0, "head_series_rate": 0, "head_series_airtime_us": 0,
         } | packet  # fmt: skip
         super().__init__(
             dut, *INPUTS, **packet, idle_us=1000, ifs_us=50, cfg_sifs_us=SIFS_US,
@@ -273,6 +275,98 @@ async def times_of_head_and_first_transmission_are_recorded(dut):
     assert (sequence.t_head_us, sequence.t_first_tx_us, sequence.data_attempts) == (1000, 1500, 2)
 
 
-@pytest.mark.parametrize("name", cocotb_tests(globals()))
+@cocotb.test()
+@cocotb.parametrize((("mode", "kind"), [(AccessMode.CSMA, FrameKind.DATA), (AccessMode.FAMA, FrameKind.RTS)]))
+async def the_other_access_modes_send_at_once_whatever_the_idle_time(dut, mode, kind):
+    sequence = Sequence(dut, cfg_access_mode=mode, head_use_rts=mode == AccessMode.CSMA)
+    await sequence.take()
+    await sequence.set(idle_us=0, ifs_us=0, slots_left=5)
+    assert (sequence.send, sequence.send_kind) == (1, kind)
+
+
+@cocotb.test()
+@cocotb.parametrize((("name", "value"), [("cca_busy", 1), ("reserved_us", 1)]))
+async def a_busy_medium_is_looked_at_again_after_a_random_time(dut, name, value):
+    sequence = Sequence(dut, cfg_access_mode=AccessMode.CSMA, cfg_slot_us=20)
+    await sequence.take()
+    await sequence.set(**{name: value, "draw_again": 1})
+    assert (sequence.draw_wanted, sequence.double_window, sequence.send) == (1, 0, 0)
+    await sequence.clock()
+    await sequence.set(draw_again=0, draw_slots=6)
+    assert (sequence.draw_wanted, sequence.double_window) == (1, 1)
+    await sequence.clock()
+    assert (sequence.draw_wanted, sequence.work_pending, sequence.in_contention) == (0, 1, 1)
+    await sequence.clock()
+    assert (sequence.work_pending, sequence.wait_valid, sequence.wait_us) == (0, 1, 140)
+    await sequence.set(**{name: 0})
+    await sequence.passes(139)
+    assert (sequence.send, sequence.work_pending) == (0, 0)
+    await sequence.passes(1)
+    await sequence.clock()
+    assert sequence.send == 1
+
+
+@cocotb.test()
+async def a_random_time_that_does_not_fit_is_cut(dut):
+    sequence = Sequence(dut, cfg_access_mode=AccessMode.CSMA, cfg_slot_us=0x1FFF, cca_busy=1, draw_slots=1023)
+    await sequence.take()
+    await sequence.clock()
+    await sequence.clock()
+    assert sequence.wait_us == 0x1FFFF
+
+
+async def data_fails(sequence: Sequence) -> None:
+    """DATA goes out and no MAC ACK comes; then the sequence contends again."""
+    assert sequence.send == 1
+    await sequence.clock()
+    await sequence.passes(sequence.wait_us)
+    await sequence.clock()  # the failure
+    await sequence.clock()  # the draw
+
+
+@cocotb.test()
+async def data_that_fails_as_often_as_its_rate_allows_goes_on_at_the_next_of_the_rate_series(dut):
+    """Twice at rate 3, once at 2, then at 1 for ever; the fourth entry is none."""
+    sequence = Sequence(
+        dut, head_rate=3, head_airtime_us=100, head_series_attempts=1 << 10 | 1 << 5 | 2, head_series_rate=1 << 3 | 2,
+        head_series_airtime_us=300 << 16 | 200,
+    )  # fmt: skip
+    await sequence.take()
+    for rate, airtime_us in ((3, 100), (3, 100), (2, 200), (1, 300), (1, 300), (1, 300)):
+        assert (sequence.send_rate, sequence.send_airtime_us, sequence.packet_rate) == (rate, airtime_us, rate)
+        await data_fails(sequence)
+
+
+@cocotb.test()
+async def a_packet_that_is_given_up_reports_the_rate_of_its_last_data_of_the_rate_series(dut):
+    sequence = Sequence(
+        dut, head_rate=3, head_series_attempts=1, head_series_rate=2, head_series_airtime_us=200, limit_reached=1
+    )
+    await sequence.take()
+    await data_fails(sequence)
+    assert (sequence.done_valid, sequence.packet_rate) == (1, 3)
+
+
+@cocotb.test()
+async def an_rts_that_fails_leaves_the_rate_series_where_it_is(dut):
+    sequence = Sequence(
+        dut, head_rate=3, head_series_attempts=1, head_series_rate=2, head_series_airtime_us=200, head_use_rts=1
+    )
+    await sequence.take()
+    for _ in range(3):
+        assert sequence.packet_rate == 3
+        await data_fails(sequence)
+
+
+ONE_RATE = [name for name in cocotb_tests(globals()) if "rate_series" not in name]
+
+
+@pytest.mark.parametrize("name", ONE_RATE)
 def test_frame_sequence(name):
-    simulate("frame_sequence", __file__, name, cocotb_tests(globals()))
+    simulate("frame_sequence", __file__, name, ONE_RATE)
+
+
+@pytest.mark.parametrize("name", [name for name in cocotb_tests(globals()) if "rate_series" in name])
+def test_frame_sequence_with_rate_series(name):
+    names = [name for name in cocotb_tests(globals()) if "rate_series" in name]
+    simulate("frame_sequence", __file__, name, names, {"RATE_SERIES": 4})

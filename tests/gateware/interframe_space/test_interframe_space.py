@@ -3,6 +3,7 @@
 
 import cocotb
 import pytest
+from perhop.spec_generated import AccessMode
 from testbench.build import cocotb_tests, simulate
 from testbench.clocked import Clocked
 
@@ -12,6 +13,7 @@ DIFS_US, EIFS_US = 34, 94
 async def started(dut) -> Clocked:
     space = Clocked(
         dut, "tick_n", "cca_busy", "rx_end", "rx_bad", "tx_go", "waive", "reserved_us", "cfg_quirk_eifs_as_nav",
+        "cfg_access_mode",
         cfg_difs_us=DIFS_US, cfg_eifs_us=EIFS_US,
     )  # fmt: skip
     await space.reset()
@@ -83,6 +85,16 @@ async def ns2_may_waive_the_space_until_the_medium_is_busy_again(dut):
     assert space.idle_us >= EIFS_US
     await space.clock(tick_n=1, cca_busy=1)
     assert space.idle_us == 0
+
+
+@cocotb.test()
+@cocotb.parametrize(mode=[AccessMode.CSMA, AccessMode.FAMA])
+async def other_access_modes_have_no_inter_frame_space(dut, mode):
+    space = await started(dut)
+    await space.set(cfg_access_mode=mode)
+    assert space.ifs_us == 0
+    await space.clock(rx_end=1, rx_bad=1)
+    assert space.ifs_us == 0
 
 
 @pytest.mark.parametrize("name", cocotb_tests(globals()))

@@ -6,19 +6,21 @@ PERHOP_SEED=number repeats one run alone; every run prints its number.
 
 import os
 import random
+from collections.abc import Callable
 
 import cocotb
 import pytest
 from perhop.spec_generated import TxResult
 from testbench.build import cocotb_tests, simulate
-from testbench.coverage import ExchangeCoverage
+from testbench.coverage import MODE_OUTCOMES, OUTCOMES, SERIES_OUTCOMES, ExchangeCoverage
 from testbench.dcf_model import DcfStation
 from testbench.exchange import PARTS, Completion, Output, TickInputs
 from testbench.mac_core_driver import MacCoreDriver, Recorded, every_tick, random_split, warp
-from testbench.random_air import RandomAir, random_settings
+from testbench.random_air import RandomAir, random_mode_settings, random_settings
 from testbench.settings import MacSettings
 
 RUN_US = 150_000
+SettingsOf = Callable[[random.Random], MacSettings]
 AVERAGES = ("avg_contention_us16", "avg_overhead_us16", "avg_data_attempts_256")
 
 
@@ -57,15 +59,17 @@ def check_averages(model: DcfStation, outputs: list[Output], shift: int) -> None
             assert abs(getattr(record, name) - value) <= 2**shift / 2, f"{name}: {value} in {record}"
 
 
-async def compare(dut, seed: int) -> DcfStation:
+async def compare(
+    dut, seed: int, settings_of: SettingsOf = random_settings, *, rate_series: bool = False
+) -> DcfStation:
     """One random run of the gateware; its inputs, recorded, replayed to the model."""
     cocotb.log.info("PERHOP_SEED=%d", seed)
     source = random.Random(seed)
-    settings = random_settings(source)
+    settings = settings_of(source)
     driver = MacCoreDriver(dut)
     await driver.reset(settings)
     split = random_split(random.Random(seed)) if source.random() < 0.3 else warp
-    await driver.run(RandomAir(settings, source, RUN_US), RUN_US, split)
+    await driver.run(RandomAir(settings, source, RUN_US, rate_series=rate_series), RUN_US, split)
     model = DcfStation(settings)
     model.run(driver.given, RUN_US)
     found, wanted = in_order(driver.outputs), in_order(model.outputs)
@@ -86,21 +90,30 @@ async def compare(dut, seed: int) -> DcfStation:
     return model
 
 
-async def compare_many(dut, seeds: range, *, all_outcomes: bool) -> None:
-    coverage = ExchangeCoverage()
+async def compare_many(
+    dut,
+    seeds: range,
+    settings_of: SettingsOf = random_settings,
+    outcomes: dict[str, tuple[str, ...]] = OUTCOMES,
+    *,
+    rate_series: bool = False,
+) -> None:
+    coverage = ExchangeCoverage(outcomes)
     if "PERHOP_SEED" in os.environ:
         seeds = range(int(os.environ["PERHOP_SEED"]), int(os.environ["PERHOP_SEED"]) + 1)
     for seed in seeds:
-        coverage.add((await compare(dut, seed)).seen)
+        coverage.add((await compare(dut, seed, settings_of, rate_series=rate_series)).seen)
     cocotb.log.info("%s", coverage.report())
-    if all_outcomes and len(seeds) > 1:
-        assert not coverage.missing()
+    if len(seeds) > 1:
+        assert not coverage.missing(), coverage.missing()
 
 
-async def recorded(dut, seed: int, until_us: int) -> tuple[MacCoreDriver, MacSettings, list[TickInputs], list[Output]]:
+async def recorded(
+    dut, seed: int, until_us: int, settings_of: SettingsOf = random_settings
+) -> tuple[MacCoreDriver, MacSettings, list[TickInputs], list[Output]]:
     """A random run and what it recorded, to be replayed after a reset."""
     source = random.Random(seed)
-    settings = random_settings(source)
+    settings = settings_of(source)
     driver = MacCoreDriver(dut)
     await driver.reset(settings)
     await driver.run(RandomAir(settings, source, until_us), until_us)
@@ -110,9 +123,10 @@ async def recorded(dut, seed: int, until_us: int) -> tuple[MacCoreDriver, MacSet
 @cocotb.test()
 async def time_may_pass_in_any_steps(dut):
     """Ticks a, then b, leave the same as a + b: whether one tick a clock or as far as allowed."""
-    for seed in range(3001, 3005):
+    for seed in range(3001, 3009):
         until_us = 10_000
-        driver, settings, inputs, outputs = await recorded(dut, seed, until_us)
+        settings_of = random_settings if seed < 3005 else random_mode_settings
+        driver, settings, inputs, outputs = await recorded(dut, seed, until_us, settings_of)
         ways = {f"split {way}": random_split(random.Random(seed + way)) for way in range(3)}
         for way, split in ({"every tick": every_tick} | ways).items():
             await driver.reset(settings)
@@ -123,8 +137,9 @@ async def time_may_pass_in_any_steps(dut):
 @cocotb.test()
 async def a_start_that_is_not_wanted_changes_nothing(dut):
     """The simulator leaves PHY-RXSTART out while want_rx_start is low."""
-    for seed in range(4001, 4009):
-        driver, settings, inputs, outputs = await recorded(dut, seed, RUN_US)
+    for seed in range(4001, 4013):
+        settings_of = random_settings if seed < 4009 else random_mode_settings
+        driver, settings, inputs, outputs = await recorded(dut, seed, RUN_US, settings_of)
         await driver.reset(settings)
         driver.leaves_out_starts = True
         await driver.run(Recorded(inputs), RUN_US)
@@ -158,18 +173,44 @@ async def the_neighbour_table_adds_up_the_records(dut):
 @cocotb.test()
 @cocotb.parametrize(first_seed=[1, 1001])
 async def the_gateware_does_what_the_model_does(dut, first_seed):
-    await compare_many(dut, range(first_seed, first_seed + 25), all_outcomes=True)
+    await compare_many(dut, range(first_seed, first_seed + 25))
 
 
 @cocotb.test()
 @cocotb.parametrize(first_seed=[100_000, 200_000])
 async def the_gateware_does_what_the_model_does_for_long(dut, first_seed):
-    await compare_many(dut, range(first_seed, first_seed + 600), all_outcomes=True)
+    await compare_many(dut, range(first_seed, first_seed + 600))
 
 
-@pytest.mark.parametrize("name", [name for name in cocotb_tests(globals()) if "for_long" not in name])
+@cocotb.test()
+@cocotb.parametrize(first_seed=[6001])
+async def in_every_access_mode_the_gateware_does_what_the_model_does(dut, first_seed):
+    await compare_many(dut, range(first_seed, first_seed + 30), random_mode_settings, MODE_OUTCOMES)
+
+
+@cocotb.test()
+@cocotb.parametrize(first_seed=[8001])
+async def retries_step_through_the_rate_series_as_the_model_does(dut, first_seed):
+    await compare_many(dut, range(first_seed, first_seed + 25), random_settings, SERIES_OUTCOMES, rate_series=True)
+
+
+@cocotb.test()
+@cocotb.parametrize(first_seed=[300_000])
+async def in_every_access_mode_the_gateware_does_what_the_model_does_for_long(dut, first_seed):
+    await compare_many(dut, range(first_seed, first_seed + 600), random_mode_settings, MODE_OUTCOMES)
+
+
+SHORT = [name for name in cocotb_tests(globals()) if "for_long" not in name]
+
+
+@pytest.mark.parametrize("name", [name for name in SHORT if "rate_series" not in name])
 def test_random(name):
     simulate("mac_core", __file__, name)
+
+
+@pytest.mark.parametrize("name", [name for name in SHORT if "rate_series" in name])
+def test_random_with_a_rate_series(name):
+    simulate("mac_core", __file__, name, parameters={"RATE_SERIES": 4})
 
 
 @pytest.mark.long

@@ -19,6 +19,7 @@ async def started(dut) -> Clocked:
         dut.cfg_response_airtime_us[rate].value = AIRTIME_US[rate]
     responder = Clocked(
         dut, "tick_n", "rx_rts_for_us", "rx_data_for_us", "rx_rate", "rx_duration_us", "rx_ta", "nav_left_us",
+        "cfg_no_mac_ack",
         may_answer=1, cfg_sifs_us=SIFS_US,
     )  # fmt: skip
     await responder.reset()
@@ -90,6 +91,18 @@ async def one_answer_at_a_time(dut):
     responder = await started(dut)
     assert await hears(responder, rx_rts_for_us=1, rx_ta=PEER) == (1, 0)
     assert await hears(responder, rx_data_for_us=1, rx_ta=PEER + 1) == (0, 0)
+    await responder.clock(tick_n=SIFS_US)
+    assert (responder.answer_kind, responder.answer_ra) == (FrameKind.CTS, PEER)
+
+
+@cocotb.test()
+async def data_goes_to_the_host_unanswered_where_nothing_is_acknowledged(dut):
+    responder = await started(dut)
+    await responder.set(cfg_no_mac_ack=1)
+    assert await hears(responder, rx_data_for_us=1) == (0, 1)
+    assert responder.busy == 0
+    assert await hears(responder, rx_rts_for_us=1, rx_ta=PEER) == (1, 0)
+    assert await hears(responder, rx_data_for_us=1) == (0, 1)
     await responder.clock(tick_n=SIFS_US)
     assert (responder.answer_kind, responder.answer_ra) == (FrameKind.CTS, PEER)
 

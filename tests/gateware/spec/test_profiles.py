@@ -18,6 +18,7 @@ TIMING_US = {
     "ofdm_10mhz": (13, 32, 58, 15, 1023, 178, 40, 85, 218),
     # SIFS and slot 5 ms, timeout = SIFS + CTS airtime + 20 ms; the rest follows by the same clauses.
     "host_phy": (5000, 5000, 15000, 31, 1023, 20304, 15304, 25304, 35608),
+    "glomosim": (5, 390, 400, 3, 63, 847, 1, 396, 848),
 }
 
 # profile, rate in b/s: RTS, CTS = MAC ACK
@@ -28,6 +29,7 @@ CONTROL_AIRTIMES_US = {
     ("ofdm_20mhz", 6_000_000): (52, 44),
     ("erp_short_slot", 6_000_000): (58, 50),
     ("ofdm_10mhz", 3_000_000): (104, 88),
+    ("glomosim", 2_000_000): (81, 57),
 }
 
 RATES_MBPS = {
@@ -37,6 +39,7 @@ RATES_MBPS = {
     "erp_short_slot": (6, 9, 12, 18, 24, 36, 48, 54),
     "ofdm_10mhz": (3, 4.5, 6, 9, 12, 18, 24, 27),
     "host_phy": (1, 2, 5.5, 11),
+    "glomosim": (2,),
 }
 
 
@@ -123,3 +126,10 @@ def test_a_rate_that_does_not_exist_is_refused():
         airtime_us(PROFILES["dsss_long"], 4, 100)
     with pytest.raises(ValueError, match="cannot be negative"):
         airtime_us(PROFILES["dsss_long"], 0, -1)
+
+
+def test_rts_and_cts_of_the_glomosim_profile_cost_what_the_papers_table_1_says():
+    """Per hop FAMA takes 8.17 ms and CSMA 6.3275 ms, for a DATA frame each way: 0.92 ms a frame; 1 us propagation."""
+    profile = PROFILES["glomosim"]
+    control_us = airtime_us(profile, 0, RTS_BYTES) + airtime_us(profile, 0, CTS_BYTES) + 2 * profile.sifs_us + 2
+    assert control_us == pytest.approx((8170 - 6327.5) / 2, abs=2)

@@ -35,6 +35,19 @@ def test_two_swept_fields_give_their_product(runs):
     assert [(run.hops, run.config["mac"]["data_rate_index"]) for run in found] == [(1, 1), (1, 3), (3, 1), (3, 3)]
 
 
+def test_an_access_mode_is_told_to_the_simulators(runs):
+    swept = runs("sweep.mac.access_mode=[csma, fama]", "mac.path_header=false", "policies=[none]", "seeds=[1]")
+    assert [run.config["mac"]["access_mode"] for run in swept] == ["csma", "fama"] * 2
+    assert [run.config["mac"]["path_header"] for run in swept] == [False] * 4
+    acknowledged = runs("mac.access_mode=csma", "mac.mac_ack=true", "mac.vacation_us=5000")[0].config["mac"]
+    assert (acknowledged["mac_ack"], acknowledged["vacation_us"]) == (True, 5000)
+
+
+def test_a_policy_needs_the_path_header(runs):
+    with pytest.raises(ExperimentError, match=r"mac\.path_header.*policies and EXACT need"):
+        runs("mac.path_header=false", "policies=[none, hop]")
+
+
 def test_a_run_is_what_the_simulators_read(runs):
     run = runs("seeds=[7]", "policies=[fixed 3]", "topology.hops=3")[0]
     assert run.program == "perhop-sim"

@@ -47,17 +47,33 @@ TEST(run_config, a_valid_file_is_read) {
 TEST(run_config, an_unknown_choice_lists_the_known_ones) {
   EXPECT_EQ(
       message([](json& run) { run["mac"]["profile"] = "x"; }),
-      "run.json: field mac.profile: unknown profile 'x'; one of dsss_long, dsss_short, ofdm_20mhz, erp_short_slot, ofdm_10mhz, host_phy");
+      "run.json: field mac.profile: unknown profile 'x'; one of dsss_long, dsss_short, ofdm_20mhz, erp_short_slot, ofdm_10mhz, host_phy, "
+      "glomosim");
   EXPECT_EQ(message([](json& run) { run["medium"]["reception"] = "magic"; }),
             "run.json: field medium.reception: unknown reception rule 'magic'; one of ns2, sinr");
   EXPECT_EQ(message([](json& run) { run["warp"] = "off"; }),
             "run.json: field warp: unknown warp mode 'off'; one of on, all_nodes, every_tick");
 }
 
+TEST(run_config, only_dcf_acknowledges_on_the_link_unless_told_otherwise) {
+  json run = two_node_run();
+  const auto mac = [&run] { return parse_run_config(run.dump(), "run.json").air.mac; };
+  EXPECT_EQ(mac().access, access_mode::dcf);
+  EXPECT_TRUE(mac().mac_ack && mac().path_header);
+  EXPECT_EQ(mac().vacation_us, 20U);
+  run["mac"]["access_mode"] = "fama";
+  EXPECT_EQ(mac().access, access_mode::fama);
+  EXPECT_FALSE(mac().mac_ack);
+  run["mac"]["mac_ack"] = true;
+  EXPECT_TRUE(mac().mac_ack);
+  EXPECT_EQ(message([](json& changed) { changed["mac"]["access_mode"] = "aloha"; }),
+            "run.json: field mac.access_mode: unknown access mode 'aloha'; one of dcf, csma, fama");
+}
+
 TEST(run_config, unknown_missing_and_wrong_fields_are_named) {
   EXPECT_EQ(message([](json& run) { run["mac"]["retries"] = 3; }),
-            "run.json: field mac.retries: unknown field; known here: profile, compat, data_rate_index, rts_threshold_bytes, "
-            "short_retry_limit, long_retry_limit, queue_packets, average_shift");
+            "run.json: field mac.retries: unknown field; known here: profile, compat, access_mode, mac_ack, vacation_us, path_header, "
+            "data_rate_index, rts_threshold_bytes, short_retry_limit, long_retry_limit, queue_packets, average_shift");
   EXPECT_EQ(message([](json& run) { run["flows"][0].erase("dst"); }), "run.json: field flows[0].dst: is missing; add it");
   EXPECT_EQ(message([](json& run) { run.erase("nodes"); }), "run.json: field nodes: is missing; add it");
   EXPECT_EQ(message([](json& run) { run["nodes"][1]["x_m"] = "far"; }), "run.json: field nodes[1].x_m: must be a number");

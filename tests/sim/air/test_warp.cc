@@ -96,6 +96,27 @@ TEST(warp, leaves_every_transmission_and_record_as_it_is) {
   EXPECT_LT(lazy_clocks, all_clocks / 2) << "lazy evaluation saves little";
 }
 
+TEST(warp, leaves_the_other_access_modes_as_they_are) {
+  std::uint64_t transmissions = 0;
+  for (unsigned seed = 1; seed <= 16; ++seed) {
+    json run = random_run(seed);
+    if (run["flows"].empty()) continue;
+    std::mt19937 random(seed);
+    run["mac"]["profile"] = seed % 4 == 0 ? "dsss_long" : "glomosim";
+    run["mac"]["access_mode"] = seed % 2 == 0 ? "csma" : "fama";
+    run["mac"]["mac_ack"] = random() % 4 == 0;
+    run["mac"]["vacation_us"] = random() % 2 == 0 ? 20 : 3000;
+    run["mac"]["data_rate_index"] = 0;
+    if (run["mac"]["profile"] == "glomosim") run["medium"]["reception"] = "ns2";
+    const outcome lazy = simulate(run, "on"), all = simulate(run, "all_nodes"), ticks = simulate(run, "every_tick");
+    ASSERT_EQ(lazy.lines, all.lines) << "seed " << seed << ": " << run.dump();
+    ASSERT_EQ(lazy.lines, ticks.lines) << "seed " << seed << ": " << run.dump();
+    EXPECT_EQ(lazy.mismatches, 0U);
+    transmissions += lazy.counters.transmissions;
+  }
+  EXPECT_GT(transmissions, 1000U) << "the networks hardly sent anything";
+}
+
 TEST(warp, leaves_a_network_that_changes_under_way_as_it_is) {
   std::uint64_t changed = 0, compared = 0;
   for (unsigned seed = 1; seed <= 16; ++seed) {

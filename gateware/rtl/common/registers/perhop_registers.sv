@@ -247,6 +247,7 @@ module perhop_registers (
         logic rts;
         logic average;
         logic quirks;
+        logic access_mode;
         logic response[8];
         logic interrupt_status;
         logic interrupt_enable;
@@ -307,6 +308,7 @@ module perhop_registers (
         decoded_reg_strb.rts = cpuif_req_masked & (cpuif_addr == 9'h50);
         decoded_reg_strb.average = cpuif_req_masked & (cpuif_addr == 9'h54);
         decoded_reg_strb.quirks = cpuif_req_masked & (cpuif_addr == 9'h58);
+        decoded_reg_strb.access_mode = cpuif_req_masked & (cpuif_addr == 9'h5c);
         for(int i0=0; i0<8; i0++) begin
             decoded_reg_strb.response[i0] = cpuif_req_masked & (cpuif_addr == 9'h60 + (9)'(i0) * 9'h4);
         end
@@ -530,6 +532,20 @@ module perhop_registers (
                 logic load_next;
             } backoff_at_once;
         } quirks;
+        struct {
+            struct {
+                logic [1:0] next;
+                logic load_next;
+            } mode;
+            struct {
+                logic next;
+                logic load_next;
+            } no_mac_ack;
+            struct {
+                logic [15:0] next;
+                logic load_next;
+            } vacation_us;
+        } access_mode;
         struct {
             struct {
                 logic [2:0] next;
@@ -781,6 +797,17 @@ module perhop_registers (
                 logic value;
             } backoff_at_once;
         } quirks;
+        struct {
+            struct {
+                logic [1:0] value;
+            } mode;
+            struct {
+                logic value;
+            } no_mac_ack;
+            struct {
+                logic [15:0] value;
+            } vacation_us;
+        } access_mode;
         struct {
             struct {
                 logic [2:0] value;
@@ -1374,6 +1401,75 @@ module perhop_registers (
         end
     end
     assign hwif_out.quirks.backoff_at_once.value = field_storage.quirks.backoff_at_once.value;
+    // Field: perhop_registers.access_mode.mode
+    always_comb begin
+        automatic logic [1:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.access_mode.mode.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.access_mode && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.access_mode.mode.value & ~decoded_wr_biten[1:0]) | (decoded_wr_data[1:0] & decoded_wr_biten[1:0]);
+            load_next_c = '1;
+        end
+        field_combo.access_mode.mode.next = next_c;
+        field_combo.access_mode.mode.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.access_mode.mode.value <= 2'h0;
+        end else begin
+            if(field_combo.access_mode.mode.load_next) begin
+                field_storage.access_mode.mode.value <= field_combo.access_mode.mode.next;
+            end
+        end
+    end
+    assign hwif_out.access_mode.mode.value = field_storage.access_mode.mode.value;
+    // Field: perhop_registers.access_mode.no_mac_ack
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.access_mode.no_mac_ack.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.access_mode && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.access_mode.no_mac_ack.value & ~decoded_wr_biten[8:8]) | (decoded_wr_data[8:8] & decoded_wr_biten[8:8]);
+            load_next_c = '1;
+        end
+        field_combo.access_mode.no_mac_ack.next = next_c;
+        field_combo.access_mode.no_mac_ack.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.access_mode.no_mac_ack.value <= 1'h0;
+        end else begin
+            if(field_combo.access_mode.no_mac_ack.load_next) begin
+                field_storage.access_mode.no_mac_ack.value <= field_combo.access_mode.no_mac_ack.next;
+            end
+        end
+    end
+    assign hwif_out.access_mode.no_mac_ack.value = field_storage.access_mode.no_mac_ack.value;
+    // Field: perhop_registers.access_mode.vacation_us
+    always_comb begin
+        automatic logic [15:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.access_mode.vacation_us.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.access_mode && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.access_mode.vacation_us.value & ~decoded_wr_biten[31:16]) | (decoded_wr_data[31:16] & decoded_wr_biten[31:16]);
+            load_next_c = '1;
+        end
+        field_combo.access_mode.vacation_us.next = next_c;
+        field_combo.access_mode.vacation_us.load_next = load_next_c;
+    end
+    always_ff @(posedge clk or negedge arst_n) begin
+        if(~arst_n) begin
+            field_storage.access_mode.vacation_us.value <= 16'h14;
+        end else begin
+            if(field_combo.access_mode.vacation_us.load_next) begin
+                field_storage.access_mode.vacation_us.value <= field_combo.access_mode.vacation_us.next;
+            end
+        end
+    end
+    assign hwif_out.access_mode.vacation_us.value = field_storage.access_mode.vacation_us.value;
     for(genvar i0=0; i0<8; i0++) begin
         // Field: perhop_registers.response[].rate
         always_comb begin
@@ -2116,6 +2212,11 @@ module perhop_registers (
             readback_data_var[2] = field_storage.quirks.fixed_timeout.value;
             readback_data_var[3] = field_storage.quirks.draw_below_cw.value;
             readback_data_var[4] = field_storage.quirks.backoff_at_once.value;
+        end
+        if(rd_mux_addr == 9'h5c) begin
+            readback_data_var[1:0] = field_storage.access_mode.mode.value;
+            readback_data_var[8] = field_storage.access_mode.no_mac_ack.value;
+            readback_data_var[31:16] = field_storage.access_mode.vacation_us.value;
         end
         for(int i0=0; i0<8; i0++) begin
             if(rd_mux_addr == 9'h60 + (9)'(i0) * 9'h4) begin

@@ -394,6 +394,24 @@ package perhop_registers_pkg;
     } perhop_registers__quirks__out_t;
 
     typedef struct {
+        logic [1:0] value;
+    } perhop_registers__access_mode__mode__out_t;
+
+    typedef struct {
+        logic value;
+    } perhop_registers__access_mode__no_mac_ack__out_t;
+
+    typedef struct {
+        logic [15:0] value;
+    } perhop_registers__access_mode__vacation_us__out_t;
+
+    typedef struct {
+        perhop_registers__access_mode__mode__out_t mode;
+        perhop_registers__access_mode__no_mac_ack__out_t no_mac_ack;
+        perhop_registers__access_mode__vacation_us__out_t vacation_us;
+    } perhop_registers__access_mode__out_t;
+
+    typedef struct {
         logic [2:0] value;
     } perhop_registers__response__rate__out_t;
 
@@ -461,6 +479,7 @@ package perhop_registers_pkg;
         perhop_registers__rts__out_t rts;
         perhop_registers__average__out_t average;
         perhop_registers__quirks__out_t quirks;
+        perhop_registers__access_mode__out_t access_mode;
         perhop_registers__response__out_t response[8];
         perhop_registers__interrupt_status_completion_579b5048_reception_a977db43_service_time_fault_e7e64e95__out_t interrupt_status;
         perhop_registers__interrupt_enable__out_t interrupt_enable;

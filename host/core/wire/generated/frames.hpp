@@ -797,18 +797,24 @@ struct descriptor {
   std::uint16_t bytes{};  ///< 12 bits, bytes: Length of the MPDU with header and FCS
   std::uint8_t rate{};  ///< 3 bits: Rate index of the DATA frame
   std::uint16_t airtime_us{};  ///< 16 bits, us: Airtime of the DATA frame
+  std::uint32_t series_attempts{};  ///< 20 bits, attempts: Rate series: DATA attempts at `rate`, then at three more rates, 5 bits each, low bits first; 0, as is all of a series of one rate: all that the retry limits allow
+  std::uint16_t series_rate{};  ///< 9 bits: Rate indices of those three, 3 bits each
+  std::uint64_t series_airtime_us{};  ///< 48 bits, us: Airtimes of the DATA frame at those three, 16 bits each; 0: no such entry
   bool use_rts{};  ///< 1 bits: Precede the DATA frame by RTS and CTS
   std::uint16_t tag{};  ///< 16 bits: Returned in the completion record
 
   friend constexpr bool operator==(const descriptor&, const descriptor&) = default;
 };
 
-inline constexpr std::array<record_field, 7> descriptor_fields{{
+inline constexpr std::array<record_field, 10> descriptor_fields{{
     {"ra", 48, "", "Receiver's address"},
     {"peer", 4, "", "The receiver's slot in the neighbour table"},
     {"bytes", 12, "bytes", "Length of the MPDU with header and FCS"},
     {"rate", 3, "", "Rate index of the DATA frame"},
     {"airtime_us", 16, "us", "Airtime of the DATA frame"},
+    {"series_attempts", 20, "attempts", "Rate series: DATA attempts at `rate`, then at three more rates, 5 bits each, low bits first; 0, as is all of a series of one rate: all that the retry limits allow"},
+    {"series_rate", 9, "", "Rate indices of those three, 3 bits each"},
+    {"series_airtime_us", 48, "us", "Airtimes of the DATA frame at those three, 16 bits each; 0: no such entry"},
     {"use_rts", 1, "", "Precede the DATA frame by RTS and CTS"},
     {"tag", 16, "", "Returned in the completion record"},
 }};
@@ -822,6 +828,9 @@ constexpr void for_each_field(Record& record, Visitor&& visit) {
   visit(std::string_view("bytes"), record.bytes);
   visit(std::string_view("rate"), record.rate);
   visit(std::string_view("airtime_us"), record.airtime_us);
+  visit(std::string_view("series_attempts"), record.series_attempts);
+  visit(std::string_view("series_rate"), record.series_rate);
+  visit(std::string_view("series_airtime_us"), record.series_airtime_us);
   visit(std::string_view("use_rts"), record.use_rts);
   visit(std::string_view("tag"), record.tag);
 }
@@ -832,7 +841,7 @@ struct completion_record {
   std::uint8_t peer{};  ///< 4 bits: Of the descriptor
   std::uint16_t sequence{};  ///< 12 bits: Sequence number of the DATA frame
   std::uint16_t bytes{};  ///< 12 bits, bytes: Length of the MPDU with header and FCS
-  std::uint8_t rate{};  ///< 3 bits: Rate index of the DATA frame
+  std::uint8_t rate{};  ///< 3 bits: Rate index of the last DATA frame, or of the one that RTS frames asked for
   tx_result result{};  ///< 2 bits: How the packet left the MAC
   std::uint8_t rts_attempts{};  ///< 5 bits, attempts: RTS frames sent
   std::uint8_t data_attempts{};  ///< 5 bits, attempts: DATA frames sent
@@ -866,7 +875,7 @@ inline constexpr std::array<record_field, 29> completion_record_fields{{
     {"peer", 4, "", "Of the descriptor"},
     {"sequence", 12, "", "Sequence number of the DATA frame"},
     {"bytes", 12, "bytes", "Length of the MPDU with header and FCS"},
-    {"rate", 3, "", "Rate index of the DATA frame"},
+    {"rate", 3, "", "Rate index of the last DATA frame, or of the one that RTS frames asked for"},
     {"result", 2, "", "How the packet left the MAC"},
     {"rts_attempts", 5, "attempts", "RTS frames sent"},
     {"data_attempts", 5, "attempts", "DATA frames sent"},

@@ -70,6 +70,8 @@ inline constexpr std::uint32_t default_short_retry_limit = 7;
 inline constexpr std::uint32_t default_long_retry_limit = 4;
 /// A longer MPDU is preceded by an RTS: 0 means always, as in ns-2's papers, bytes.
 inline constexpr std::uint32_t default_rts_threshold_bytes = 0;
+/// Rest after a packet in the access modes csma and fama, as GloMoSim 2.02's CSMA yields, us.
+inline constexpr std::uint32_t default_vacation_us = 20;
 /// Weight of a new sample in the neighbour averages is 2 to the minus this.
 inline constexpr std::uint32_t default_average_shift = 4;
 /// ns-2 adds this allowance twice to its fixed response timeout, us.
@@ -101,7 +103,7 @@ enum class tx_result : std::uint8_t {
   delivered = 0,  ///< A MAC ACK came
   short_retry_limit = 1,  ///< Dropped: the RTS, or a DATA frame sent without one, failed too often
   long_retry_limit = 2,  ///< Dropped: DATA frames behind RTS failed too often
-  group_sent = 3,  ///< Sent once to a group address; no MAC ACK is expected
+  group_sent = 3,  ///< Sent once, and no MAC ACK is expected: to a group address, or with cfg_no_mac_ack
 };
 
 /// The member's name as in the specification; empty for a value that is none.
@@ -111,6 +113,23 @@ constexpr std::string_view to_string(tx_result value) {
     case tx_result::short_retry_limit: return "short_retry_limit";
     case tx_result::long_retry_limit: return "long_retry_limit";
     case tx_result::group_sent: return "group_sent";
+  }
+  return {};
+}
+
+/// How a packet gets the medium.
+enum class access_mode : std::uint8_t {
+  dcf = 0,  ///< IEEE 802.11-2012, 9.3: inter-frame space, slots, freezing
+  csma = 1,  ///< At once if the medium is idle, else after a random time; no RTS
+  fama = 2,  ///< As csma, but for an RTS, which every packet to one station begins with
+};
+
+/// The member's name as in the specification; empty for a value that is none.
+constexpr std::string_view to_string(access_mode value) {
+  switch (value) {
+    case access_mode::dcf: return "dcf";
+    case access_mode::csma: return "csma";
+    case access_mode::fama: return "fama";
   }
   return {};
 }
@@ -195,8 +214,11 @@ inline constexpr std::array<transmit_rate, 4> host_phy_rates{{
     {.bps = 5500000, .control_rate_index = 0, .preamble_us = 192, .bits_per_symbol = 0},
     {.bps = 11000000, .control_rate_index = 0, .preamble_us = 192, .bits_per_symbol = 0},
 }};
+inline constexpr std::array<transmit_rate, 1> glomosim_rates{{
+    {.bps = 2000000, .control_rate_index = 0, .preamble_us = 1, .bits_per_symbol = 0},
+}};
 
-inline constexpr std::array<timing_profile, 6> all_profiles{{
+inline constexpr std::array<timing_profile, 7> all_profiles{{
     // 802.11b, long preamble; control frames at 1 Mb/s as in the papers (clauses 16 and 17).
     {.name = "dsss_long",
      .slot_us = 20,
@@ -317,6 +339,26 @@ inline constexpr std::array<timing_profile, 6> all_profiles{{
      .channel_mhz = 2412,
      .radiotap_channel_flags = 0x00A0,
      .rates = host_phy_rates},
+    // The radio of M. Gerla et al., TCP over wireless multi-hop protocols, 1999, as its Table 1 implies: 2 Mb/s, almost no preamble, and a turnaround that makes RTS, CTS and two SIFS 0.92 ms. For access modes csma and fama; random times of 5..20 us, doubling to 5..320 us, as in GloMoSim 2.02.
+    {.name = "glomosim",
+     .slot_us = 5,
+     .sifs_us = 390,
+     .difs_us = 400,
+     .eifs_us = 847,
+     .cw_min = 3,
+     .cw_max = 63,
+     .phy_rx_start_delay_us = 1,
+     .preamble_us = 1,
+     .symbol_us = 0,
+     .signal_extension_us = 0,
+     .response_timeout_us = 396,
+     .nav_reset_us = 848,
+     .ns2_response_timeout_us = 451,
+     .control_rate_index = 0,
+     .lowest_basic_rate_index = 0,
+     .channel_mhz = 2412,
+     .radiotap_channel_flags = 0x00A0,
+     .rates = glomosim_rates},
 }};
 }  // namespace detail
 

@@ -247,6 +247,19 @@ inline constexpr field backoff_at_once{"backoff_at_once", 4, 1, registers::acces
 inline constexpr std::array<field, 5> fields{{eifs_as_nav, no_nav_reset, fixed_timeout, draw_below_cw, backoff_at_once}};
 }  // namespace quirks
 
+/// Access mode
+namespace access_mode {
+inline constexpr std::uint32_t address = 0x05C;
+inline constexpr std::uint32_t width_bits = 32;
+/// 0 dcf: IEEE 802.11. 1 csma: send at once if the medium is idle, else look again after a random time. 2 fama: the same for an RTS before every packet to one station. csma and fama count the random time in slots, 1 to CW + 1 of them.
+inline constexpr field mode{"mode", 0, 2, registers::access::read_write, 0, ""};
+/// 1: DATA to one station is done when sent, and is not answered.
+inline constexpr field no_mac_ack{"no_mac_ack", 8, 1, registers::access::read_write, 0, ""};
+/// csma and fama: rest after a packet.
+inline constexpr field vacation_us{"vacation_us", 16, 16, registers::access::read_write, 0x14, "us"};
+inline constexpr std::array<field, 3> fields{{mode, no_mac_ack, vacation_us}};
+}  // namespace access_mode
+
 /// Response to a rate. Entry i: the CTS or MAC ACK that answers a frame received at rate index i (9.7.6.5).
 namespace response {
 inline constexpr std::uint32_t count = 8;
@@ -481,7 +494,7 @@ inline constexpr std::array<field, 1> fields{{count}};
 }  // namespace stat_rx_duplicate
 
 /// All registers in the order of their addresses.
-inline constexpr std::array<register_info, 43> all{{
+inline constexpr std::array<register_info, 44> all{{
     {"id", 0x000, 32, 1, 4, id::fields},
     {"version", 0x004, 32, 1, 4, version::fields},
     {"capabilities", 0x008, 32, 1, 4, capabilities::fields},
@@ -501,6 +514,7 @@ inline constexpr std::array<register_info, 43> all{{
     {"rts", 0x050, 32, 1, 4, rts::fields},
     {"average", 0x054, 32, 1, 4, average::fields},
     {"quirks", 0x058, 32, 1, 4, quirks::fields},
+    {"access_mode", 0x05C, 32, 1, 4, access_mode::fields},
     {"response", 0x060, 32, 8, 4, response::fields},
     {"interrupt_status", 0x080, 32, 1, 4, interrupt_status::fields},
     {"interrupt_enable", 0x084, 32, 1, 4, interrupt_enable::fields},
