@@ -82,7 +82,7 @@ FAULTS = (
         "router gives more than it has",
         "exact",
         "host/core/policy/exact_router.cpp",
-        "filling_.fill(shares_, costs_, config_.eta);",
+        "filling_.fill(shares_, costs_, std::max(config_.eta - other_share_, least_budget_share * config_.eta));",
         "filling_.fill(shares_, costs_, 1.01 * config_.eta);",
         "INVARIANT BROKEN: allocations stay within the budget",
     ),

@@ -67,6 +67,11 @@ def test_seeds_fit_their_target(target):
     assert len(set(seeds.values())) == len(seeds)
 
 
+@pytest.mark.parametrize("fault", fuzz.FAULTS, ids=lambda fault: fault.name)
+def test_a_fault_can_be_planted_in_the_sources_of_today(fault):
+    assert (fuzz.ROOT / fault.file).read_text().count(fault.right) >= 1
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("fault", fuzz.FAULTS, ids=lambda fault: fault.name)
 def test_a_planted_fault_is_found(tmp_path, fault):
