@@ -62,6 +62,9 @@ module mac_bytes
   input  wire logic        cfg_quirk_fixed_timeout,
   input  wire logic        cfg_quirk_draw_below_cw,
   input  wire logic        cfg_quirk_backoff_at_once,   // ns-2: a back-off that begins on an idle medium skips the IFS
+  input  wire logic [1:0]  cfg_access_mode,
+  input  wire logic        cfg_no_mac_ack,      // DATA to one station is done when sent, and is not answered
+  input  wire logic [15:0] cfg_vacation_us,     // csma, fama: rest after a packet
 
   input  wire logic [47:0] cfg_bssid,           // address 3 of frames with three addresses
   input  wire logic [11:0] cfg_rts_threshold_bytes,   // a longer MPDU is preceded by an RTS
@@ -253,7 +256,7 @@ module mac_bytes
     .cfg_response_timeout_us, .cfg_nav_reset_us, .cfg_cw_min, .cfg_cw_max, .cfg_short_retry_limit,
     .cfg_long_retry_limit, .cfg_average_shift, .cfg_rts_rate, .cfg_rts_airtime_us, .cfg_response_rate,
     .cfg_response_airtime_us, .cfg_quirk_eifs_as_nav, .cfg_quirk_no_nav_reset, .cfg_quirk_fixed_timeout,
-    .cfg_quirk_draw_below_cw, .cfg_quirk_backoff_at_once,
+    .cfg_quirk_draw_below_cw, .cfg_quirk_backoff_at_once, .cfg_access_mode, .cfg_no_mac_ack, .cfg_vacation_us,
     .phy_cca_busy, .phy_rx_start, .phy_rx_end, .phy_rx_ok(rx_ok), .phy_rx_kind(rx_kind), .phy_rx_rate(rx_rate_q),
     .phy_rx_duration_us(rx_duration_us), .phy_rx_ra(rx_ra), .phy_rx_ta(rx_ta), .phy_rx_sequence(rx_sequence),
     .phy_rx_retry(rx_retry),
@@ -263,6 +266,7 @@ module mac_bytes
     .desc_valid(described_q), .desc_ready, .desc_ra(packet.ra), .desc_peer(packet.peer), .desc_bytes(mpdu_bytes),
     .desc_rate(packet.rate), .desc_airtime_us(airtime_us),
     .desc_use_rts(packet.force_rts || mpdu_bytes > cfg_rts_threshold_bytes), .desc_tag(packet.tag),
+    .desc_series_attempts('0), .desc_series_rate('0), .desc_series_airtime_us('0),   // one rate a packet
     .rx_deliver, .rx_duplicate(stat_rx_duplicate),
     .done_valid,
     .done_tag(record.done_tag), .done_peer(record.done_peer), .done_sequence(record.done_sequence),

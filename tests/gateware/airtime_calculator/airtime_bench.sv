@@ -5,7 +5,7 @@
 `default_nettype none
 
 module airtime_bench #(
-  parameter int unsigned RATES = 36
+  parameter int unsigned RATES = 37
 ) (
   input  wire logic                clk,
   input  wire logic                rst,
