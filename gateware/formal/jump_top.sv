@@ -15,6 +15,7 @@ module jump_top (
   input  wire logic [14:0] cfg_difs_us,
   input  wire logic [15:0] cfg_eifs_us,
   input  wire logic [15:0] cfg_nav_reset_us,
+  input  wire logic [1:0]  cfg_access_mode,
   input  wire logic        in_contention,
   input  wire logic        in_rts,
   input  wire logic        in_data,
@@ -23,8 +24,8 @@ module jump_top (
 
   // The jump, the single tick, then one clock to compare.
   logic [1:0]  step_q = 2'd0;
-  logic [51:0] held, held_q;   // what stands still while time passes
-  assign held = {phy_cca_busy, cfg_difs_us, cfg_eifs_us, cfg_nav_reset_us, in_contention, in_rts, in_data, in_gap};
+  logic [53:0] held, held_q;   // what stands still while time passes
+  assign held = {phy_cca_busy, cfg_difs_us, cfg_eifs_us, cfg_nav_reset_us, cfg_access_mode, in_contention, in_rts, in_data, in_gap};
 
   always_ff @(posedge clk) begin
     if (step_q != 2'd3) step_q <= step_q + 1'b1;
@@ -55,8 +56,8 @@ module jump_top (
     );
     medium_reservation u_medium_reservation (.*);
     interframe_space u_interframe_space (
-      .clk, .rst(1'b0), .tick_n(tick_n[copy]), .cfg_difs_us, .cfg_eifs_us, .cfg_quirk_eifs_as_nav(1'b0),
-      .cca_busy(phy_cca_busy), .rx_end(1'b0), .rx_bad(1'b0), .tx_go(1'b0), .waive(1'b0), .reserved_us, .idle_us, .ifs_us
+      .clk, .rst(1'b0), .tick_n(tick_n[copy]), .cfg_access_mode, .cfg_difs_us, .cfg_eifs_us,
+      .cfg_quirk_eifs_as_nav(1'b0), .cca_busy(phy_cca_busy), .rx_end(1'b0), .rx_bad(1'b0), .tx_go(1'b0), .waive(1'b0), .reserved_us, .idle_us, .ifs_us
     );
     service_time u_service_time (
       .clk, .rst(1'b0), .tick_n(tick_n[copy]), .tsf_us('0), .head_taken(1'b0), .head_t_enqueue_us('0),
