@@ -50,6 +50,7 @@ class ProgressView:
             self._progress.update(self._note, description=text)
 
     def update(self, study: Study) -> None:
+        # Called ten times a second, with thousands of runs: everything here is linear in them, and little a run.
         done = [outcome for outcome in study.outcomes if outcome.status in ("finished", "interrupted", "failed")]
         if self._all is None:
             self._all = self._progress.add_task("[bold]all runs", total=_total(study.outcomes), note="")
@@ -57,8 +58,10 @@ class ProgressView:
         seconds = sum(outcome.simulated_s for outcome in study.outcomes)
         self._progress.update(self._all, completed=seconds, note=f"{len(done)} of {len(study.outcomes)} runs")
         for outcome in study.outcomes:
-            self._show(outcome)
-            if outcome in done and outcome.run.id not in self._told:
+            if outcome.status == "running" or outcome.run.id in self._tasks:
+                self._show(outcome)
+        for outcome in done:
+            if outcome.run.id not in self._told:
                 self._told.add(outcome.run.id)
                 if not self._live:
                     self._tell(outcome, len(done), len(study.outcomes))
