@@ -30,6 +30,7 @@ module mac_core
   output wire logic [31:0] next_timer,          // all ones: none
   output wire logic        want_rx_start,       // a phy_rx_start could change something
   output wire logic        contending,          // a packet or a back-off is waiting: every CCA edge counts
+  output wire logic        sending,             // an own frame is on the air, or SIFS before it runs
   output wire logic [15:0] nav_left_us,
   output wire logic [63:0] tsf_us,
 
@@ -323,6 +324,7 @@ module mac_core
 
   assign want_rx_start = sequence_wants_rx_start || nav_reset_armed;
   assign contending    = packet_waiting || backoff_running;
+  assign sending       = own_left_us != '0 || in_gap;   // the responder holds the medium from SIFS on
 
 endmodule
 

@@ -32,9 +32,11 @@ module mac_bytes
   // Time.
   input  wire logic [23:0] tick_n,              // microseconds that pass with this clock
   output wire logic        quiescent,
+  output wire logic        core_quiescent,      // time may pass, bytes may still be moving
   output wire logic [31:0] next_timer,          // all ones: none
   output wire logic        want_rx_start,
   output wire logic        contending,
+  output wire logic        sending,             // an own frame is on the air, or SIFS before it runs
   output wire logic [15:0] nav_left_us,
   output wire logic [63:0] tsf_us,
 
@@ -100,6 +102,7 @@ module mac_bytes
   output wire logic        phy_tx_last,
 
   // Packets from the host: a descriptor, then the MSDU.
+  input  wire logic        desc_window,         // mac_core may be told of one in this clock; 1: in any
   input  wire logic        s_desc_valid,
   output wire logic        s_desc_ready,
   input  wire logic [47:0] s_desc_ra,
@@ -237,11 +240,11 @@ module mac_bytes
     .busy(airtime_busy), .done(airtime_done), .airtime_us
   );
 
-  assign packet_taken = described_q && desc_ready;
+  assign packet_taken = described_q && desc_ready && desc_window;
 
   // ---- The MAC ----
 
-  logic        core_quiescent, rx_deliver;
+  logic        rx_deliver;
   logic [2:0]  rx_rate_q, rx_kind;
   logic        rx_ok, rx_retry;
   logic [11:0] rx_bytes, rx_sequence;
@@ -251,7 +254,7 @@ module mac_bytes
   completion_record_s record;
 
   mac_core #(.RADIX_STAGES(RADIX_STAGES), .QUEUE_DEPTH(PACKETS), .PEERS(PEERS)) u_mac_core (
-    .clk, .rst, .tick_n, .quiescent(core_quiescent), .next_timer, .want_rx_start, .contending, .nav_left_us, .tsf_us,
+    .clk, .rst, .tick_n, .quiescent(core_quiescent), .next_timer, .want_rx_start, .contending, .sending, .nav_left_us, .tsf_us,
     .cfg_address, .cfg_seed, .cfg_seed_load, .cfg_slot_us, .cfg_sifs_us, .cfg_difs_us, .cfg_eifs_us,
     .cfg_response_timeout_us, .cfg_nav_reset_us, .cfg_cw_min, .cfg_cw_max, .cfg_short_retry_limit,
     .cfg_long_retry_limit, .cfg_average_shift, .cfg_rts_rate, .cfg_rts_airtime_us, .cfg_response_rate,
@@ -263,7 +266,7 @@ module mac_bytes
     .phy_tx_start(tx_start), .phy_tx_kind(tx_kind), .phy_tx_rate, .phy_tx_bytes, .phy_tx_airtime_us,
     .phy_tx_duration_us(tx_duration_us), .phy_tx_ra(tx_ra), .phy_tx_sequence(tx_sequence), .phy_tx_retry(tx_retry),
     .phy_tx_tag(unused_tx_tag),
-    .desc_valid(described_q), .desc_ready, .desc_ra(packet.ra), .desc_peer(packet.peer), .desc_bytes(mpdu_bytes),
+    .desc_valid(described_q && desc_window), .desc_ready, .desc_ra(packet.ra), .desc_peer(packet.peer), .desc_bytes(mpdu_bytes),
     .desc_rate(packet.rate), .desc_airtime_us(airtime_us),
     .desc_use_rts(packet.force_rts || mpdu_bytes > cfg_rts_threshold_bytes), .desc_tag(packet.tag),
     .desc_series_attempts('0), .desc_series_rate('0), .desc_series_airtime_us('0),   // one rate a packet

@@ -53,7 +53,7 @@ class Mac(Clocked):
     """
 
     def __init__(self, dut, *, beside_ticks: bool, **settings: int) -> None:
-        super().__init__(dut, *INPUTS, phy_tx_ready=1, m_axis_rx_tready=1, m_done_tready=1)
+        super().__init__(dut, *INPUTS, desc_window=1, phy_tx_ready=1, m_axis_rx_tready=1, m_done_tready=1)
         self.beside_ticks = beside_ticks
         self.now_us = 0
         self.sent: list[Sent] = []

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Makes the MAC's microseconds out of clocks, in step with the medium: after each edge of the medium the ticks fall
+// where the next transmission must start, so that a response leaves SIFS after the frame, and a back-off ends on a
+// slot boundary, to the clock (IEEE 802.11-2012, 9.3.7).
+//
+//   on the air   ....frame|<------------------ SIFS ------------------>|response
+//   PHY                   |<-rx delay->|phy_rx_end        phy_tx_start|<-tx delay->|
+//   ticks        .    .      .         |   1    2    3  ...  SIFS|        (1 us apart, the last 2 clocks before the start)
+//
+// Edges are the end of a received frame, the carrier's fall, and the start of an own frame; the end of an own frame
+// needs none, for the ticks that count it begin with it.
+//
+// While the carrier is there, time runs as it is heard; with the edge it is put forward by what both directions of the
+// PHY delay, and with the next carrier back. Ticks that have become due in the past come SETTLE_CLOCKS apart. An edge
+// also moves the clock by up to half a microsecond, to the nearest tick; what has been lost or gained so is kept in
+// `error_q`, and a microsecond is paid as soon as one is full, while a carrier is there (and no NAV that would last
+// longer for it). An edge that would take the error past LIMIT_CLOCKS, which no PHY causes that raises its carrier for
+// a microsecond before each frame's end, does not move the clock; so the TSF keeps within LIMIT_CLOCKS of the clock.
+//
+// A tick waits until the MAC is quiescent. That it need not wait, everything that could disturb a MAC shortly before a
+// tick is asked to wait for it: packets (`desc_window`), indications of the PHY (phy_inputs).
+//
+// Timing: the PHY delays together are at most SIFS * (CLOCKS_PER_US - SETTLE_CLOCKS) clocks less PIPELINE_CLOCKS.
+
+`default_nettype none
+
+module tick_generator #(
+  parameter int unsigned CLOCKS_PER_US = 64,
+  parameter int unsigned SETTLE_CLOCKS = 16    // ticks are at least so far apart; the MAC is quiescent sooner
+) (
+  input  wire logic        clk,
+  input  wire logic        rst,
+
+  // Settings; they change only under reset.
+  input  wire logic [15:0] cfg_phy_tx_delay_clocks,   // from phy_tx_start to the first bit on the air
+  input  wire logic [15:0] cfg_phy_rx_delay_clocks,   // from the last bit on the air to phy_rx_end and the carrier's fall
+
+  // From the PHY, and from phy_inputs what the MAC sees of it.
+  input  wire logic        phy_cca_busy,
+  input  wire logic        phy_rx_end,
+  input  wire logic        cca_busy,
+  input  wire logic        news,             // an indication reaches the MAC with this clock
+  output wire logic        hold_strobe,      // let a strobe wait for one clock
+  output wire logic        hold_carrier,     // let the carrier stay as it is
+
+  // The MAC.
+  output wire logic        tick,             // one clock: a microsecond has passed
+  output wire logic        desc_window,      // one clock: it may be told of a packet
+  input  wire logic        quiescent,
+  input  wire logic        sending,          // an own frame is on the air, or SIFS before it runs
+  input  wire logic        tx_start,
+  input  wire logic [15:0] nav_left_us
+);
+
+  localparam int unsigned WIDTH = 20;
+  typedef logic signed [WIDTH-1:0] clocks_t;
+
+  localparam clocks_t MICROSECOND     = clocks_t'(CLOCKS_PER_US);
+  localparam clocks_t HALF            = clocks_t'(CLOCKS_PER_US / 2);
+  localparam clocks_t LIMIT_CLOCKS    = clocks_t'(4 * CLOCKS_PER_US);
+  localparam clocks_t PIPELINE_CLOCKS = 20'sd3;   // from an edge to its first tick's decision, and from the last tick to tx_start
+  localparam clocks_t START_CLOCKS    = 20'sd3;   // from a tick's decision to the tx_start that it causes
+  localparam int unsigned SETTLE_W    = $clog2(SETTLE_CLOCKS);
+  localparam int unsigned ERROR_W     = $clog2(4 * CLOCKS_PER_US + 1) + 1;
+
+  if (SETTLE_CLOCKS < 4 || CLOCKS_PER_US < SETTLE_CLOCKS + 4 || CLOCKS_PER_US > 1024) begin : g_bad_clocks
+    $fatal(1, "%m: CLOCKS_PER_US must be at least SETTLE_CLOCKS + 4 and at most 1024, SETTLE_CLOCKS at least 4");
+  end
+
+  clocks_t                   delay_q;         // both directions of the PHY, and ours
+  clocks_t                   left_q;          // clocks until the next tick is due; negative: overdue
+  logic                      forward_q;       // time is put forward by delay_q
+  logic                      fresh_q;         // no tick since a frame's end: whether it is answered is not known yet
+  logic signed [ERROR_W-1:0] error_q;         // clocks by which the MAC's time is ahead
+  logic [SETTLE_W-1:0]       settle_q;
+  logic                      tick_q, ticked_q;
+
+  // Ticks.
+  wire logic    may_tick = settle_q == '0 && quiescent && !news;
+  wire logic    due      = left_q <= 20'sd1;
+
+  // Edges. The end of a frame that meets SIFS or an own frame is none: what is being sent goes on.
+  wire logic    carrier_fell = !forward_q && !phy_cca_busy;
+  wire logic    medium_edge  = !sending && !tx_start && (phy_rx_end || carrier_fell);
+  // Time as heard, for an edge of the medium; as put forward, for an own start.
+  wire clocks_t left_there   = tx_start == forward_q ? left_q : tx_start ? left_q - delay_q : left_q + delay_q;
+  wire logic    round_up     = medium_edge && left_there <= HALF && may_tick;
+  wire clocks_t error        = clocks_t'(error_q) + left_there - 20'sd1 -
+                               (tx_start ? MICROSECOND - START_CLOCKS : round_up ? '0 : MICROSECOND);
+  wire logic    in_bounds    = error <= LIMIT_CLOCKS && error >= -LIMIT_CLOCKS;
+  wire logic    moved        = (medium_edge || tx_start) && in_bounds;
+
+  wire logic    tick_now     = moved ? round_up : due && may_tick;
+
+  // The carrier has come.
+  wire logic    put_back     = forward_q && !sending && !fresh_q && cca_busy && phy_cca_busy;
+
+  // A microsecond too many or too few is paid.
+  wire logic    carrier      = !forward_q && !sending && !medium_edge && !tx_start;
+  wire logic    pay_back     = carrier && tick_now && clocks_t'(error_q) >= MICROSECOND &&
+                               (nav_left_us == '0 || clocks_t'(error_q) >= 20'sd2 * MICROSECOND);
+  wire logic    make_up      = carrier && tick_now && clocks_t'(error_q) <= -MICROSECOND;
+
+  clocks_t base, change;
+  always_comb begin
+    base = left_q - 20'sd1 + (tick_now ? MICROSECOND : '0);
+    if (moved) base = tx_start ? MICROSECOND - START_CLOCKS : MICROSECOND;
+    change = '0;
+    if (medium_edge || tx_start) begin
+      if (moved ? !tx_start : !forward_q) change = -delay_q;
+    end else if (put_back) begin
+      change = delay_q;
+    end else if (pay_back) begin
+      change = MICROSECOND;
+    end else if (make_up) begin
+      change = -MICROSECOND;
+    end
+  end
+
+  always_ff @(posedge clk) begin
+    delay_q <= clocks_t'({4'd0, cfg_phy_tx_delay_clocks}) + clocks_t'({4'd0, cfg_phy_rx_delay_clocks}) + PIPELINE_CLOCKS;
+    if (rst) begin
+      left_q    <= MICROSECOND;
+      forward_q <= 1'b1;
+      fresh_q   <= 1'b0;
+      error_q   <= '0;
+      settle_q  <= '0;
+      tick_q    <= 1'b0;
+      ticked_q  <= 1'b0;
+    end else begin
+      left_q   <= base + change;
+      tick_q   <= tick_now;
+      ticked_q <= tick_q;
+
+      if (tick_now)            settle_q <= SETTLE_W'(SETTLE_CLOCKS - 1);
+      else if (settle_q != '0) settle_q <= settle_q - 1'b1;
+
+      if (medium_edge || tx_start) forward_q <= 1'b1;
+      else if (put_back)           forward_q <= 1'b0;
+
+      if (medium_edge && phy_rx_end) fresh_q <= 1'b1;
+      else if (tick_now)             fresh_q <= 1'b0;
+
+      if (moved)         error_q <= ERROR_W'(error);
+      else if (pay_back) error_q <= error_q - ERROR_W'(CLOCKS_PER_US);
+      else if (make_up)  error_q <= error_q + ERROR_W'(CLOCKS_PER_US);
+    end
+  end
+
+  assign tick         = tick_q;
+  assign desc_window  = ticked_q;
+  assign hold_strobe  = left_q == 20'sd2;
+  assign hold_carrier = left_q > 20'sd1 && left_q <= clocks_t'(SETTLE_CLOCKS);
+
+endmodule
+
+`default_nettype wire
