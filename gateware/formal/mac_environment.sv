@@ -27,8 +27,8 @@ module mac_environment
   input wire logic [15:0] cfg_eifs_us,
   input wire logic [15:0] cfg_response_timeout_us,
   input wire logic [15:0] cfg_nav_reset_us,
-  input wire logic [9:0]  cfg_cw_min,
-  input wire logic [9:0]  cfg_cw_max,
+  input wire logic [9:0]  cfg_cw_min [1],
+  input wire logic [9:0]  cfg_cw_max [1],
   input wire logic [4:0]  cfg_short_retry_limit,
   input wire logic [4:0]  cfg_long_retry_limit,
   input wire logic [2:0]  cfg_rts_rate,
@@ -59,7 +59,7 @@ module mac_environment
   localparam int unsigned FIXED_W = 48 + 2 + 1 + 16 + 13 + 13 + 15 + 16 + 16 + 16 + 10 + 10 + 5 + 5 + 3 + 16 + 5;
   wire logic [FIXED_W-1:0] fixed = {
     cfg_address, cfg_access_mode, cfg_no_mac_ack, cfg_vacation_us, cfg_slot_us, cfg_sifs_us, cfg_difs_us, cfg_eifs_us, cfg_response_timeout_us, cfg_nav_reset_us,
-    cfg_cw_min, cfg_cw_max, cfg_short_retry_limit, cfg_long_retry_limit, cfg_rts_rate, cfg_rts_airtime_us,
+    cfg_cw_min[0], cfg_cw_max[0], cfg_short_retry_limit, cfg_long_retry_limit, cfg_rts_rate, cfg_rts_airtime_us,
     cfg_quirk_eifs_as_nav, cfg_quirk_no_nav_reset, cfg_quirk_fixed_timeout, cfg_quirk_draw_below_cw,
     cfg_quirk_backoff_at_once};
   logic [FIXED_W-1:0] fixed_q;
@@ -78,8 +78,8 @@ module mac_environment
     assume (cfg_access_mode <= ACCESS_FAMA);
     assume (cfg_slot_us != '0 && cfg_sifs_us != '0 && cfg_difs_us > 15'(cfg_sifs_us) && cfg_eifs_us >= 16'(cfg_difs_us));
     assume (cfg_response_timeout_us != '0 && cfg_nav_reset_us != '0 && cfg_rts_airtime_us != '0);
-    assume ((cfg_cw_min & (cfg_cw_min + 1'b1)) == '0 && (cfg_cw_max & (cfg_cw_max + 1'b1)) == '0);
-    assume (cfg_cw_min != '0 && cfg_cw_min <= cfg_cw_max);
+    assume ((cfg_cw_min[0] & (cfg_cw_min[0] + 1'b1)) == '0 && (cfg_cw_max[0] & (cfg_cw_max[0] + 1'b1)) == '0);
+    assume (cfg_cw_min[0] != '0 && cfg_cw_min[0] <= cfg_cw_max[0]);
     assume (cfg_short_retry_limit != '0 && cfg_long_retry_limit != '0);
     for (int rate = 0; rate < 8; rate++) begin
       if (started_q) begin

