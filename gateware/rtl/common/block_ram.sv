@@ -24,6 +24,7 @@ module block_ram #(
     $fatal(1, "%m: DEPTH must be at least 2");
   end
 
+  (* no_rw_check *)   // for Yosys: no logic for a word that is written and read in one clock
   logic [WIDTH-1:0] memory_q [DEPTH];
   logic [WIDTH-1:0] read_data_q;
 

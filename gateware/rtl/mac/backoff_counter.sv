@@ -15,7 +15,8 @@
 module backoff_counter
   import elapsed_pkg::*;
 #(
-  parameter int unsigned RADIX_STAGES = 11   // a jump holds fewer than 2**RADIX_STAGES slots
+  parameter int unsigned RADIX_STAGES = 11,  // a jump holds fewer than 2**RADIX_STAGES slots
+  parameter bit          UNIT_TICKS   = 1'b0 // a clock carries one tick or none (hardware); one stage will do
 ) (
   input  wire logic        clk,
   input  wire logic        rst,
@@ -60,10 +61,14 @@ module backoff_counter
   endfunction
 
   always_ff @(posedge clk) begin
-    automatic ticks_t      n_free  = free_share(tick_n, reserved_us);
-    automatic ticks_t      n_slots = slots_share(n_free, cca_busy, ifs_left_us);
+    automatic ticks_t      n_free  = free_share(tick_n, reserved_us, UNIT_TICKS);
+    automatic ticks_t      n_slots = slots_share(n_free, cca_busy, ifs_left_us, UNIT_TICKS);
+    automatic logic        ifs_over = n_free >= 24'(ifs_left_us);
     automatic logic [22:0] counted = '0;
-    if (running_q && n_slots != '0) counted = count_down(slots_left_q, 25'(phase_us) + 25'(n_slots), cfg_slot_us);
+    if (UNIT_TICKS) ifs_over = ifs_left_us == '0 || (ifs_left_us == 16'd1 && n_free != '0);
+    // With UNIT_TICKS the sum does not wait for what decides whether the tick was a slot's.
+    if (UNIT_TICKS) counted = count_down(slots_left_q, 25'(phase_us_q) + 25'd1, cfg_slot_us);
+    else if (running_q && n_slots != '0) counted = count_down(slots_left_q, 25'(phase_us) + 25'(n_slots), cfg_slot_us);
     if (rst) begin
       running_q    <= 1'b0;
       slots_left_q <= '0;
@@ -72,7 +77,7 @@ module backoff_counter
       if (running_q) begin
         if (slots_left_q == '0) begin
           // Over, with the inter-frame space, and no packet to send: the next one may go at once.
-          if (!packet_waiting && !cca_busy && tick_n >= 24'(reserved_us) && n_free >= 24'(ifs_left_us)) begin
+          if (!packet_waiting && !cca_busy && ends(tick_n, 24'(reserved_us), UNIT_TICKS) && ifs_over) begin
             running_q <= 1'b0;
           end
         end else if (n_slots == '0) begin
@@ -93,7 +98,12 @@ module backoff_counter
 
   assign running       = running_q;
   assign slots_left    = slots_left_q;
-  assign slots_left_us = slots_left_q == '0 ? '0 : 24'(slots_left_q) * 24'(cfg_slot_us) - 24'(phase_us);
+  if (UNIT_TICKS) begin : g_unit   // nobody looks ahead
+    assign slots_left_us = '0;
+    wire logic unused = &{1'b0, phase_us};
+  end else begin : g_any
+    assign slots_left_us = slots_left_q == '0 ? '0 : 24'(slots_left_q) * 24'(cfg_slot_us) - 24'(phase_us);
+  end
 
 endmodule
 

@@ -30,8 +30,10 @@
 
 module frame_sequence
   import perhop_pkg::*;
+  import elapsed_pkg::*;
 #(
-  parameter int unsigned RATE_SERIES = 1   // entries of a packet's rate series: 1 or 4
+  parameter int unsigned RATE_SERIES = 1,  // entries of a packet's rate series: 1 or 4
+  parameter bit          UNIT_TICKS  = 1'b0   // a clock carries one tick or none (hardware); wait_us then means nothing
 ) (
   input  wire logic        clk,
   input  wire logic        rst,
@@ -197,17 +199,19 @@ module frame_sequence
   wire logic sent        = state_q == ST_GROUP && timer_end;
 
   // Frames.
-  wire logic send_rts  = go && use_rts_q && !group;
-  wire logic send_data = (go && (!use_rts_q || group)) || (state_q == ST_GAP && timer_end);
+  // Which frame is next does not wait for whether it goes now.
+  wire logic rts_next  = state_q == ST_CONTEND && use_rts_q && !group;
+  wire logic send_rts  = go && rts_next;
+  wire logic send_data = (go && !rts_next) || (state_q == ST_GAP && timer_end);
 
   wire logic [15:0] cts_airtime_us     = cfg_response_airtime_us[cfg_rts_rate];
   wire logic [15:0] mac_ack_airtime_us = cfg_response_airtime_us[rate_q];
   wire logic [17:0] after_data_us      = unanswered ? 18'd0 : 18'(cfg_sifs_us) + 18'(mac_ack_airtime_us);
   wire logic [17:0] after_rts_us =
       18'(cfg_sifs_us) * 18'd2 + 18'(cts_airtime_us) + 18'(airtime_us_q) + after_data_us;
-  wire logic [17:0] duration_us  = send_rts ? after_rts_us : after_data_us;
-  wire logic [15:0] on_air_us    = send_rts ? cfg_rts_airtime_us : airtime_us_q;
-  wire logic [15:0] response_us  = send_rts ? cts_airtime_us : mac_ack_airtime_us;
+  wire logic [17:0] duration_us  = rts_next ? after_rts_us : after_data_us;
+  wire logic [15:0] on_air_us    = rts_next ? cfg_rts_airtime_us : airtime_us_q;
+  wire logic [15:0] response_us  = rts_next ? cts_airtime_us : mac_ack_airtime_us;
   wire logic [16:0] patience_us  =
       17'(cfg_response_timeout_us) + (cfg_quirk_fixed_timeout ? 17'(response_us) : 17'd0);
 
@@ -261,7 +265,9 @@ module frame_sequence
       defer_drawn_q    <= 1'b0;
       sequence_q       <= '0;
     end else if (tick_n != '0) begin
-      if (timer_us_q != '0) timer_us_q <= tick_n >= 24'(timer_us_q) ? '0 : timer_us_q - tick_n[16:0];
+      if (timer_us_q != '0) begin
+        timer_us_q <= ends(tick_n, 24'(timer_us_q), UNIT_TICKS) ? '0 : timer_us_q - 17'(step(tick_n, UNIT_TICKS));
+      end
     end else begin
       if (draw_wanted) draw_pending_q <= draw_again;
 
@@ -337,7 +343,7 @@ module frame_sequence
       end
 
       if (send_rts || send_data) begin
-        timer_us_q       <= 17'(on_air_us) + (send_data && unanswered ? 17'd0 : patience_us);
+        timer_us_q       <= 17'(on_air_us) + (!rts_next && unanswered ? 17'd0 : patience_us);
         response_began_q <= 1'b0;
       end
       // A CTS starts the short count anew, so only this count can pass what five bits hold; it stops there.
@@ -367,14 +373,14 @@ module frame_sequence
   assign may_answer = own_left_us == '0 && state_q != ST_GAP && (!in_wait || response_began_q);
 
   assign send             = send_rts || send_data;
-  assign send_kind        = send_rts ? FRAME_RTS : FRAME_DATA;
-  assign send_rate        = send_rts ? cfg_rts_rate : rate_q;
-  assign send_bytes       = send_rts ? 12'(RTS_BYTES) : bytes_q;
+  assign send_kind        = rts_next ? FRAME_RTS : FRAME_DATA;
+  assign send_rate        = rts_next ? cfg_rts_rate : rate_q;
+  assign send_bytes       = rts_next ? 12'(RTS_BYTES) : bytes_q;
   assign send_airtime_us  = on_air_us;
   assign send_duration_us = duration_us > 18'h7fff ? 15'h7fff : duration_us[14:0];
   assign send_ra          = ra_q;
   assign send_sequence    = sequence_q;
-  assign send_retry       = retry_q && !send_rts;
+  assign send_retry       = retry_q && !rts_next;
   assign send_tag         = tag_q;
 
   assign in_contention   = state_q == ST_CONTEND || state_q == ST_DEFER;
@@ -403,7 +409,7 @@ module frame_sequence
   // The carrier must end first: its edge wakes us. A back-off due to be drawn is work, not a wait.
   wire logic access_wait = state_q == ST_CONTEND && !cca_busy;
   assign wait_valid = timer_on || access_wait;
-  assign wait_us    = timer_on ? 32'(timer_us_q) : 32'(reserved_us) + 32'(ifs_left_us) + 32'(slots_left_us);
+  assign wait_us    = UNIT_TICKS ? '0 : timer_on ? 32'(timer_us_q) : 32'(reserved_us) + 32'(ifs_left_us) + 32'(slots_left_us);
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin

@@ -18,7 +18,9 @@
 module interframe_space
   import elapsed_pkg::*;
   import perhop_pkg::*;
-(
+#(
+  parameter bit UNIT_TICKS = 1'b0   // a clock carries one tick or none (hardware)
+) (
   input  wire logic        clk,
   input  wire logic        rst,
   input  wire logic [23:0] tick_n,
@@ -56,7 +58,7 @@ module interframe_space
       extended_q <= 1'b0;
     end else begin
       if (tick_n != '0) begin
-        idle_us_q <= cca_busy ? '0 : saturated(25'(idle_base_us) + 25'(free_share(tick_n, reserved_us)));
+        idle_us_q <= cca_busy ? '0 : saturated(25'(idle_base_us) + 25'(free_share(tick_n, reserved_us, UNIT_TICKS)));
       end
       if (waive) idle_us_q <= '1;
       if (tx_go) extended_q <= 1'b0;

@@ -16,7 +16,8 @@
 module mac_core
   import perhop_pkg::*;
 #(
-  parameter int unsigned RADIX_STAGES = 11,   // see backoff_counter; 1 where tick_n is never above 1
+  parameter bit          UNIT_TICKS   = 1'b0, // tick_n is 0 or 1 (hardware); next_timer then means nothing
+  parameter int unsigned RADIX_STAGES = UNIT_TICKS ? 1 : 11,   // see backoff_counter
   parameter int unsigned QUEUE_DEPTH  = 4,
   parameter int unsigned PEERS        = 16,
   parameter int unsigned RATE_SERIES  = 1,    // rates that a packet's retries may step through: 1 or 4
@@ -142,8 +143,10 @@ module mac_core
   output wire logic [27:0] done_avg_overhead_us16,
   output wire logic [15:0] done_avg_data_attempts_256,
 
-  // Snapshot of a neighbour's entries: out one clock after nbr_take.
+  // Snapshot of a neighbour's entries: out one clock after nbr_take; with UNIT_TICKS when nbr_busy has fallen, and
+  // nbr_index and nbr_bin stand until then.
   input  wire logic        nbr_take,
+  output wire logic        nbr_busy,
   input  wire logic [3:0]  nbr_index,
   input  wire logic [3:0]  nbr_bin,
   output wire logic [27:0] nbr_avg_contention_us16,
@@ -196,6 +199,8 @@ module mac_core
   logic [31:0] head_t_enqueue_us;
   // service_time
   logic [31:0] service_us;
+  // neighbour_table
+  logic        reported, table_busy;
 
   tsf_timer u_tsf_timer (.clk, .rst, .tick_n, .tsf_us);
 
@@ -207,22 +212,22 @@ module mac_core
     .rx_data_for_group, .rx_mac_ack_for_us, .rx_is_rts, .rx_rate, .rx_duration_us, .rx_ta, .rx_sequence, .rx_retry
   );
 
-  nav_counter u_nav_counter (
+  nav_counter #(.UNIT_TICKS(UNIT_TICKS)) u_nav_counter (
     .clk, .rst, .tick_n, .cfg_nav_reset_us, .cfg_eifs_us, .cfg_quirk_no_nav_reset, .cfg_quirk_eifs_as_nav,
     .rx_start, .rx_overheard, .rx_bad, .rx_is_rts, .rx_duration_us,
     .nav_left_us, .nav_until_us, .reset_armed(nav_reset_armed)
   );
 
-  own_transmission u_own_transmission (
+  own_transmission #(.UNIT_TICKS(UNIT_TICKS)) u_own_transmission (
     .clk, .rst, .tick_n,
     .hold(send || accept), .hold_us(send ? send_airtime_us : answer_hold_us), .own_left_us
   );
 
-  medium_reservation u_medium_reservation (
+  medium_reservation #(.UNIT_TICKS(UNIT_TICKS)) u_medium_reservation (
     .own_left_us, .nav_until_us, .idle_us, .ifs_us, .reserved_us, .ifs_left_us
   );
 
-  interframe_space u_interframe_space (
+  interframe_space #(.UNIT_TICKS(UNIT_TICKS)) u_interframe_space (
     .clk, .rst, .tick_n, .cfg_access_mode, .cfg_difs_us, .cfg_eifs_us, .cfg_quirk_eifs_as_nav,
     .cca_busy, .rx_end, .rx_bad, .tx_go(send || answer),
     .waive(cfg_quirk_backoff_at_once && draw && !cca_busy && reserved_us == '0), .reserved_us, .idle_us, .ifs_us
@@ -237,7 +242,7 @@ module mac_core
     .reset_window, .double_window, .random, .outcome_cw(done_cw), .draw_slots, .redraw(draw_again)
   );
 
-  backoff_counter #(.RADIX_STAGES(RADIX_STAGES)) u_backoff_counter (
+  backoff_counter #(.RADIX_STAGES(RADIX_STAGES), .UNIT_TICKS(UNIT_TICKS)) u_backoff_counter (
     .clk, .rst, .tick_n, .cfg_slot_us, .draw(draw && cfg_access_mode == ACCESS_DCF), .draw_slots, .packet_waiting, .access_taken,
     .cca_busy, .reserved_us, .ifs_left_us,
     .running(backoff_running), .slots_left, .slots_left_us
@@ -257,11 +262,12 @@ module mac_core
     .head_series_attempts, .head_series_rate, .head_series_airtime_us, .head_tag, .head_t_enqueue_us, .head_taken
   );
 
-  frame_sequence #(.RATE_SERIES(RATE_SERIES)) u_frame_sequence (
+  frame_sequence #(.RATE_SERIES(RATE_SERIES), .UNIT_TICKS(UNIT_TICKS)) u_frame_sequence (
     .clk, .rst, .tick_n, .tsf_us(tsf_us[31:0]), .cfg_access_mode, .cfg_no_mac_ack, .cfg_vacation_us, .cfg_slot_us,
     .cfg_sifs_us, .cfg_response_timeout_us, .cfg_rts_rate,
     .cfg_rts_airtime_us, .cfg_response_airtime_us, .cfg_quirk_fixed_timeout,
-    .head_valid, .head_ra, .head_peer, .head_bytes, .head_rate, .head_airtime_us, .head_use_rts, .head_tag, .head_taken,
+    .head_valid(head_valid && !table_busy), .head_ra, .head_peer, .head_bytes, .head_rate, .head_airtime_us, .head_use_rts,
+    .head_tag, .head_taken,
     .head_series_attempts, .head_series_rate, .head_series_airtime_us, .cca_busy, .rx_start, .rx_end, .rx_cts_for_us, .rx_mac_ack_for_us,
     .idle_us, .ifs_us, .ifs_left_us, .reserved_us, .own_left_us, .backoff_running, .slots_left, .slots_left_us,
     .draw_wanted, .draw_slots, .draw_again, .access_taken, .packet_waiting,
@@ -270,14 +276,14 @@ module mac_core
     .send, .send_kind, .send_rate, .send_bytes, .send_airtime_us, .send_duration_us, .send_ra, .send_sequence,
     .send_retry, .send_tag,
     .in_contention, .in_rts, .in_data, .in_gap, .responded, .timed_out, .report,
-    .done_valid, .result(done_result), .packet_peer(done_peer), .packet_bytes(done_bytes), .packet_rate(done_rate),
+    .done_valid(reported), .result(done_result), .packet_peer(done_peer), .packet_bytes(done_bytes), .packet_rate(done_rate),
     .packet_sequence(done_sequence), .packet_tag(done_tag), .rts_attempts(done_rts_attempts),
     .data_attempts(done_data_attempts), .t_head_us(done_t_head_us), .t_first_tx_us(done_t_first_tx_us),
     .want_rx_start(sequence_wants_rx_start), .work_pending(sequence_pending),
     .wait_valid(sequence_wait_valid), .wait_us(sequence_wait_us)
   );
 
-  responder u_responder (
+  responder #(.UNIT_TICKS(UNIT_TICKS)) u_responder (
     .clk, .rst, .tick_n, .cfg_sifs_us, .cfg_no_mac_ack, .cfg_response_rate, .cfg_response_airtime_us,
     .rx_rts_for_us, .rx_data_for_us, .rx_rate, .rx_duration_us, .rx_ta, .nav_left_us, .may_answer,
     .accept, .accept_data, .hold_us(answer_hold_us),
@@ -299,7 +305,7 @@ module mac_core
     .phy_tx_sequence, .phy_tx_retry, .phy_tx_tag
   );
 
-  service_time u_service_time (
+  service_time #(.UNIT_TICKS(UNIT_TICKS)) u_service_time (
     .clk, .rst, .tick_n, .tsf_us(tsf_us[31:0]),
     .head_taken, .head_t_enqueue_us, .in_contention, .in_rts, .in_data, .in_gap, .responded, .timed_out, .report,
     .cca_busy, .own_left_us, .reserved_us, .ifs_left_us, .slots_left, .draw, .draw_slots,
@@ -310,20 +316,38 @@ module mac_core
     .responder_us(done_responder_us), .service_us
   );
 
-  neighbour_table #(.PEERS(PEERS)) u_neighbour_table (
-    .clk, .rst, .cfg_average_shift,
-    .update(report), .dropped(done_result == RESULT_SHORT_RETRY_LIMIT || done_result == RESULT_LONG_RETRY_LIMIT),
-    .peer(done_peer), .data_attempts(done_data_attempts),
-    .contention_us(service_us - done_control_us - done_data_us - done_response_us),
-    .overhead_us(done_control_us + done_response_us), .service_us,
-    .avg_contention_us16(done_avg_contention_us16), .avg_overhead_us16(done_avg_overhead_us16),
-    .avg_data_attempts_256(done_avg_data_attempts_256),
-    .nbr_take, .nbr_index, .nbr_bin, .nbr_avg_contention_us16, .nbr_avg_overhead_us16, .nbr_avg_data_attempts_256,
-    .nbr_packets, .nbr_drops, .nbr_service_us, .nbr_histogram
-  );
+  // In hardware the table takes its time: the next packet waits for it, and so does the record.
+  if (UNIT_TICKS) begin : g_serial_table
+    neighbour_table_serial #(.PEERS(PEERS)) u_neighbour_table (
+      .clk, .rst, .cfg_average_shift, .busy(table_busy), .updated(done_valid),
+      .update(report), .dropped(done_result == RESULT_SHORT_RETRY_LIMIT || done_result == RESULT_LONG_RETRY_LIMIT),
+      .peer(done_peer), .data_attempts(done_data_attempts),
+      .control_us(done_control_us), .data_us(done_data_us), .response_us(done_response_us), .service_us,
+      .avg_contention_us16(done_avg_contention_us16), .avg_overhead_us16(done_avg_overhead_us16),
+      .avg_data_attempts_256(done_avg_data_attempts_256),
+      .nbr_take, .nbr_index, .nbr_bin, .nbr_busy, .nbr_avg_contention_us16, .nbr_avg_overhead_us16,
+      .nbr_avg_data_attempts_256, .nbr_packets, .nbr_drops, .nbr_service_us, .nbr_histogram
+    );
+    wire logic unused = &{1'b0, reported};
+  end else begin : g_table
+    neighbour_table #(.PEERS(PEERS)) u_neighbour_table (
+      .clk, .rst, .cfg_average_shift,
+      .update(report), .dropped(done_result == RESULT_SHORT_RETRY_LIMIT || done_result == RESULT_LONG_RETRY_LIMIT),
+      .peer(done_peer), .data_attempts(done_data_attempts),
+      .contention_us(service_us - done_control_us - done_data_us - done_response_us),
+      .overhead_us(done_control_us + done_response_us), .service_us,
+      .avg_contention_us16(done_avg_contention_us16), .avg_overhead_us16(done_avg_overhead_us16),
+      .avg_data_attempts_256(done_avg_data_attempts_256),
+      .nbr_take, .nbr_index, .nbr_bin, .nbr_avg_contention_us16, .nbr_avg_overhead_us16, .nbr_avg_data_attempts_256,
+      .nbr_packets, .nbr_drops, .nbr_service_us, .nbr_histogram
+    );
+    assign table_busy = 1'b0;
+    assign nbr_busy   = 1'b0;
+    assign done_valid = reported;
+  end
 
-  warp_monitor u_warp_monitor (
-    .clk, .rst, .tick_n, .rx_pending(rx_start || rx_end), .sequence_pending, .sequence_wait_valid, .sequence_wait_us,
+  warp_monitor #(.UNIT_TICKS(UNIT_TICKS)) u_warp_monitor (
+    .clk, .rst, .tick_n, .rx_pending(rx_start || rx_end || table_busy), .sequence_pending, .sequence_wait_valid, .sequence_wait_us,
     .responder_busy, .responder_wait_us, .quiescent, .next_timer
   );
 

@@ -3,11 +3,15 @@
 // transmission and the NAV; and how much of the inter-frame space is left to wait once
 // it is free.
 //
+// With UNIT_TICKS only 0, 1 and more are told apart (as 0, 1, 2; reserved_us as 0, 1): nobody looks ahead there.
+//
 // Combinational.
 
 `default_nettype none
 
-module medium_reservation (
+module medium_reservation #(
+  parameter bit UNIT_TICKS = 1'b0   // a clock carries one tick or none (hardware)
+) (
   input  wire logic [15:0] own_left_us,
   input  wire logic [15:0] nav_until_us,
   input  wire logic [15:0] idle_us,
@@ -16,10 +20,17 @@ module medium_reservation (
   output wire logic [15:0] ifs_left_us
 );
 
-  wire logic [15:0] reserved = own_left_us > nav_until_us ? own_left_us : nav_until_us;
-
-  assign reserved_us = reserved;
-  assign ifs_left_us = reserved != '0 ? ifs_us : ifs_us > idle_us ? ifs_us - idle_us : '0;
+  if (UNIT_TICKS) begin : g_unit
+    wire logic reserved = own_left_us != '0 || nav_until_us != '0;
+    wire logic waits    = ifs_us > idle_us;
+    wire logic waits_on = 17'(ifs_us) > 17'(idle_us) + 17'd1;
+    assign reserved_us = 16'(reserved);
+    assign ifs_left_us = reserved ? {14'd0, ifs_us != '0, 1'b0} : {14'd0, waits_on, waits && !waits_on};
+  end else begin : g_any
+    wire logic [15:0] reserved = own_left_us > nav_until_us ? own_left_us : nav_until_us;
+    assign reserved_us = reserved;
+    assign ifs_left_us = reserved != '0 ? ifs_us : ifs_us > idle_us ? ifs_us - idle_us : '0;
+  end
 
 endmodule
 

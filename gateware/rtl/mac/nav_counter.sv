@@ -6,13 +6,18 @@
 // (IEEE 802.11-2012, 9.3.2.4).
 //
 // A passive timer: its end wakes nobody. `nav_until_us` tells the others how long
-// the medium stays reserved, reset included, and they add it to their own wait.
+// the medium stays reserved, reset included, and they add it to their own wait. With UNIT_TICKS it is
+// 1 or 0: more does not matter where nobody looks ahead.
 //
 // Timing: `nav_left_us` changes one clock after the frame's end is registered.
 
 `default_nettype none
 
-module nav_counter (
+module nav_counter
+  import elapsed_pkg::*;
+#(
+  parameter bit UNIT_TICKS = 1'b0   // a clock carries one tick or none (hardware)
+) (
   input  wire logic        clk,
   input  wire logic        rst,
   input  wire logic [23:0] tick_n,
@@ -37,20 +42,20 @@ module nav_counter (
   logic        reset_armed_q;
 
   always_ff @(posedge clk) begin
-    automatic logic reset_now = reset_armed_q && tick_n >= 24'(reset_left_us_q);
+    automatic logic reset_now = reset_armed_q && ends(tick_n, 24'(reset_left_us_q), UNIT_TICKS);
     if (rst) begin
       nav_left_us_q   <= '0;
       reset_left_us_q <= '0;
       reset_armed_q   <= 1'b0;
     end else if (tick_n != '0) begin
       if (nav_left_us_q != '0) begin
-        if (reset_now || tick_n >= 24'(nav_left_us_q)) begin
+        if (reset_now || ends(tick_n, 24'(nav_left_us_q), UNIT_TICKS)) begin
           nav_left_us_q <= '0;
           reset_armed_q <= 1'b0;
         end else begin
-          nav_left_us_q <= nav_left_us_q - tick_n[15:0];
+          nav_left_us_q <= nav_left_us_q - 16'(step(tick_n, UNIT_TICKS));
         end
-        if (reset_armed_q) reset_left_us_q <= reset_now ? '0 : reset_left_us_q - tick_n[15:0];
+        if (reset_armed_q) reset_left_us_q <= reset_now ? '0 : reset_left_us_q - 16'(step(tick_n, UNIT_TICKS));
       end
     end else begin
       if (rx_overheard && 16'(rx_duration_us) > nav_left_us_q) begin
@@ -67,7 +72,11 @@ module nav_counter (
   end
 
   assign nav_left_us  = nav_left_us_q;
-  assign nav_until_us = (reset_armed_q && reset_left_us_q < nav_left_us_q) ? reset_left_us_q : nav_left_us_q;
+  if (UNIT_TICKS) begin : g_unit
+    assign nav_until_us = {15'd0, nav_left_us_q != '0 && !(reset_armed_q && reset_left_us_q == '0)};
+  end else begin : g_any
+    assign nav_until_us = (reset_armed_q && reset_left_us_q < nav_left_us_q) ? reset_left_us_q : nav_left_us_q;
+  end
   assign reset_armed  = reset_armed_q;
 
 endmodule

@@ -6,7 +6,11 @@
 
 `default_nettype none
 
-module own_transmission (
+module own_transmission
+  import elapsed_pkg::*;
+#(
+  parameter bit UNIT_TICKS = 1'b0   // a clock carries one tick or none (hardware)
+) (
   input  wire logic        clk,
   input  wire logic        rst,
   input  wire logic [23:0] tick_n,
@@ -20,7 +24,9 @@ module own_transmission (
   always_ff @(posedge clk) begin
     if (rst) left_us_q <= '0;
     else if (hold) left_us_q <= hold_us;
-    else if (tick_n != '0 && left_us_q != '0) left_us_q <= tick_n >= 24'(left_us_q) ? '0 : left_us_q - tick_n[15:0];
+    else if (tick_n != '0 && left_us_q != '0) begin
+      left_us_q <= ends(tick_n, 24'(left_us_q), UNIT_TICKS) ? '0 : left_us_q - 16'(step(tick_n, UNIT_TICKS));
+    end
   end
 
   assign own_left_us = left_us_q;

@@ -11,7 +11,10 @@
 
 module responder
   import perhop_pkg::*;
-(
+  import elapsed_pkg::*;
+#(
+  parameter bit UNIT_TICKS = 1'b0   // a clock carries one tick or none (hardware)
+) (
   input  wire logic        clk,
   input  wire logic        rst,
   input  wire logic [23:0] tick_n,
@@ -67,7 +70,10 @@ module responder
       busy_q         <= 1'b0;
       sifs_left_us_q <= '0;
     end else if (tick_n != '0) begin
-      if (busy_q) sifs_left_us_q <= tick_n >= 24'(sifs_left_us_q) ? '0 : sifs_left_us_q - tick_n[12:0];
+      if (busy_q) begin
+        sifs_left_us_q <=
+            ends(tick_n, 24'(sifs_left_us_q), UNIT_TICKS) ? '0 : sifs_left_us_q - 13'(step(tick_n, UNIT_TICKS));
+      end
     end else if (accept_rts || data_taken) begin
       busy_q         <= 1'b1;
       sifs_left_us_q <= cfg_sifs_us;

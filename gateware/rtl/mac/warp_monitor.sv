@@ -6,7 +6,9 @@
 
 `default_nettype none
 
-module warp_monitor (
+module warp_monitor #(
+  parameter bit UNIT_TICKS = 1'b0   // a clock carries one tick or none (hardware); next_timer then means nothing
+) (
   input  wire logic        clk,
   input  wire logic        rst,
   input  wire logic [23:0] tick_n,
@@ -28,13 +30,19 @@ module warp_monitor (
   wire logic [31:0] responder_us = responder_busy ? 32'(responder_wait_us) : NONE;
 
   assign quiescent  = !rx_pending && !sequence_pending && !(responder_busy && responder_wait_us == '0);
-  assign next_timer = sequence_us < responder_us ? sequence_us : responder_us;
+  assign next_timer = UNIT_TICKS ? NONE : sequence_us < responder_us ? sequence_us : responder_us;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin
-    if (!rst && tick_n != '0) begin
-      a_time_passes_when_quiescent : assert (quiescent);
-      a_time_stops_at_next_timer   : assert (32'(tick_n) <= next_timer);
+    if (!rst && tick_n != '0) a_time_passes_when_quiescent : assert (quiescent);
+  end
+  if (UNIT_TICKS) begin : g_unit
+    always_ff @(posedge clk) begin
+      if (!rst) a_one_tick_a_clock : assert (tick_n <= 24'd1);
+    end
+  end else begin : g_any
+    always_ff @(posedge clk) begin
+      if (!rst && tick_n != '0) a_time_stops_at_next_timer : assert (32'(tick_n) <= next_timer);
     end
   end
 `else

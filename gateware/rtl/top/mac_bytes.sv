@@ -18,7 +18,7 @@
 module mac_bytes
   import perhop_pkg::*;
 #(
-  parameter int unsigned RADIX_STAGES  = 11,     // see backoff_counter; 1 where tick_n is never above 1
+  parameter bit          UNIT_TICKS    = 1'b0,   // tick_n is 0 or 1 (hardware); next_timer then means nothing
   parameter int unsigned PEERS         = 16,
   parameter int unsigned QUEUES        = 1,      // 1, or 2: queue 0 best effort, queue 1 of high priority
   parameter int unsigned RATE_SERIES   = 1,      // rates that a packet's retries may step through: 1 or 4
@@ -148,8 +148,10 @@ module mac_bytes
   output wire logic        stat_rx_duplicate,
   output wire logic        stat_done_overflow,  // a completion record that the host was too slow for
 
-  // Snapshot of a neighbour's entries: out one clock after nbr_take.
+  // Snapshot of a neighbour's entries: out one clock after nbr_take; with UNIT_TICKS when nbr_busy has fallen, and
+  // nbr_index and nbr_bin stand until then.
   input  wire logic        nbr_take,
+  output wire logic        nbr_busy,
   input  wire logic [3:0]  nbr_index,
   input  wire logic [3:0]  nbr_bin,
   output wire logic [27:0] nbr_avg_contention_us16,
@@ -261,7 +263,7 @@ module mac_bytes
   completion_record_s record;
 
   mac_core #(
-    .RADIX_STAGES(RADIX_STAGES), .QUEUE_DEPTH(PACKETS), .PEERS(PEERS), .QUEUES(QUEUES), .RATE_SERIES(RATE_SERIES)
+    .UNIT_TICKS(UNIT_TICKS), .QUEUE_DEPTH(PACKETS), .PEERS(PEERS), .QUEUES(QUEUES), .RATE_SERIES(RATE_SERIES)
   ) u_mac_core (
     .clk, .rst, .tick_n, .quiescent(core_quiescent), .next_timer, .want_rx_start, .contending, .sending, .nav_left_us,
     .tsf_us,
@@ -296,8 +298,8 @@ module mac_bytes
     .done_avg_contention_us16(record.done_avg_contention_us16),
     .done_avg_overhead_us16(record.done_avg_overhead_us16),
     .done_avg_data_attempts_256(record.done_avg_data_attempts_256),
-    .nbr_take, .nbr_index, .nbr_bin, .nbr_avg_contention_us16, .nbr_avg_overhead_us16, .nbr_avg_data_attempts_256,
-    .nbr_packets, .nbr_drops, .nbr_service_us, .nbr_histogram
+    .nbr_take, .nbr_busy, .nbr_index, .nbr_bin, .nbr_avg_contention_us16, .nbr_avg_overhead_us16,
+    .nbr_avg_data_attempts_256, .nbr_packets, .nbr_drops, .nbr_service_us, .nbr_histogram
   );
 
   assign record.done_result = tx_result_e'(done_result);
