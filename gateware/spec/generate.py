@@ -35,6 +35,8 @@ OUTPUTS = {
     "protocol.hpp.j2": "host/core/wire/generated/protocol.hpp",
     "frames.hpp.j2": "host/core/wire/generated/frames.hpp",
     "registers.hpp.j2": "host/core/wire/generated/registers.hpp",
+    "perhop_register_words_pkg.sv.j2": "gateware/rtl/common/registers/perhop_register_words_pkg.sv",
+    "perhop_register_rules.sv.j2": "gateware/rtl/common/registers/perhop_register_rules.sv",
     "reference.md.j2": "gateware/spec/reference.md",
     "spec_generated.py.j2": "host/python/perhop/spec_generated.py",
 }
@@ -150,6 +152,18 @@ def _bit_range(word: model.Word, item: model.Slice) -> str:
     return str(high) if item.field.bits == 1 else f"{high}:{item.shift}"
 
 
+def _airtime_coefficients(profile: model.Profile, rate_index: int) -> dict[str, int]:
+    """The same as airtime_coefficients() of the generated Python, before that exists."""
+    rate = profile.rates[rate_index]
+    dsss = rate.bits_per_symbol == 0
+    return {
+        "base_us": rate.preamble_us + profile.signal_extension_us,
+        "half_bits_per_unit": 2 * rate.bps // 1_000_000 if dsss else 2 * rate.bits_per_symbol,
+        "unit_shift": 0 if dsss else profile.symbol_us.bit_length() - 1,
+        "overhead_half_bits": 0 if dsss else 2 * (16 + 6),
+    }
+
+
 def _environment(spec: model.Spec) -> jinja2.Environment:
     def rts_us(profile: model.Profile) -> int:
         return spec.airtime_us(profile, profile.control_rate_index, spec.constants["rts_bytes"].value)
@@ -174,6 +188,7 @@ def _environment(spec: model.Spec) -> jinja2.Environment:
         access_names=ACCESS_NAMES,
         profile_rows=PROFILE_ROWS,
         rts_us=rts_us,
+        airtime_coefficients=_airtime_coefficients,
         cts_us=cts_us,
         byte_range=_byte_range,
         bit_name=_bit_name,
@@ -215,11 +230,14 @@ def generate(root: Path, spec_directory: Path = SPEC_DIRECTORY) -> list[Path]:
     if not included.exists() or included.read_text(encoding="utf-8") != reset_values:
         raise model.SpecError(f"generated/{included.name}: not current; run gateware/spec/generate.py")
 
-    root_node = register_map.compile_registers(spec_directory / "registers.rdl")
-    registers = register_map.list_registers(root_node)
+    source = spec_directory / "registers.rdl"
+    registers = register_map.list_registers(register_map.compile_registers(source))
+    rules = register_map.Rules(registers)
     for template, output in OUTPUTS.items():
-        written.append(_write(root, output, environment.get_template(template).render(registers=registers)))
-    for name, text in register_map.register_block(root_node, REGISTER_BLOCK_HEADER).items():
+        text = environment.get_template(template).render(registers=registers, rules=rules, map=register_map)
+        written.append(_write(root, output, text))
+    block = register_map.compile_registers(source, block=True)
+    for name, text in register_map.register_block(block, REGISTER_BLOCK_HEADER).items():
         written.append(_write(root, f"{REGISTER_BLOCK_DIRECTORY}/{name}", text))
     return written
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compiles registers.rdl, lists its registers, and has PeakRDL-regblock write the register block."""
+"""Compiles registers.rdl, lists its registers and their rules, and has PeakRDL-regblock write the register block."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from pathlib import Path
 
 from model import SpecError
 from peakrdl_regblock import RegblockExporter
-from peakrdl_regblock.cpuif.axi4lite import AXI4Lite_Cpuif_flattened
+from peakrdl_regblock.cpuif.passthrough import PassthroughCpuif
 from peakrdl_regblock.udps import ALL_UDPS
 from systemrdl import RDLCompileError, RDLCompiler
 from systemrdl.messages import FileSourceRef, MessagePrinter, Severity, SourceRefBase
 from systemrdl.node import AddrmapNode, FieldNode, RegNode, RootNode
 from systemrdl.rdltypes import OnWriteType
+
+# The address space, in bytes. Below MEMORY_BYTES a memory answers reads, above it the counters and the register block.
+MEMORY_BYTES = 0x200
+STATISTICS_BYTES = 0x80
+SPACE_BYTES = 0x400
 
 
 @dataclass(frozen=True)
@@ -25,8 +30,45 @@ class RegisterField:
     access: str  # r, rw, w1c: write 1 to clear, w1p: write 1 for a pulse, reads 0
     reset: int | None  # None: follows the hardware
     unit: str
-    port: str  # of mac_core; "" if none
+    port: str  # of mac_bytes or what is beside it; "" if none
     meaning: str
+    # What it may be; see the head of registers.rdl.
+    min: int
+    max: int
+    all_ones: bool
+    at_least: str  # "register.field" or ""
+    above: str  # "register.field" or ""
+    needs: str  # "register.field" or ""
+    enum: str  # "" if none
+    members: tuple[tuple[str, int, str], ...]  # of the enumeration: name, value, meaning
+
+    @property
+    def high_bit(self) -> int:
+        return self.low_bit + self.bits - 1
+
+    @property
+    def mask(self) -> int:
+        return ((1 << self.bits) - 1) << self.low_bit
+
+    @property
+    def rules(self) -> str:
+        """What it may be, as a reader wants to know it; "" where every value will do."""
+        told = []
+        if self.min > 0:
+            told.append(f"at least {self.min}")
+        if self.max < (1 << self.bits) - 1 and not self.members:
+            told.append(f"at most {self.max}")
+        if self.all_ones:
+            told.append("a power of two less one")
+        if self.members:
+            told.append(", ".join(f"{value} {name}" for name, value, _ in self.members))
+        if self.at_least:
+            told.append(f"not below `{self.at_least}`")
+        if self.above:
+            told.append(f"above `{self.above}`")
+        if self.needs:
+            told.append(f"0 where `{self.needs}` is 0")
+        return "; ".join(told)
 
 
 @dataclass(frozen=True)
@@ -39,7 +81,24 @@ class Register:
     count: int  # entries; 1 unless `is_array`
     is_array: bool
     stride: int  # bytes from entry to entry
+    live: bool  # it may change while the MAC runs
     fields: tuple[RegisterField, ...]
+
+    @property
+    def writable(self) -> bool:
+        return any(field.access != "r" for field in self.fields)
+
+    @property
+    def words(self) -> int:
+        return self.bits // 32
+
+    @property
+    def reset(self) -> int:
+        return sum((field.reset or 0) << field.low_bit for field in self.fields)
+
+    def mask(self, word: int) -> int:
+        """Bits of one of its words that software may write as 1."""
+        return sum(field.mask for field in self.fields if field.access != "r") >> 32 * word & 0xFFFF_FFFF
 
 
 class _Collector(MessagePrinter):
@@ -56,14 +115,17 @@ class _Collector(MessagePrinter):
         self.lines.append(f"{where}: {text}")
 
 
-def compile_registers(path: Path) -> RootNode:
-    """The elaborated register map of the file at `path`; SpecError with file and line if it is wrong."""
+def compile_registers(path: Path, *, block: bool = False) -> RootNode:
+    """The elaborated register map of the file at `path`; SpecError with file and line if it is wrong.
+
+    With `block` it is the part that PeakRDL's block implements.
+    """
     messages = _Collector()
     compiler = RDLCompiler(message_printer=messages)
     for udp in ALL_UDPS:
         compiler.register_udp(udp)
     try:
-        compiler.compile_file(str(path))
+        compiler.compile_file(str(path), defines={"REGISTER_BLOCK": ""} if block else None)
         return compiler.elaborate()
     except RDLCompileError as error:
         raise SpecError("\n".join(messages.lines) or f"{path.name}: {error}") from error
@@ -77,16 +139,36 @@ def _one_line(text: str | None) -> str:
     return " ".join((text or "").split())
 
 
+def _reference(node: FieldNode, name: str) -> str:
+    """The field that a property of `node` names, as register.field; SpecError if there is none."""
+    told = node.get_property(name, default="")
+    if not told:
+        return ""
+    register, _, field = told.rpartition(".")
+    register = register or node.parent.inst_name
+    found = node.owning_addrmap.get_child_by_name(register)
+    if not isinstance(found, RegNode) or found.get_child_by_name(field) is None:
+        raise SpecError(f"registers.rdl: {node.parent.inst_name}.{node.inst_name}: {name}: there is no field {told}")
+    if name == "needs" and register != node.parent.inst_name:
+        raise SpecError(f"registers.rdl: {node.parent.inst_name}.{node.inst_name}: needs is for fields of one register")
+    return f"{register}.{field}"
+
+
 def _field(node: FieldNode) -> RegisterField:
     if node.get_property("singlepulse"):
         access = "w1p"
-    elif node.get_property("onwrite") == OnWriteType.woclr:
+    elif node.get_property("onwrite") == OnWriteType.woclr and node.is_sw_writable:
         access = "w1c"
     else:
         access = "rw" if node.is_sw_writable else "r"
     reset = node.get_property("reset")
     title = node.get_property("name", default=node.inst_name)
     meaning = _one_line(node.get_property("desc", default=title))
+    encode = node.get_property("encode")
+    members = tuple((m.name, m.value, _one_line(m.rdl_desc)) for m in encode) if encode else ()
+    if sorted(value for _, value, _ in members) != list(range(len(members))):
+        raise SpecError(f"registers.rdl: {node.inst_name}: the values of {encode.type_name} are not 0, 1, 2, ...")
+    largest = len(members) - 1 if members else (1 << node.width) - 1
     return RegisterField(
         name=node.inst_name,
         low_bit=node.low,
@@ -96,6 +178,14 @@ def _field(node: FieldNode) -> RegisterField:
         unit=node.get_property("unit", default=""),
         port=node.get_property("port", default=""),
         meaning=meaning,
+        min=node.get_property("min", default=0),
+        max=node.get_property("max", default=largest),
+        all_ones=bool(node.get_property("all_ones")),
+        at_least=_reference(node, "at_least"),
+        above=_reference(node, "above"),
+        needs=_reference(node, "needs"),
+        enum=encode.type_name.removesuffix("_e") if encode else "",
+        members=members,
     )
 
 
@@ -109,26 +199,113 @@ def _register(node: RegNode) -> Register:
         count=node.n_elements if node.is_array else 1,
         is_array=node.is_array,
         stride=node.array_stride if node.is_array else node.size,
+        live=bool(node.get_property("live")),
         fields=tuple(_field(field) for field in sorted(node.fields(), key=lambda field: field.low)),
     )
 
 
 def list_registers(root: RootNode) -> list[Register]:
     """Every register in the order of addresses; an array is one entry."""
-    return [_register(node) for node in _top(root).registers(unroll=False)]
+    registers = sorted((_register(node) for node in _top(root).registers(unroll=False)), key=lambda r: r.address)
+    for register in registers:
+        inside = register.address < MEMORY_BYTES
+        if inside and any(field.reset is None for field in register.fields):
+            raise SpecError(f"registers.rdl: {register.name}: what follows the hardware belongs at {MEMORY_BYTES:#x} or above")
+    return registers
+
+
+def statistics(registers: list[Register]) -> list[Register]:
+    """The counters; SpecError unless they follow one another from the first address on."""
+    found = [r for r in registers if MEMORY_BYTES <= r.address < MEMORY_BYTES + STATISTICS_BYTES]
+    if [r.address for r in found] != [MEMORY_BYTES + 4 * index for index in range(len(found))]:
+        raise SpecError(f"registers.rdl: the counters are not one after another from {MEMORY_BYTES:#x} on")
+    return found
+
+
+class Rules:
+    """What the hardware holds every write against: a class a word, and a condition a class.
+
+    Class 0 is what cannot be written. Classes of live registers come first.
+    """
+
+    def __init__(self, registers: list[Register]) -> None:
+        self._registers = {register.name: register for register in registers}
+        broken = {
+            (register.name, word): (not register.live, self._broken(register, word))
+            for register in registers
+            if register.writable
+            for word in range(register.words)
+        }
+        self.conditions: list[tuple[bool, tuple[str, ...]]] = sorted(set(broken.values()))
+        self.first_idle_class = 1 + sum(1 for idle, _ in self.conditions if not idle)
+        if len(self.conditions) > 15:
+            raise SpecError(f"registers.rdl: {len(self.conditions)} kinds of rules; the memory has room for 15")
+        # By word of the address space: class and bits that may be 1. Reset values of the words of the memory.
+        self.words: dict[int, tuple[int, int]] = {}
+        self.resets: dict[int, int] = {}
+        for register in registers:
+            for entry in range(register.count):
+                for word in range(register.words):
+                    index = (register.address + entry * register.stride) // 4 + word
+                    if register.writable:
+                        kind = 1 + self.conditions.index(broken[register.name, word])
+                        self.words[index] = (kind, register.mask(word))
+                    if 4 * index < MEMORY_BYTES:
+                        self.resets[index] = register.reset >> 32 * word & 0xFFFF_FFFF
+
+    def _find(self, reference: str) -> tuple[Register, RegisterField]:
+        register = self._registers[reference.partition(".")[0]]
+        return register, next(field for field in register.fields if field.name == reference.partition(".")[2])
+
+    @staticmethod
+    def _written(field: RegisterField) -> str:
+        low = field.low_bit % 32
+        return f"word[{low + field.bits - 1}:{low}]"
+
+    def _value(self, reference: str, register: Register) -> str:
+        """A field's value after a write to `register`."""
+        owner, field = self._find(reference)
+        return self._written(field) if owner is register else f"settings.{owner.name}.{field.name}.value"
+
+    def _broken(self, register: Register, word: int) -> tuple[str, ...]:
+        """Each a condition on `word` that makes a write illegal."""
+        found = []
+        for field in register.fields:
+            if field.access == "r" or field.low_bit // 32 != word:
+                continue
+            value = self._written(field)
+            if field.min == 1:
+                found.append(f"{value} == '0")
+            elif field.min > 1:
+                found.append(f"{value} < {field.bits}'d{field.min}")
+            if field.max < (1 << field.bits) - 1:
+                found.append(f"{value} > {field.bits}'d{field.max}")
+            if field.all_ones:
+                found.append(f"({value} >> 1 & ~{value}) != '0")   # a bit above a 0
+            if field.needs:
+                found.append(f"{value} != '0 && {self._value(field.needs, register)} == '0")
+        # Orders between two fields, seen from the one that is written.
+        for owner in self._registers.values():
+            for field in owner.fields:
+                for reference, operator in ((field.at_least, "<"), (field.above, "<=")):
+                    if not reference:
+                        continue
+                    other_register, other = self._find(reference)
+                    ends = ((owner, field), (other_register, other))
+                    if not any(end is register and item.low_bit // 32 == word for end, item in ends):
+                        continue
+                    bits = max(field.bits, other.bits)
+                    left = self._value(f"{owner.name}.{field.name}", register)
+                    right = self._value(reference, register)
+                    found.append(f"{bits}'({left}) {operator} {bits}'({right})")
+        return tuple(found)
 
 
 def register_block(root: RootNode, header: str) -> dict[str, str]:
     """PeakRDL-regblock's SystemVerilog: file name to text, each with `header` on top.
 
-    The interface is AXI4-Lite with plain ports; reset is arst_n, asynchronous and active low, as AXI's.
+    Its bus is the plain one inside mac_registers, which decides what reaches it; reset is synchronous and active high.
     """
     with tempfile.TemporaryDirectory() as directory:
-        RegblockExporter().export(
-            root,
-            directory,
-            cpuif_cls=AXI4Lite_Cpuif_flattened,
-            default_reset_activelow=True,
-            default_reset_async=True,
-        )
+        RegblockExporter().export(root, directory, cpuif_cls=PassthroughCpuif)
         return {path.name: header + path.read_text(encoding="utf-8") for path in sorted(Path(directory).iterdir())}

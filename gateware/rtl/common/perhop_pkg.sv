@@ -56,13 +56,16 @@ package perhop_pkg;
   localparam logic [47:0] NODE_ADDRESS_BASE = 48'h20000000000;  // Node i (from 0) of a simulation has this address + i + 1
   localparam int unsigned NEIGHBOUR_SLOTS = 16;  // Slots of the MAC's neighbour table
   localparam int unsigned RATE_SLOTS = 8;  // Rates that a rate index can name
+  localparam int unsigned GROUP_SLOTS = 4;  // Group addresses that the MAC's address filter holds
+  localparam int unsigned EVENT_LOG_ENTRIES = 512;  // Entries of the MAC's event log
+  localparam int unsigned EVENT_KINDS = 19;  // Kinds of events that the event log knows: the members of event_kind
   localparam int unsigned PATH_DELAY_UNIT_US = 16;  // One step of a delay field of the path header
   localparam int unsigned NEIGHBOUR_AVERAGE_STEPS_PER_US = 16;  // Steps of the neighbour table's averages in one microsecond
   localparam int unsigned NEIGHBOUR_ATTEMPT_STEPS = 256;  // Steps of the neighbour table's DATA attempts in one attempt
   localparam int unsigned MAX_DURATION_US = 32767;  // Largest Duration a frame can carry (8.2.4.2)
   localparam logic [31:0] CORE_ID = 32'h50657248;  // First register of the MAC: the letters PerH
   localparam int unsigned CORE_VERSION_MAJOR = 0;  // Changes when software must change with the gateware
-  localparam int unsigned CORE_VERSION_MINOR = 1;  // Changes when gateware gains what older software need not know
+  localparam int unsigned CORE_VERSION_MINOR = 2;  // Changes when gateware gains what older software need not know
   localparam int unsigned DEFAULT_QUEUE_PACKETS = 50;  // Drop-tail queue in front of the MAC, as in ns-2's papers
   localparam int unsigned DEFAULT_SHORT_RETRY_LIMIT = 7;  // dot11ShortRetryLimit (annex C)
   localparam int unsigned DEFAULT_LONG_RETRY_LIMIT = 4;  // dot11LongRetryLimit (annex C)
@@ -94,6 +97,29 @@ package perhop_pkg;
     ACCESS_CSMA = 2'd1,  // At once if the medium is idle, else after a random time; no RTS
     ACCESS_FAMA = 2'd2   // As csma, but for an RTS, which every packet to one station begins with
   } access_mode_e;
+
+  // What the event log can tell of; bit numbers of its entries.
+  typedef enum logic [4:0] {
+    EVENT_TX_START = 5'd0,  // A frame began to be sent
+    EVENT_RX_START = 5'd1,  // A PLCP header was received
+    EVENT_RX_GOOD = 5'd2,  // A frame ended, FCS good
+    EVENT_RX_BAD = 5'd3,  // A frame ended, FCS bad or carrier lost
+    EVENT_CCA_BUSY = 5'd4,  // The PHY began to hear something
+    EVENT_CCA_IDLE = 5'd5,  // The PHY hears nothing any more
+    EVENT_BACKOFF_START_0 = 5'd6,  // Queue 0 drew a back-off
+    EVENT_BACKOFF_START_1 = 5'd7,  // Queue 1 drew a back-off
+    EVENT_BACKOFF_END_0 = 5'd8,  // The back-off of queue 0 ended, or was given up
+    EVENT_BACKOFF_END_1 = 5'd9,  // The back-off of queue 1 ended, or was given up
+    EVENT_BACKOFF_FREEZE = 5'd10,  // The medium became busy during a back-off
+    EVENT_BACKOFF_RESUME = 5'd11,  // The medium became idle during a back-off; the inter-frame space begins
+    EVENT_NAV_SET = 5'd12,  // The NAV was set or extended
+    EVENT_NAV_END = 5'd13,  // The NAV ended or was reset
+    EVENT_RESPONSE = 5'd14,  // The CTS or MAC ACK that was waited for came
+    EVENT_TIMEOUT = 5'd15,  // It did not come in time
+    EVENT_PACKET_TAKEN_0 = 5'd16,  // The MAC took a packet into queue 0
+    EVENT_PACKET_TAKEN_1 = 5'd17,  // The MAC took a packet into queue 1
+    EVENT_PACKET_DONE = 5'd18   // A packet left the MAC
+  } event_kind_e;
 
   // One packet to send, host to MAC. The members are named as mac_core's ports.
   typedef struct packed {

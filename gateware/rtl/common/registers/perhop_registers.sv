@@ -6,27 +6,20 @@
 
 module perhop_registers (
         input wire clk,
-        input wire arst_n,
+        input wire rst,
 
-        output logic s_axil_awready,
-        input wire s_axil_awvalid,
-        input wire [8:0] s_axil_awaddr,
-        input wire [2:0] s_axil_awprot,
-        output logic s_axil_wready,
-        input wire s_axil_wvalid,
-        input wire [31:0] s_axil_wdata,
-        input wire [3:0]s_axil_wstrb,
-        input wire s_axil_bready,
-        output logic s_axil_bvalid,
-        output logic [1:0] s_axil_bresp,
-        output logic s_axil_arready,
-        input wire s_axil_arvalid,
-        input wire [8:0] s_axil_araddr,
-        input wire [2:0] s_axil_arprot,
-        input wire s_axil_rready,
-        output logic s_axil_rvalid,
-        output logic [31:0] s_axil_rdata,
-        output logic [1:0] s_axil_rresp,
+        input wire s_cpuif_req,
+        input wire s_cpuif_req_is_wr,
+        input wire [9:0] s_cpuif_addr,
+        input wire [31:0] s_cpuif_wr_data,
+        input wire [31:0] s_cpuif_wr_biten,
+        output wire s_cpuif_req_stall_wr,
+        output wire s_cpuif_req_stall_rd,
+        output wire s_cpuif_rd_ack,
+        output wire s_cpuif_rd_err,
+        output wire [31:0] s_cpuif_rd_data,
+        output wire s_cpuif_wr_ack,
+        output wire s_cpuif_wr_err,
 
         input perhop_registers_pkg::perhop_registers__in_t hwif_in,
         output perhop_registers_pkg::perhop_registers__out_t hwif_out
@@ -37,7 +30,7 @@ module perhop_registers (
     //--------------------------------------------------------------------------
     logic cpuif_req;
     logic cpuif_req_is_wr;
-    logic [8:0] cpuif_addr;
+    logic [9:0] cpuif_addr;
     logic [31:0] cpuif_wr_data;
     logic [31:0] cpuif_wr_biten;
     logic cpuif_req_stall_wr;
@@ -50,170 +43,18 @@ module perhop_registers (
     logic cpuif_wr_ack;
     logic cpuif_wr_err;
 
-    // Max Outstanding Transactions: 2
-    logic [1:0] axil_n_in_flight;
-    logic axil_prev_was_rd;
-    logic axil_arvalid;
-    logic [8:0] axil_araddr;
-    logic axil_ar_accept;
-    logic axil_awvalid;
-    logic [8:0] axil_awaddr;
-    logic axil_wvalid;
-    logic [31:0] axil_wdata;
-    logic [3:0] axil_wstrb;
-    logic axil_aw_accept;
-    logic axil_resp_acked;
-
-    // Transaction request acceptance
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            axil_prev_was_rd <= '0;
-            axil_arvalid <= '0;
-            axil_araddr <= '0;
-            axil_awvalid <= '0;
-            axil_awaddr <= '0;
-            axil_wvalid <= '0;
-            axil_wdata <= '0;
-            axil_wstrb <= '0;
-            axil_n_in_flight <= '0;
-        end else begin
-            // AR* acceptance register
-            if(axil_ar_accept) begin
-                axil_prev_was_rd <= '1;
-                axil_arvalid <= '0;
-            end
-            if(s_axil_arvalid && s_axil_arready) begin
-                axil_arvalid <= '1;
-                axil_araddr <= s_axil_araddr;
-            end
-
-            // AW* & W* acceptance registers
-            if(axil_aw_accept) begin
-                axil_prev_was_rd <= '0;
-                axil_awvalid <= '0;
-                axil_wvalid <= '0;
-            end
-            if(s_axil_awvalid && s_axil_awready) begin
-                axil_awvalid <= '1;
-                axil_awaddr <= s_axil_awaddr;
-            end
-            if(s_axil_wvalid && s_axil_wready) begin
-                axil_wvalid <= '1;
-                axil_wdata <= s_axil_wdata;
-                axil_wstrb <= s_axil_wstrb;
-            end
-
-            // Keep track of in-flight transactions
-            if((axil_ar_accept || axil_aw_accept) && !axil_resp_acked) begin
-                axil_n_in_flight <= axil_n_in_flight + 1'b1;
-            end else if(!(axil_ar_accept || axil_aw_accept) && axil_resp_acked) begin
-                axil_n_in_flight <= axil_n_in_flight - 1'b1;
-            end
-        end
-    end
-
-    always_comb begin
-        s_axil_arready = (!axil_arvalid || axil_ar_accept);
-        s_axil_awready = (!axil_awvalid || axil_aw_accept);
-        s_axil_wready = (!axil_wvalid || axil_aw_accept);
-    end
-
-    // Request dispatch
-    always_comb begin
-        cpuif_wr_data = axil_wdata;
-        for(int i=0; i<4; i++) begin
-            cpuif_wr_biten[i*8 +: 8] = {8{axil_wstrb[i]}};
-        end
-        cpuif_req = '0;
-        cpuif_req_is_wr = '0;
-        cpuif_addr = '0;
-        axil_ar_accept = '0;
-        axil_aw_accept = '0;
-
-        if(axil_n_in_flight < 2'd2) begin
-            // Can safely issue more transactions without overwhelming response buffer
-            if(axil_arvalid && !axil_prev_was_rd) begin
-                cpuif_req = '1;
-                cpuif_req_is_wr = '0;
-                cpuif_addr = {axil_araddr[8:2], 2'b0};
-                if(!cpuif_req_stall_rd) axil_ar_accept = '1;
-            end else if(axil_awvalid && axil_wvalid) begin
-                cpuif_req = '1;
-                cpuif_req_is_wr = '1;
-                cpuif_addr = {axil_awaddr[8:2], 2'b0};
-                if(!cpuif_req_stall_wr) axil_aw_accept = '1;
-            end else if(axil_arvalid) begin
-                cpuif_req = '1;
-                cpuif_req_is_wr = '0;
-                cpuif_addr = {axil_araddr[8:2], 2'b0};
-                if(!cpuif_req_stall_rd) axil_ar_accept = '1;
-            end
-        end
-    end
-
-
-    // AXI4-Lite Response Logic
-    logic axil_resp_buffer_is_wr[2];
-    logic axil_resp_buffer_err[2];
-    logic [31:0] axil_resp_buffer_rdata[2];
-
-    logic [1:0] axil_resp_wptr;
-    logic [1:0] axil_resp_rptr;
-
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            for(int i=0; i<2; i++) begin
-                axil_resp_buffer_is_wr[i] <= '0;
-                axil_resp_buffer_err[i] <= '0;
-                axil_resp_buffer_rdata[i] <= '0;
-            end
-            axil_resp_wptr <= '0;
-            axil_resp_rptr <= '0;
-        end else begin
-            // Store responses in buffer until AXI response channel accepts them
-            if(cpuif_rd_ack || cpuif_wr_ack) begin
-                if(cpuif_rd_ack) begin
-                    axil_resp_buffer_is_wr[axil_resp_wptr[0:0]] <= '0;
-                    axil_resp_buffer_err[axil_resp_wptr[0:0]] <= cpuif_rd_err;
-                    axil_resp_buffer_rdata[axil_resp_wptr[0:0]] <= cpuif_rd_data;
-
-                end else if(cpuif_wr_ack) begin
-                    axil_resp_buffer_is_wr[axil_resp_wptr[0:0]] <= '1;
-                    axil_resp_buffer_err[axil_resp_wptr[0:0]] <= cpuif_wr_err;
-                end
-                axil_resp_wptr <= axil_resp_wptr + 1'b1;
-            end
-
-            // Advance read pointer when acknowledged
-            if(axil_resp_acked) begin
-                axil_resp_rptr <= axil_resp_rptr + 1'b1;
-            end
-        end
-    end
-
-    always_comb begin
-        axil_resp_acked = '0;
-        s_axil_bvalid = '0;
-        s_axil_rvalid = '0;
-        if(axil_resp_rptr != axil_resp_wptr) begin
-            if(axil_resp_buffer_is_wr[axil_resp_rptr[0:0]]) begin
-                s_axil_bvalid = '1;
-                if(s_axil_bready) axil_resp_acked = '1;
-            end else begin
-                s_axil_rvalid = '1;
-                if(s_axil_rready) axil_resp_acked = '1;
-            end
-        end
-
-        s_axil_rdata = axil_resp_buffer_rdata[axil_resp_rptr[0:0]];
-        if(axil_resp_buffer_err[axil_resp_rptr[0:0]]) begin
-            s_axil_bresp = 2'b10;
-            s_axil_rresp = 2'b10;
-        end else begin
-            s_axil_bresp = 2'b00;
-            s_axil_rresp = 2'b00;
-        end
-    end
+    assign cpuif_req = s_cpuif_req;
+    assign cpuif_req_is_wr = s_cpuif_req_is_wr;
+    assign cpuif_addr = s_cpuif_addr;
+    assign cpuif_wr_data = s_cpuif_wr_data;
+    assign cpuif_wr_biten = s_cpuif_wr_biten;
+    assign s_cpuif_req_stall_wr = cpuif_req_stall_wr;
+    assign s_cpuif_req_stall_rd = cpuif_req_stall_rd;
+    assign s_cpuif_rd_ack = cpuif_rd_ack;
+    assign s_cpuif_rd_err = cpuif_rd_err;
+    assign s_cpuif_rd_data = cpuif_rd_data;
+    assign s_cpuif_wr_ack = cpuif_wr_ack;
+    assign s_cpuif_wr_err = cpuif_wr_err;
 
     logic cpuif_req_masked;
 
@@ -228,12 +69,7 @@ module perhop_registers (
     // Address Decode
     //--------------------------------------------------------------------------
     typedef struct {
-        logic id;
-        logic version;
-        logic capabilities;
         logic control;
-        logic status;
-        logic [1:0] tsf;
         logic [1:0] address;
         logic [1:0] seed;
         logic slot;
@@ -242,15 +78,32 @@ module perhop_registers (
         logic eifs;
         logic response_timeout;
         logic nav_reset;
-        logic contention_window;
-        logic retry_limits;
+        logic phy_rx_start_delay;
+        logic phy_delay;
         logic rts;
         logic average;
         logic quirks;
         logic access_mode;
         logic response[8];
-        logic interrupt_status;
+        logic airtime[8];
+        logic contention_window[2];
+        logic retry_limits;
+        logic rts_threshold;
+        logic [1:0] bssid;
+        logic receive_filter;
+        logic [1:0] group[4];
         logic interrupt_enable;
+        logic event_log_kinds;
+        logic event_log_settings;
+        logic status;
+        logic error;
+        logic [1:0] tsf;
+        logic interrupt_status;
+        logic clock;
+        logic event_log_status;
+        logic event_log_time;
+        logic event_log_slots;
+        logic event_log_events;
         logic neighbour_select;
         logic neighbour_contention;
         logic neighbour_overhead;
@@ -258,24 +111,10 @@ module perhop_registers (
         logic neighbour_packets;
         logic neighbour_drops;
         logic [1:0] neighbour_service;
-        logic neighbour_histogram;
-        logic stat_rts_sent;
-        logic stat_cts_sent;
-        logic stat_data_sent;
-        logic stat_data_retries_sent;
-        logic stat_mac_ack_sent;
-        logic stat_delivered;
-        logic stat_group_sent;
-        logic stat_short_retry_limit;
-        logic stat_long_retry_limit;
-        logic stat_rx_ok;
-        logic stat_rx_bad_fcs;
-        logic stat_rx_delivered;
-        logic stat_rx_duplicate;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
     logic decoded_err;
-    logic [8:0] decoded_addr;
+    logic [9:0] decoded_addr;
     logic decoded_req;
     logic decoded_req_is_wr;
     logic [31:0] decoded_wr_data;
@@ -286,56 +125,62 @@ module perhop_registers (
         automatic logic is_valid_rw;
         is_valid_addr = '1; // No valid address check
         is_valid_rw = '1; // No valid RW check
-        decoded_reg_strb.id = cpuif_req_masked & (cpuif_addr == 9'h0) & !cpuif_req_is_wr;
-        decoded_reg_strb.version = cpuif_req_masked & (cpuif_addr == 9'h4) & !cpuif_req_is_wr;
-        decoded_reg_strb.capabilities = cpuif_req_masked & (cpuif_addr == 9'h8) & !cpuif_req_is_wr;
-        decoded_reg_strb.control = cpuif_req_masked & (cpuif_addr == 9'hc);
-        decoded_reg_strb.status = cpuif_req_masked & (cpuif_addr == 9'h10) & !cpuif_req_is_wr;
-        decoded_reg_strb.tsf[0] = cpuif_req_masked & (cpuif_addr == 9'h18) & !cpuif_req_is_wr;
-        decoded_reg_strb.tsf[1] = cpuif_req_masked & (cpuif_addr == 9'h1c) & !cpuif_req_is_wr;
-        decoded_reg_strb.address[0] = cpuif_req_masked & (cpuif_addr == 9'h20);
-        decoded_reg_strb.address[1] = cpuif_req_masked & (cpuif_addr == 9'h24);
-        decoded_reg_strb.seed[0] = cpuif_req_masked & (cpuif_addr == 9'h28);
-        decoded_reg_strb.seed[1] = cpuif_req_masked & (cpuif_addr == 9'h2c);
-        decoded_reg_strb.slot = cpuif_req_masked & (cpuif_addr == 9'h30);
-        decoded_reg_strb.sifs = cpuif_req_masked & (cpuif_addr == 9'h34);
-        decoded_reg_strb.difs = cpuif_req_masked & (cpuif_addr == 9'h38);
-        decoded_reg_strb.eifs = cpuif_req_masked & (cpuif_addr == 9'h3c);
-        decoded_reg_strb.response_timeout = cpuif_req_masked & (cpuif_addr == 9'h40);
-        decoded_reg_strb.nav_reset = cpuif_req_masked & (cpuif_addr == 9'h44);
-        decoded_reg_strb.contention_window = cpuif_req_masked & (cpuif_addr == 9'h48);
-        decoded_reg_strb.retry_limits = cpuif_req_masked & (cpuif_addr == 9'h4c);
-        decoded_reg_strb.rts = cpuif_req_masked & (cpuif_addr == 9'h50);
-        decoded_reg_strb.average = cpuif_req_masked & (cpuif_addr == 9'h54);
-        decoded_reg_strb.quirks = cpuif_req_masked & (cpuif_addr == 9'h58);
-        decoded_reg_strb.access_mode = cpuif_req_masked & (cpuif_addr == 9'h5c);
+        decoded_reg_strb.control = cpuif_req_masked & (cpuif_addr == 10'hc) & cpuif_req_is_wr;
+        decoded_reg_strb.address[0] = cpuif_req_masked & (cpuif_addr == 10'h20) & cpuif_req_is_wr;
+        decoded_reg_strb.address[1] = cpuif_req_masked & (cpuif_addr == 10'h24) & cpuif_req_is_wr;
+        decoded_reg_strb.seed[0] = cpuif_req_masked & (cpuif_addr == 10'h28) & cpuif_req_is_wr;
+        decoded_reg_strb.seed[1] = cpuif_req_masked & (cpuif_addr == 10'h2c) & cpuif_req_is_wr;
+        decoded_reg_strb.slot = cpuif_req_masked & (cpuif_addr == 10'h30) & cpuif_req_is_wr;
+        decoded_reg_strb.sifs = cpuif_req_masked & (cpuif_addr == 10'h34) & cpuif_req_is_wr;
+        decoded_reg_strb.difs = cpuif_req_masked & (cpuif_addr == 10'h38) & cpuif_req_is_wr;
+        decoded_reg_strb.eifs = cpuif_req_masked & (cpuif_addr == 10'h3c) & cpuif_req_is_wr;
+        decoded_reg_strb.response_timeout = cpuif_req_masked & (cpuif_addr == 10'h40) & cpuif_req_is_wr;
+        decoded_reg_strb.nav_reset = cpuif_req_masked & (cpuif_addr == 10'h44) & cpuif_req_is_wr;
+        decoded_reg_strb.phy_rx_start_delay = cpuif_req_masked & (cpuif_addr == 10'h48) & cpuif_req_is_wr;
+        decoded_reg_strb.phy_delay = cpuif_req_masked & (cpuif_addr == 10'h4c) & cpuif_req_is_wr;
+        decoded_reg_strb.rts = cpuif_req_masked & (cpuif_addr == 10'h50) & cpuif_req_is_wr;
+        decoded_reg_strb.average = cpuif_req_masked & (cpuif_addr == 10'h54) & cpuif_req_is_wr;
+        decoded_reg_strb.quirks = cpuif_req_masked & (cpuif_addr == 10'h58) & cpuif_req_is_wr;
+        decoded_reg_strb.access_mode = cpuif_req_masked & (cpuif_addr == 10'h5c) & cpuif_req_is_wr;
         for(int i0=0; i0<8; i0++) begin
-            decoded_reg_strb.response[i0] = cpuif_req_masked & (cpuif_addr == 9'h60 + (9)'(i0) * 9'h4);
+            decoded_reg_strb.response[i0] = cpuif_req_masked & (cpuif_addr == 10'h60 + (10)'(i0) * 10'h4) & cpuif_req_is_wr;
         end
-        decoded_reg_strb.interrupt_status = cpuif_req_masked & (cpuif_addr == 9'h80);
-        decoded_reg_strb.interrupt_enable = cpuif_req_masked & (cpuif_addr == 9'h84);
-        decoded_reg_strb.neighbour_select = cpuif_req_masked & (cpuif_addr == 9'h90);
-        decoded_reg_strb.neighbour_contention = cpuif_req_masked & (cpuif_addr == 9'h94) & !cpuif_req_is_wr;
-        decoded_reg_strb.neighbour_overhead = cpuif_req_masked & (cpuif_addr == 9'h98) & !cpuif_req_is_wr;
-        decoded_reg_strb.neighbour_data_attempts = cpuif_req_masked & (cpuif_addr == 9'h9c) & !cpuif_req_is_wr;
-        decoded_reg_strb.neighbour_packets = cpuif_req_masked & (cpuif_addr == 9'ha0) & !cpuif_req_is_wr;
-        decoded_reg_strb.neighbour_drops = cpuif_req_masked & (cpuif_addr == 9'ha4) & !cpuif_req_is_wr;
-        decoded_reg_strb.neighbour_service[0] = cpuif_req_masked & (cpuif_addr == 9'ha8) & !cpuif_req_is_wr;
-        decoded_reg_strb.neighbour_service[1] = cpuif_req_masked & (cpuif_addr == 9'hac) & !cpuif_req_is_wr;
-        decoded_reg_strb.neighbour_histogram = cpuif_req_masked & (cpuif_addr == 9'hb0) & !cpuif_req_is_wr;
-        decoded_reg_strb.stat_rts_sent = cpuif_req_masked & (cpuif_addr == 9'h100) & !cpuif_req_is_wr;
-        decoded_reg_strb.stat_cts_sent = cpuif_req_masked & (cpuif_addr == 9'h104) & !cpuif_req_is_wr;
-        decoded_reg_strb.stat_data_sent = cpuif_req_masked & (cpuif_addr == 9'h108) & !cpuif_req_is_wr;
-        decoded_reg_strb.stat_data_retries_sent = cpuif_req_masked & (cpuif_addr == 9'h10c) & !cpuif_req_is_wr;
-        decoded_reg_strb.stat_mac_ack_sent = cpuif_req_masked & (cpuif_addr == 9'h110) & !cpuif_req_is_wr;
-        decoded_reg_strb.stat_delivered = cpuif_req_masked & (cpuif_addr == 9'h114) & !cpuif_req_is_wr;
-        decoded_reg_strb.stat_group_sent = cpuif_req_masked & (cpuif_addr == 9'h118) & !cpuif_req_is_wr;
-        decoded_reg_strb.stat_short_retry_limit = cpuif_req_masked & (cpuif_addr == 9'h11c) & !cpuif_req_is_wr;
-        decoded_reg_strb.stat_long_retry_limit = cpuif_req_masked & (cpuif_addr == 9'h120) & !cpuif_req_is_wr;
-        decoded_reg_strb.stat_rx_ok = cpuif_req_masked & (cpuif_addr == 9'h124) & !cpuif_req_is_wr;
-        decoded_reg_strb.stat_rx_bad_fcs = cpuif_req_masked & (cpuif_addr == 9'h128) & !cpuif_req_is_wr;
-        decoded_reg_strb.stat_rx_delivered = cpuif_req_masked & (cpuif_addr == 9'h12c) & !cpuif_req_is_wr;
-        decoded_reg_strb.stat_rx_duplicate = cpuif_req_masked & (cpuif_addr == 9'h130) & !cpuif_req_is_wr;
+        for(int i0=0; i0<8; i0++) begin
+            decoded_reg_strb.airtime[i0] = cpuif_req_masked & (cpuif_addr == 10'h80 + (10)'(i0) * 10'h4) & cpuif_req_is_wr;
+        end
+        for(int i0=0; i0<2; i0++) begin
+            decoded_reg_strb.contention_window[i0] = cpuif_req_masked & (cpuif_addr == 10'ha0 + (10)'(i0) * 10'h4) & cpuif_req_is_wr;
+        end
+        decoded_reg_strb.retry_limits = cpuif_req_masked & (cpuif_addr == 10'ha8) & cpuif_req_is_wr;
+        decoded_reg_strb.rts_threshold = cpuif_req_masked & (cpuif_addr == 10'hac) & cpuif_req_is_wr;
+        decoded_reg_strb.bssid[0] = cpuif_req_masked & (cpuif_addr == 10'hb0) & cpuif_req_is_wr;
+        decoded_reg_strb.bssid[1] = cpuif_req_masked & (cpuif_addr == 10'hb4) & cpuif_req_is_wr;
+        decoded_reg_strb.receive_filter = cpuif_req_masked & (cpuif_addr == 10'hb8) & cpuif_req_is_wr;
+        for(int i0=0; i0<4; i0++) begin
+            decoded_reg_strb.group[i0][0] = cpuif_req_masked & (cpuif_addr == 10'hc0 + (10)'(i0) * 10'h8) & cpuif_req_is_wr;
+            decoded_reg_strb.group[i0][1] = cpuif_req_masked & (cpuif_addr == 10'hc4 + (10)'(i0) * 10'h8) & cpuif_req_is_wr;
+        end
+        decoded_reg_strb.interrupt_enable = cpuif_req_masked & (cpuif_addr == 10'he0) & cpuif_req_is_wr;
+        decoded_reg_strb.event_log_kinds = cpuif_req_masked & (cpuif_addr == 10'he4) & cpuif_req_is_wr;
+        decoded_reg_strb.event_log_settings = cpuif_req_masked & (cpuif_addr == 10'he8) & cpuif_req_is_wr;
+        decoded_reg_strb.status = cpuif_req_masked & (cpuif_addr == 10'h280) & !cpuif_req_is_wr;
+        decoded_reg_strb.error = cpuif_req_masked & (cpuif_addr == 10'h284);
+        decoded_reg_strb.tsf[0] = cpuif_req_masked & (cpuif_addr == 10'h288) & !cpuif_req_is_wr;
+        decoded_reg_strb.tsf[1] = cpuif_req_masked & (cpuif_addr == 10'h28c) & !cpuif_req_is_wr;
+        decoded_reg_strb.interrupt_status = cpuif_req_masked & (cpuif_addr == 10'h290);
+        decoded_reg_strb.clock = cpuif_req_masked & (cpuif_addr == 10'h294) & !cpuif_req_is_wr;
+        decoded_reg_strb.event_log_status = cpuif_req_masked & (cpuif_addr == 10'h298) & !cpuif_req_is_wr;
+        decoded_reg_strb.event_log_time = cpuif_req_masked & (cpuif_addr == 10'h29c) & !cpuif_req_is_wr;
+        decoded_reg_strb.event_log_slots = cpuif_req_masked & (cpuif_addr == 10'h2a0) & !cpuif_req_is_wr;
+        decoded_reg_strb.event_log_events = cpuif_req_masked & (cpuif_addr == 10'h2a4) & !cpuif_req_is_wr;
+        decoded_reg_strb.neighbour_select = cpuif_req_masked & (cpuif_addr == 10'h2b0);
+        decoded_reg_strb.neighbour_contention = cpuif_req_masked & (cpuif_addr == 10'h2b4) & !cpuif_req_is_wr;
+        decoded_reg_strb.neighbour_overhead = cpuif_req_masked & (cpuif_addr == 10'h2b8) & !cpuif_req_is_wr;
+        decoded_reg_strb.neighbour_data_attempts = cpuif_req_masked & (cpuif_addr == 10'h2bc) & !cpuif_req_is_wr;
+        decoded_reg_strb.neighbour_packets = cpuif_req_masked & (cpuif_addr == 10'h2c0) & !cpuif_req_is_wr;
+        decoded_reg_strb.neighbour_drops = cpuif_req_masked & (cpuif_addr == 10'h2c4) & !cpuif_req_is_wr;
+        decoded_reg_strb.neighbour_service[0] = cpuif_req_masked & (cpuif_addr == 10'h2c8) & !cpuif_req_is_wr;
+        decoded_reg_strb.neighbour_service[1] = cpuif_req_masked & (cpuif_addr == 10'h2cc) & !cpuif_req_is_wr;
         decoded_err = '0;
     end
 
@@ -346,76 +191,6 @@ module perhop_registers (
     assign decoded_wr_data = cpuif_wr_data;
     assign decoded_wr_biten = cpuif_wr_biten;
 
-
-    //--------------------------------------------------------------------------
-    // Write double-buffers
-    //--------------------------------------------------------------------------
-    typedef struct {
-        struct {
-            logic [63:0] data;
-            logic [63:0] biten;
-            logic pending;
-            logic trigger_q;
-        } address;
-        struct {
-            logic [63:0] data;
-            logic [63:0] biten;
-            logic pending;
-            logic trigger_q;
-        } seed;
-    } wbuf_storage_t;
-    wbuf_storage_t wbuf_storage;
-
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            wbuf_storage.address.pending <= '0;
-            wbuf_storage.address.data <= '0;
-            wbuf_storage.address.biten <= '0;
-            wbuf_storage.address.trigger_q <= '0;
-        end else begin
-            if(wbuf_storage.address.trigger_q) begin
-                wbuf_storage.address.pending <= '0;
-                wbuf_storage.address.data <= '0;
-                wbuf_storage.address.biten <= '0;
-            end
-            if(decoded_reg_strb.address[0] && decoded_req_is_wr) begin
-                wbuf_storage.address.pending <= '1;
-                wbuf_storage.address.data[31:0] <= (wbuf_storage.address.data[31:0] & ~decoded_wr_biten) | (decoded_wr_data & decoded_wr_biten);
-                wbuf_storage.address.biten[31:0] <= wbuf_storage.address.biten[31:0] | decoded_wr_biten;
-            end
-            if(decoded_reg_strb.address[1] && decoded_req_is_wr) begin
-                wbuf_storage.address.pending <= '1;
-                wbuf_storage.address.data[63:32] <= (wbuf_storage.address.data[63:32] & ~decoded_wr_biten) | (decoded_wr_data & decoded_wr_biten);
-                wbuf_storage.address.biten[63:32] <= wbuf_storage.address.biten[63:32] | decoded_wr_biten;
-            end
-            wbuf_storage.address.trigger_q <= decoded_reg_strb.address[1] && decoded_req_is_wr;
-        end
-    end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            wbuf_storage.seed.pending <= '0;
-            wbuf_storage.seed.data <= '0;
-            wbuf_storage.seed.biten <= '0;
-            wbuf_storage.seed.trigger_q <= '0;
-        end else begin
-            if(wbuf_storage.seed.trigger_q) begin
-                wbuf_storage.seed.pending <= '0;
-                wbuf_storage.seed.data <= '0;
-                wbuf_storage.seed.biten <= '0;
-            end
-            if(decoded_reg_strb.seed[0] && decoded_req_is_wr) begin
-                wbuf_storage.seed.pending <= '1;
-                wbuf_storage.seed.data[31:0] <= (wbuf_storage.seed.data[31:0] & ~decoded_wr_biten) | (decoded_wr_data & decoded_wr_biten);
-                wbuf_storage.seed.biten[31:0] <= wbuf_storage.seed.biten[31:0] | decoded_wr_biten;
-            end
-            if(decoded_reg_strb.seed[1] && decoded_req_is_wr) begin
-                wbuf_storage.seed.pending <= '1;
-                wbuf_storage.seed.data[63:32] <= (wbuf_storage.seed.data[63:32] & ~decoded_wr_biten) | (decoded_wr_data & decoded_wr_biten);
-                wbuf_storage.seed.biten[63:32] <= wbuf_storage.seed.biten[63:32] | decoded_wr_biten;
-            end
-            wbuf_storage.seed.trigger_q <= decoded_reg_strb.seed[1] && decoded_req_is_wr;
-        end
-    end
     //--------------------------------------------------------------------------
     // Field logic
     //--------------------------------------------------------------------------
@@ -428,15 +203,23 @@ module perhop_registers (
         } control;
         struct {
             struct {
-                logic [47:0] next;
+                logic [31:0] next;
                 logic load_next;
-            } value;
+            } low;
+            struct {
+                logic [15:0] next;
+                logic load_next;
+            } high;
         } address;
         struct {
             struct {
-                logic [63:0] next;
+                logic [31:0] next;
                 logic load_next;
-            } value;
+            } low;
+            struct {
+                logic [31:0] next;
+                logic load_next;
+            } high;
         } seed;
         struct {
             struct {
@@ -476,24 +259,20 @@ module perhop_registers (
         } nav_reset;
         struct {
             struct {
-                logic [9:0] next;
+                logic [15:0] next;
                 logic load_next;
-            } cw_min;
-            struct {
-                logic [9:0] next;
-                logic load_next;
-            } cw_max;
-        } contention_window;
+            } value_us;
+        } phy_rx_start_delay;
         struct {
             struct {
-                logic [4:0] next;
+                logic [15:0] next;
                 logic load_next;
-            } short_retry_limit;
+            } tx_clocks;
             struct {
-                logic [4:0] next;
+                logic [15:0] next;
                 logic load_next;
-            } long_retry_limit;
-        } retry_limits;
+            } rx_clocks;
+        } phy_delay;
         struct {
             struct {
                 logic [2:0] next;
@@ -558,18 +337,86 @@ module perhop_registers (
         } response[8];
         struct {
             struct {
-                logic next;
+                logic [9:0] next;
                 logic load_next;
-            } completion;
+            } base_us;
+            struct {
+                logic [8:0] next;
+                logic load_next;
+            } half_bits_per_unit;
+            struct {
+                logic [2:0] next;
+                logic load_next;
+            } unit_shift;
+            struct {
+                logic [5:0] next;
+                logic load_next;
+            } overhead_half_bits;
+        } airtime[8];
+        struct {
+            struct {
+                logic [9:0] next;
+                logic load_next;
+            } cw_min;
+            struct {
+                logic [3:0] next;
+                logic load_next;
+            } aifs_extra_slots;
+            struct {
+                logic [9:0] next;
+                logic load_next;
+            } cw_max;
+        } contention_window[2];
+        struct {
+            struct {
+                logic [4:0] next;
+                logic load_next;
+            } short_retry_limit;
+            struct {
+                logic [4:0] next;
+                logic load_next;
+            } long_retry_limit;
+        } retry_limits;
+        struct {
+            struct {
+                logic [11:0] next;
+                logic load_next;
+            } value_bytes;
+        } rts_threshold;
+        struct {
+            struct {
+                logic [31:0] next;
+                logic load_next;
+            } low;
+            struct {
+                logic [15:0] next;
+                logic load_next;
+            } high;
+        } bssid;
+        struct {
+            struct {
+                logic [3:0] next;
+                logic load_next;
+            } group_joined;
             struct {
                 logic next;
                 logic load_next;
-            } reception;
+            } all_groups;
             struct {
                 logic next;
                 logic load_next;
-            } service_time_fault;
-        } interrupt_status;
+            } monitor;
+        } receive_filter;
+        struct {
+            struct {
+                logic [31:0] next;
+                logic load_next;
+            } low;
+            struct {
+                logic [15:0] next;
+                logic load_next;
+            } high;
+        } group[4];
         struct {
             struct {
                 logic next;
@@ -582,8 +429,64 @@ module perhop_registers (
             struct {
                 logic next;
                 logic load_next;
-            } service_time_fault;
+            } event_log;
+            struct {
+                logic next;
+                logic load_next;
+            } write_refused;
         } interrupt_enable;
+        struct {
+            struct {
+                logic [18:0] next;
+                logic load_next;
+            } kinds;
+        } event_log_kinds;
+        struct {
+            struct {
+                logic [9:0] next;
+                logic load_next;
+            } fill;
+        } event_log_settings;
+        struct {
+            struct {
+                logic next;
+                logic load_next;
+            } illegal_value;
+            struct {
+                logic next;
+                logic load_next;
+            } not_idle;
+            struct {
+                logic next;
+                logic load_next;
+            } partial_write;
+            struct {
+                logic next;
+                logic load_next;
+            } not_writable;
+            struct {
+                logic [9:0] next;
+                logic load_next;
+            } address;
+        } error;
+        struct {
+            struct {
+                logic next;
+                logic load_next;
+            } completion;
+            struct {
+                logic next;
+                logic load_next;
+            } reception;
+            struct {
+                logic next;
+                logic load_next;
+            } event_log;
+            struct {
+                logic next;
+                logic load_next;
+            } write_refused;
+        } interrupt_status;
         struct {
             struct {
                 logic [3:0] next;
@@ -598,110 +501,6 @@ module perhop_registers (
                 logic load_next;
             } take;
         } neighbour_select;
-        struct {
-            struct {
-                logic [31:0] next;
-                logic load_next;
-                logic incrthreshold;
-                logic overflow;
-            } count;
-        } stat_rts_sent;
-        struct {
-            struct {
-                logic [31:0] next;
-                logic load_next;
-                logic incrthreshold;
-                logic overflow;
-            } count;
-        } stat_cts_sent;
-        struct {
-            struct {
-                logic [31:0] next;
-                logic load_next;
-                logic incrthreshold;
-                logic overflow;
-            } count;
-        } stat_data_sent;
-        struct {
-            struct {
-                logic [31:0] next;
-                logic load_next;
-                logic incrthreshold;
-                logic overflow;
-            } count;
-        } stat_data_retries_sent;
-        struct {
-            struct {
-                logic [31:0] next;
-                logic load_next;
-                logic incrthreshold;
-                logic overflow;
-            } count;
-        } stat_mac_ack_sent;
-        struct {
-            struct {
-                logic [31:0] next;
-                logic load_next;
-                logic incrthreshold;
-                logic overflow;
-            } count;
-        } stat_delivered;
-        struct {
-            struct {
-                logic [31:0] next;
-                logic load_next;
-                logic incrthreshold;
-                logic overflow;
-            } count;
-        } stat_group_sent;
-        struct {
-            struct {
-                logic [31:0] next;
-                logic load_next;
-                logic incrthreshold;
-                logic overflow;
-            } count;
-        } stat_short_retry_limit;
-        struct {
-            struct {
-                logic [31:0] next;
-                logic load_next;
-                logic incrthreshold;
-                logic overflow;
-            } count;
-        } stat_long_retry_limit;
-        struct {
-            struct {
-                logic [31:0] next;
-                logic load_next;
-                logic incrthreshold;
-                logic overflow;
-            } count;
-        } stat_rx_ok;
-        struct {
-            struct {
-                logic [31:0] next;
-                logic load_next;
-                logic incrthreshold;
-                logic overflow;
-            } count;
-        } stat_rx_bad_fcs;
-        struct {
-            struct {
-                logic [31:0] next;
-                logic load_next;
-                logic incrthreshold;
-                logic overflow;
-            } count;
-        } stat_rx_delivered;
-        struct {
-            struct {
-                logic [31:0] next;
-                logic load_next;
-                logic incrthreshold;
-                logic overflow;
-            } count;
-        } stat_rx_duplicate;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -713,13 +512,19 @@ module perhop_registers (
         } control;
         struct {
             struct {
-                logic [47:0] value;
-            } value;
+                logic [31:0] value;
+            } low;
+            struct {
+                logic [15:0] value;
+            } high;
         } address;
         struct {
             struct {
-                logic [63:0] value;
-            } value;
+                logic [31:0] value;
+            } low;
+            struct {
+                logic [31:0] value;
+            } high;
         } seed;
         struct {
             struct {
@@ -753,20 +558,17 @@ module perhop_registers (
         } nav_reset;
         struct {
             struct {
-                logic [9:0] value;
-            } cw_min;
-            struct {
-                logic [9:0] value;
-            } cw_max;
-        } contention_window;
+                logic [15:0] value;
+            } value_us;
+        } phy_rx_start_delay;
         struct {
             struct {
-                logic [4:0] value;
-            } short_retry_limit;
+                logic [15:0] value;
+            } tx_clocks;
             struct {
-                logic [4:0] value;
-            } long_retry_limit;
-        } retry_limits;
+                logic [15:0] value;
+            } rx_clocks;
+        } phy_delay;
         struct {
             struct {
                 logic [2:0] value;
@@ -818,15 +620,69 @@ module perhop_registers (
         } response[8];
         struct {
             struct {
-                logic value;
-            } completion;
+                logic [9:0] value;
+            } base_us;
+            struct {
+                logic [8:0] value;
+            } half_bits_per_unit;
+            struct {
+                logic [2:0] value;
+            } unit_shift;
+            struct {
+                logic [5:0] value;
+            } overhead_half_bits;
+        } airtime[8];
+        struct {
+            struct {
+                logic [9:0] value;
+            } cw_min;
+            struct {
+                logic [3:0] value;
+            } aifs_extra_slots;
+            struct {
+                logic [9:0] value;
+            } cw_max;
+        } contention_window[2];
+        struct {
+            struct {
+                logic [4:0] value;
+            } short_retry_limit;
+            struct {
+                logic [4:0] value;
+            } long_retry_limit;
+        } retry_limits;
+        struct {
+            struct {
+                logic [11:0] value;
+            } value_bytes;
+        } rts_threshold;
+        struct {
+            struct {
+                logic [31:0] value;
+            } low;
+            struct {
+                logic [15:0] value;
+            } high;
+        } bssid;
+        struct {
+            struct {
+                logic [3:0] value;
+            } group_joined;
             struct {
                 logic value;
-            } reception;
+            } all_groups;
             struct {
                 logic value;
-            } service_time_fault;
-        } interrupt_status;
+            } monitor;
+        } receive_filter;
+        struct {
+            struct {
+                logic [31:0] value;
+            } low;
+            struct {
+                logic [15:0] value;
+            } high;
+        } group[4];
         struct {
             struct {
                 logic value;
@@ -836,8 +692,52 @@ module perhop_registers (
             } reception;
             struct {
                 logic value;
-            } service_time_fault;
+            } event_log;
+            struct {
+                logic value;
+            } write_refused;
         } interrupt_enable;
+        struct {
+            struct {
+                logic [18:0] value;
+            } kinds;
+        } event_log_kinds;
+        struct {
+            struct {
+                logic [9:0] value;
+            } fill;
+        } event_log_settings;
+        struct {
+            struct {
+                logic value;
+            } illegal_value;
+            struct {
+                logic value;
+            } not_idle;
+            struct {
+                logic value;
+            } partial_write;
+            struct {
+                logic value;
+            } not_writable;
+            struct {
+                logic [9:0] value;
+            } address;
+        } error;
+        struct {
+            struct {
+                logic value;
+            } completion;
+            struct {
+                logic value;
+            } reception;
+            struct {
+                logic value;
+            } event_log;
+            struct {
+                logic value;
+            } write_refused;
+        } interrupt_status;
         struct {
             struct {
                 logic [3:0] value;
@@ -849,71 +749,6 @@ module perhop_registers (
                 logic value;
             } take;
         } neighbour_select;
-        struct {
-            struct {
-                logic [31:0] value;
-            } count;
-        } stat_rts_sent;
-        struct {
-            struct {
-                logic [31:0] value;
-            } count;
-        } stat_cts_sent;
-        struct {
-            struct {
-                logic [31:0] value;
-            } count;
-        } stat_data_sent;
-        struct {
-            struct {
-                logic [31:0] value;
-            } count;
-        } stat_data_retries_sent;
-        struct {
-            struct {
-                logic [31:0] value;
-            } count;
-        } stat_mac_ack_sent;
-        struct {
-            struct {
-                logic [31:0] value;
-            } count;
-        } stat_delivered;
-        struct {
-            struct {
-                logic [31:0] value;
-            } count;
-        } stat_group_sent;
-        struct {
-            struct {
-                logic [31:0] value;
-            } count;
-        } stat_short_retry_limit;
-        struct {
-            struct {
-                logic [31:0] value;
-            } count;
-        } stat_long_retry_limit;
-        struct {
-            struct {
-                logic [31:0] value;
-            } count;
-        } stat_rx_ok;
-        struct {
-            struct {
-                logic [31:0] value;
-            } count;
-        } stat_rx_bad_fcs;
-        struct {
-            struct {
-                logic [31:0] value;
-            } count;
-        } stat_rx_delivered;
-        struct {
-            struct {
-                logic [31:0] value;
-            } count;
-        } stat_rx_duplicate;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -930,8 +765,8 @@ module perhop_registers (
         field_combo.control.enable.next = next_c;
         field_combo.control.enable.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
+    always_ff @(posedge clk) begin
+        if(rst) begin
             field_storage.control.enable.value <= 1'h0;
         end else begin
             if(field_combo.control.enable.load_next) begin
@@ -940,53 +775,98 @@ module perhop_registers (
         end
     end
     assign hwif_out.control.enable.value = field_storage.control.enable.value;
-    // Field: perhop_registers.address.value
+    // Field: perhop_registers.address.low
     always_comb begin
-        automatic logic [47:0] next_c;
+        automatic logic [31:0] next_c;
         automatic logic load_next_c;
-        next_c = field_storage.address.value.value;
+        next_c = field_storage.address.low.value;
         load_next_c = '0;
-        if(wbuf_storage.address.pending && wbuf_storage.address.trigger_q) begin // SW write
-            next_c = (field_storage.address.value.value & ~wbuf_storage.address.biten[47:0]) | (wbuf_storage.address.data[47:0] & wbuf_storage.address.biten[47:0]);
+        if(decoded_reg_strb.address[0] && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.address.low.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
             load_next_c = '1;
         end
-        field_combo.address.value.next = next_c;
-        field_combo.address.value.load_next = load_next_c;
+        field_combo.address.low.next = next_c;
+        field_combo.address.low.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            field_storage.address.value.value <= 48'h0;
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.address.low.value <= 32'h0;
         end else begin
-            if(field_combo.address.value.load_next) begin
-                field_storage.address.value.value <= field_combo.address.value.next;
+            if(field_combo.address.low.load_next) begin
+                field_storage.address.low.value <= field_combo.address.low.next;
             end
         end
     end
-    assign hwif_out.address.value.value = field_storage.address.value.value;
-    // Field: perhop_registers.seed.value
+    assign hwif_out.address.low.value = field_storage.address.low.value;
+    // Field: perhop_registers.address.high
     always_comb begin
-        automatic logic [63:0] next_c;
+        automatic logic [15:0] next_c;
         automatic logic load_next_c;
-        next_c = field_storage.seed.value.value;
+        next_c = field_storage.address.high.value;
         load_next_c = '0;
-        if(wbuf_storage.seed.pending && wbuf_storage.seed.trigger_q) begin // SW write
-            next_c = (field_storage.seed.value.value & ~wbuf_storage.seed.biten[63:0]) | (wbuf_storage.seed.data[63:0] & wbuf_storage.seed.biten[63:0]);
+        if(decoded_reg_strb.address[1] && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.address.high.value & ~decoded_wr_biten[15:0]) | (decoded_wr_data[15:0] & decoded_wr_biten[15:0]);
             load_next_c = '1;
         end
-        field_combo.seed.value.next = next_c;
-        field_combo.seed.value.load_next = load_next_c;
+        field_combo.address.high.next = next_c;
+        field_combo.address.high.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            field_storage.seed.value.value <= 64'h0;
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.address.high.value <= 16'h0;
         end else begin
-            if(field_combo.seed.value.load_next) begin
-                field_storage.seed.value.value <= field_combo.seed.value.next;
+            if(field_combo.address.high.load_next) begin
+                field_storage.address.high.value <= field_combo.address.high.next;
             end
         end
     end
-    assign hwif_out.seed.value.value = field_storage.seed.value.value;
-    assign hwif_out.seed.value.swmod = wbuf_storage.seed.pending && wbuf_storage.seed.trigger_q && |(wbuf_storage.seed.biten[63:0]);
+    assign hwif_out.address.high.value = field_storage.address.high.value;
+    // Field: perhop_registers.seed.low
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.seed.low.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.seed[0] && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.seed.low.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
+            load_next_c = '1;
+        end
+        field_combo.seed.low.next = next_c;
+        field_combo.seed.low.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.seed.low.value <= 32'h0;
+        end else begin
+            if(field_combo.seed.low.load_next) begin
+                field_storage.seed.low.value <= field_combo.seed.low.next;
+            end
+        end
+    end
+    assign hwif_out.seed.low.value = field_storage.seed.low.value;
+    // Field: perhop_registers.seed.high
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.seed.high.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.seed[1] && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.seed.high.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
+            load_next_c = '1;
+        end
+        field_combo.seed.high.next = next_c;
+        field_combo.seed.high.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.seed.high.value <= 32'h0;
+        end else begin
+            if(field_combo.seed.high.load_next) begin
+                field_storage.seed.high.value <= field_combo.seed.high.next;
+            end
+        end
+    end
+    assign hwif_out.seed.high.value = field_storage.seed.high.value;
     // Field: perhop_registers.slot.value_us
     always_comb begin
         automatic logic [12:0] next_c;
@@ -1000,8 +880,8 @@ module perhop_registers (
         field_combo.slot.value_us.next = next_c;
         field_combo.slot.value_us.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
+    always_ff @(posedge clk) begin
+        if(rst) begin
             field_storage.slot.value_us.value <= 13'h14;
         end else begin
             if(field_combo.slot.value_us.load_next) begin
@@ -1023,8 +903,8 @@ module perhop_registers (
         field_combo.sifs.value_us.next = next_c;
         field_combo.sifs.value_us.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
+    always_ff @(posedge clk) begin
+        if(rst) begin
             field_storage.sifs.value_us.value <= 13'ha;
         end else begin
             if(field_combo.sifs.value_us.load_next) begin
@@ -1046,8 +926,8 @@ module perhop_registers (
         field_combo.difs.value_us.next = next_c;
         field_combo.difs.value_us.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
+    always_ff @(posedge clk) begin
+        if(rst) begin
             field_storage.difs.value_us.value <= 15'h32;
         end else begin
             if(field_combo.difs.value_us.load_next) begin
@@ -1069,8 +949,8 @@ module perhop_registers (
         field_combo.eifs.value_us.next = next_c;
         field_combo.eifs.value_us.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
+    always_ff @(posedge clk) begin
+        if(rst) begin
             field_storage.eifs.value_us.value <= 16'h16c;
         end else begin
             if(field_combo.eifs.value_us.load_next) begin
@@ -1092,8 +972,8 @@ module perhop_registers (
         field_combo.response_timeout.value_us.next = next_c;
         field_combo.response_timeout.value_us.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
+    always_ff @(posedge clk) begin
+        if(rst) begin
             field_storage.response_timeout.value_us.value <= 16'hde;
         end else begin
             if(field_combo.response_timeout.value_us.load_next) begin
@@ -1115,8 +995,8 @@ module perhop_registers (
         field_combo.nav_reset.value_us.next = next_c;
         field_combo.nav_reset.value_us.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
+    always_ff @(posedge clk) begin
+        if(rst) begin
             field_storage.nav_reset.value_us.value <= 16'h22c;
         end else begin
             if(field_combo.nav_reset.value_us.load_next) begin
@@ -1125,98 +1005,75 @@ module perhop_registers (
         end
     end
     assign hwif_out.nav_reset.value_us.value = field_storage.nav_reset.value_us.value;
-    // Field: perhop_registers.contention_window.cw_min
+    // Field: perhop_registers.phy_rx_start_delay.value_us
     always_comb begin
-        automatic logic [9:0] next_c;
+        automatic logic [15:0] next_c;
         automatic logic load_next_c;
-        next_c = field_storage.contention_window.cw_min.value;
+        next_c = field_storage.phy_rx_start_delay.value_us.value;
         load_next_c = '0;
-        if(decoded_reg_strb.contention_window && decoded_req_is_wr) begin // SW write
-            next_c = (field_storage.contention_window.cw_min.value & ~decoded_wr_biten[9:0]) | (decoded_wr_data[9:0] & decoded_wr_biten[9:0]);
+        if(decoded_reg_strb.phy_rx_start_delay && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.phy_rx_start_delay.value_us.value & ~decoded_wr_biten[15:0]) | (decoded_wr_data[15:0] & decoded_wr_biten[15:0]);
             load_next_c = '1;
         end
-        field_combo.contention_window.cw_min.next = next_c;
-        field_combo.contention_window.cw_min.load_next = load_next_c;
+        field_combo.phy_rx_start_delay.value_us.next = next_c;
+        field_combo.phy_rx_start_delay.value_us.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            field_storage.contention_window.cw_min.value <= 10'h1f;
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.phy_rx_start_delay.value_us.value <= 16'hc0;
         end else begin
-            if(field_combo.contention_window.cw_min.load_next) begin
-                field_storage.contention_window.cw_min.value <= field_combo.contention_window.cw_min.next;
+            if(field_combo.phy_rx_start_delay.value_us.load_next) begin
+                field_storage.phy_rx_start_delay.value_us.value <= field_combo.phy_rx_start_delay.value_us.next;
             end
         end
     end
-    assign hwif_out.contention_window.cw_min.value = field_storage.contention_window.cw_min.value;
-    // Field: perhop_registers.contention_window.cw_max
+    assign hwif_out.phy_rx_start_delay.value_us.value = field_storage.phy_rx_start_delay.value_us.value;
+    // Field: perhop_registers.phy_delay.tx_clocks
     always_comb begin
-        automatic logic [9:0] next_c;
+        automatic logic [15:0] next_c;
         automatic logic load_next_c;
-        next_c = field_storage.contention_window.cw_max.value;
+        next_c = field_storage.phy_delay.tx_clocks.value;
         load_next_c = '0;
-        if(decoded_reg_strb.contention_window && decoded_req_is_wr) begin // SW write
-            next_c = (field_storage.contention_window.cw_max.value & ~decoded_wr_biten[25:16]) | (decoded_wr_data[25:16] & decoded_wr_biten[25:16]);
+        if(decoded_reg_strb.phy_delay && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.phy_delay.tx_clocks.value & ~decoded_wr_biten[15:0]) | (decoded_wr_data[15:0] & decoded_wr_biten[15:0]);
             load_next_c = '1;
         end
-        field_combo.contention_window.cw_max.next = next_c;
-        field_combo.contention_window.cw_max.load_next = load_next_c;
+        field_combo.phy_delay.tx_clocks.next = next_c;
+        field_combo.phy_delay.tx_clocks.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            field_storage.contention_window.cw_max.value <= 10'h3ff;
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.phy_delay.tx_clocks.value <= 16'h0;
         end else begin
-            if(field_combo.contention_window.cw_max.load_next) begin
-                field_storage.contention_window.cw_max.value <= field_combo.contention_window.cw_max.next;
+            if(field_combo.phy_delay.tx_clocks.load_next) begin
+                field_storage.phy_delay.tx_clocks.value <= field_combo.phy_delay.tx_clocks.next;
             end
         end
     end
-    assign hwif_out.contention_window.cw_max.value = field_storage.contention_window.cw_max.value;
-    // Field: perhop_registers.retry_limits.short_retry_limit
+    assign hwif_out.phy_delay.tx_clocks.value = field_storage.phy_delay.tx_clocks.value;
+    // Field: perhop_registers.phy_delay.rx_clocks
     always_comb begin
-        automatic logic [4:0] next_c;
+        automatic logic [15:0] next_c;
         automatic logic load_next_c;
-        next_c = field_storage.retry_limits.short_retry_limit.value;
+        next_c = field_storage.phy_delay.rx_clocks.value;
         load_next_c = '0;
-        if(decoded_reg_strb.retry_limits && decoded_req_is_wr) begin // SW write
-            next_c = (field_storage.retry_limits.short_retry_limit.value & ~decoded_wr_biten[4:0]) | (decoded_wr_data[4:0] & decoded_wr_biten[4:0]);
+        if(decoded_reg_strb.phy_delay && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.phy_delay.rx_clocks.value & ~decoded_wr_biten[31:16]) | (decoded_wr_data[31:16] & decoded_wr_biten[31:16]);
             load_next_c = '1;
         end
-        field_combo.retry_limits.short_retry_limit.next = next_c;
-        field_combo.retry_limits.short_retry_limit.load_next = load_next_c;
+        field_combo.phy_delay.rx_clocks.next = next_c;
+        field_combo.phy_delay.rx_clocks.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            field_storage.retry_limits.short_retry_limit.value <= 5'h7;
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.phy_delay.rx_clocks.value <= 16'h0;
         end else begin
-            if(field_combo.retry_limits.short_retry_limit.load_next) begin
-                field_storage.retry_limits.short_retry_limit.value <= field_combo.retry_limits.short_retry_limit.next;
+            if(field_combo.phy_delay.rx_clocks.load_next) begin
+                field_storage.phy_delay.rx_clocks.value <= field_combo.phy_delay.rx_clocks.next;
             end
         end
     end
-    assign hwif_out.retry_limits.short_retry_limit.value = field_storage.retry_limits.short_retry_limit.value;
-    // Field: perhop_registers.retry_limits.long_retry_limit
-    always_comb begin
-        automatic logic [4:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.retry_limits.long_retry_limit.value;
-        load_next_c = '0;
-        if(decoded_reg_strb.retry_limits && decoded_req_is_wr) begin // SW write
-            next_c = (field_storage.retry_limits.long_retry_limit.value & ~decoded_wr_biten[12:8]) | (decoded_wr_data[12:8] & decoded_wr_biten[12:8]);
-            load_next_c = '1;
-        end
-        field_combo.retry_limits.long_retry_limit.next = next_c;
-        field_combo.retry_limits.long_retry_limit.load_next = load_next_c;
-    end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            field_storage.retry_limits.long_retry_limit.value <= 5'h4;
-        end else begin
-            if(field_combo.retry_limits.long_retry_limit.load_next) begin
-                field_storage.retry_limits.long_retry_limit.value <= field_combo.retry_limits.long_retry_limit.next;
-            end
-        end
-    end
-    assign hwif_out.retry_limits.long_retry_limit.value = field_storage.retry_limits.long_retry_limit.value;
+    assign hwif_out.phy_delay.rx_clocks.value = field_storage.phy_delay.rx_clocks.value;
     // Field: perhop_registers.rts.rate
     always_comb begin
         automatic logic [2:0] next_c;
@@ -1230,8 +1087,8 @@ module perhop_registers (
         field_combo.rts.rate.next = next_c;
         field_combo.rts.rate.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
+    always_ff @(posedge clk) begin
+        if(rst) begin
             field_storage.rts.rate.value <= 3'h0;
         end else begin
             if(field_combo.rts.rate.load_next) begin
@@ -1253,8 +1110,8 @@ module perhop_registers (
         field_combo.rts.airtime_us.next = next_c;
         field_combo.rts.airtime_us.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
+    always_ff @(posedge clk) begin
+        if(rst) begin
             field_storage.rts.airtime_us.value <= 16'h160;
         end else begin
             if(field_combo.rts.airtime_us.load_next) begin
@@ -1276,8 +1133,8 @@ module perhop_registers (
         field_combo.average.shift.next = next_c;
         field_combo.average.shift.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
+    always_ff @(posedge clk) begin
+        if(rst) begin
             field_storage.average.shift.value <= 3'h4;
         end else begin
             if(field_combo.average.shift.load_next) begin
@@ -1299,8 +1156,8 @@ module perhop_registers (
         field_combo.quirks.eifs_as_nav.next = next_c;
         field_combo.quirks.eifs_as_nav.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
+    always_ff @(posedge clk) begin
+        if(rst) begin
             field_storage.quirks.eifs_as_nav.value <= 1'h0;
         end else begin
             if(field_combo.quirks.eifs_as_nav.load_next) begin
@@ -1322,8 +1179,8 @@ module perhop_registers (
         field_combo.quirks.no_nav_reset.next = next_c;
         field_combo.quirks.no_nav_reset.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
+    always_ff @(posedge clk) begin
+        if(rst) begin
             field_storage.quirks.no_nav_reset.value <= 1'h0;
         end else begin
             if(field_combo.quirks.no_nav_reset.load_next) begin
@@ -1345,8 +1202,8 @@ module perhop_registers (
         field_combo.quirks.fixed_timeout.next = next_c;
         field_combo.quirks.fixed_timeout.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
+    always_ff @(posedge clk) begin
+        if(rst) begin
             field_storage.quirks.fixed_timeout.value <= 1'h0;
         end else begin
             if(field_combo.quirks.fixed_timeout.load_next) begin
@@ -1368,8 +1225,8 @@ module perhop_registers (
         field_combo.quirks.draw_below_cw.next = next_c;
         field_combo.quirks.draw_below_cw.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
+    always_ff @(posedge clk) begin
+        if(rst) begin
             field_storage.quirks.draw_below_cw.value <= 1'h0;
         end else begin
             if(field_combo.quirks.draw_below_cw.load_next) begin
@@ -1391,8 +1248,8 @@ module perhop_registers (
         field_combo.quirks.backoff_at_once.next = next_c;
         field_combo.quirks.backoff_at_once.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
+    always_ff @(posedge clk) begin
+        if(rst) begin
             field_storage.quirks.backoff_at_once.value <= 1'h0;
         end else begin
             if(field_combo.quirks.backoff_at_once.load_next) begin
@@ -1414,8 +1271,8 @@ module perhop_registers (
         field_combo.access_mode.mode.next = next_c;
         field_combo.access_mode.mode.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
+    always_ff @(posedge clk) begin
+        if(rst) begin
             field_storage.access_mode.mode.value <= 2'h0;
         end else begin
             if(field_combo.access_mode.mode.load_next) begin
@@ -1437,8 +1294,8 @@ module perhop_registers (
         field_combo.access_mode.no_mac_ack.next = next_c;
         field_combo.access_mode.no_mac_ack.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
+    always_ff @(posedge clk) begin
+        if(rst) begin
             field_storage.access_mode.no_mac_ack.value <= 1'h0;
         end else begin
             if(field_combo.access_mode.no_mac_ack.load_next) begin
@@ -1460,8 +1317,8 @@ module perhop_registers (
         field_combo.access_mode.vacation_us.next = next_c;
         field_combo.access_mode.vacation_us.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
+    always_ff @(posedge clk) begin
+        if(rst) begin
             field_storage.access_mode.vacation_us.value <= 16'h14;
         end else begin
             if(field_combo.access_mode.vacation_us.load_next) begin
@@ -1484,8 +1341,8 @@ module perhop_registers (
             field_combo.response[i0].rate.next = next_c;
             field_combo.response[i0].rate.load_next = load_next_c;
         end
-        always_ff @(posedge clk or negedge arst_n) begin
-            if(~arst_n) begin
+        always_ff @(posedge clk) begin
+            if(rst) begin
                 field_storage.response[i0].rate.value <= 3'h0;
             end else begin
                 if(field_combo.response[i0].rate.load_next) begin
@@ -1507,8 +1364,8 @@ module perhop_registers (
             field_combo.response[i0].airtime_us.next = next_c;
             field_combo.response[i0].airtime_us.load_next = load_next_c;
         end
-        always_ff @(posedge clk or negedge arst_n) begin
-            if(~arst_n) begin
+        always_ff @(posedge clk) begin
+            if(rst) begin
                 field_storage.response[i0].airtime_us.value <= 16'h130;
             end else begin
                 if(field_combo.response[i0].airtime_us.load_next) begin
@@ -1517,6 +1374,667 @@ module perhop_registers (
             end
         end
         assign hwif_out.response[i0].airtime_us.value = field_storage.response[i0].airtime_us.value;
+    end
+    for(genvar i0=0; i0<8; i0++) begin
+        // Field: perhop_registers.airtime[].base_us
+        always_comb begin
+            automatic logic [9:0] next_c;
+            automatic logic load_next_c;
+            next_c = field_storage.airtime[i0].base_us.value;
+            load_next_c = '0;
+            if(decoded_reg_strb.airtime[i0] && decoded_req_is_wr) begin // SW write
+                next_c = (field_storage.airtime[i0].base_us.value & ~decoded_wr_biten[9:0]) | (decoded_wr_data[9:0] & decoded_wr_biten[9:0]);
+                load_next_c = '1;
+            end
+            field_combo.airtime[i0].base_us.next = next_c;
+            field_combo.airtime[i0].base_us.load_next = load_next_c;
+        end
+        always_ff @(posedge clk) begin
+            if(rst) begin
+                field_storage.airtime[i0].base_us.value <= 10'hc0;
+            end else begin
+                if(field_combo.airtime[i0].base_us.load_next) begin
+                    field_storage.airtime[i0].base_us.value <= field_combo.airtime[i0].base_us.next;
+                end
+            end
+        end
+        assign hwif_out.airtime[i0].base_us.value = field_storage.airtime[i0].base_us.value;
+        // Field: perhop_registers.airtime[].half_bits_per_unit
+        always_comb begin
+            automatic logic [8:0] next_c;
+            automatic logic load_next_c;
+            next_c = field_storage.airtime[i0].half_bits_per_unit.value;
+            load_next_c = '0;
+            if(decoded_reg_strb.airtime[i0] && decoded_req_is_wr) begin // SW write
+                next_c = (field_storage.airtime[i0].half_bits_per_unit.value & ~decoded_wr_biten[18:10]) | (decoded_wr_data[18:10] & decoded_wr_biten[18:10]);
+                load_next_c = '1;
+            end
+            field_combo.airtime[i0].half_bits_per_unit.next = next_c;
+            field_combo.airtime[i0].half_bits_per_unit.load_next = load_next_c;
+        end
+        always_ff @(posedge clk) begin
+            if(rst) begin
+                field_storage.airtime[i0].half_bits_per_unit.value <= 9'h2;
+            end else begin
+                if(field_combo.airtime[i0].half_bits_per_unit.load_next) begin
+                    field_storage.airtime[i0].half_bits_per_unit.value <= field_combo.airtime[i0].half_bits_per_unit.next;
+                end
+            end
+        end
+        assign hwif_out.airtime[i0].half_bits_per_unit.value = field_storage.airtime[i0].half_bits_per_unit.value;
+        // Field: perhop_registers.airtime[].unit_shift
+        always_comb begin
+            automatic logic [2:0] next_c;
+            automatic logic load_next_c;
+            next_c = field_storage.airtime[i0].unit_shift.value;
+            load_next_c = '0;
+            if(decoded_reg_strb.airtime[i0] && decoded_req_is_wr) begin // SW write
+                next_c = (field_storage.airtime[i0].unit_shift.value & ~decoded_wr_biten[21:19]) | (decoded_wr_data[21:19] & decoded_wr_biten[21:19]);
+                load_next_c = '1;
+            end
+            field_combo.airtime[i0].unit_shift.next = next_c;
+            field_combo.airtime[i0].unit_shift.load_next = load_next_c;
+        end
+        always_ff @(posedge clk) begin
+            if(rst) begin
+                field_storage.airtime[i0].unit_shift.value <= 3'h0;
+            end else begin
+                if(field_combo.airtime[i0].unit_shift.load_next) begin
+                    field_storage.airtime[i0].unit_shift.value <= field_combo.airtime[i0].unit_shift.next;
+                end
+            end
+        end
+        assign hwif_out.airtime[i0].unit_shift.value = field_storage.airtime[i0].unit_shift.value;
+        // Field: perhop_registers.airtime[].overhead_half_bits
+        always_comb begin
+            automatic logic [5:0] next_c;
+            automatic logic load_next_c;
+            next_c = field_storage.airtime[i0].overhead_half_bits.value;
+            load_next_c = '0;
+            if(decoded_reg_strb.airtime[i0] && decoded_req_is_wr) begin // SW write
+                next_c = (field_storage.airtime[i0].overhead_half_bits.value & ~decoded_wr_biten[27:22]) | (decoded_wr_data[27:22] & decoded_wr_biten[27:22]);
+                load_next_c = '1;
+            end
+            field_combo.airtime[i0].overhead_half_bits.next = next_c;
+            field_combo.airtime[i0].overhead_half_bits.load_next = load_next_c;
+        end
+        always_ff @(posedge clk) begin
+            if(rst) begin
+                field_storage.airtime[i0].overhead_half_bits.value <= 6'h0;
+            end else begin
+                if(field_combo.airtime[i0].overhead_half_bits.load_next) begin
+                    field_storage.airtime[i0].overhead_half_bits.value <= field_combo.airtime[i0].overhead_half_bits.next;
+                end
+            end
+        end
+        assign hwif_out.airtime[i0].overhead_half_bits.value = field_storage.airtime[i0].overhead_half_bits.value;
+    end
+    for(genvar i0=0; i0<2; i0++) begin
+        // Field: perhop_registers.contention_window[].cw_min
+        always_comb begin
+            automatic logic [9:0] next_c;
+            automatic logic load_next_c;
+            next_c = field_storage.contention_window[i0].cw_min.value;
+            load_next_c = '0;
+            if(decoded_reg_strb.contention_window[i0] && decoded_req_is_wr) begin // SW write
+                next_c = (field_storage.contention_window[i0].cw_min.value & ~decoded_wr_biten[9:0]) | (decoded_wr_data[9:0] & decoded_wr_biten[9:0]);
+                load_next_c = '1;
+            end
+            field_combo.contention_window[i0].cw_min.next = next_c;
+            field_combo.contention_window[i0].cw_min.load_next = load_next_c;
+        end
+        always_ff @(posedge clk) begin
+            if(rst) begin
+                field_storage.contention_window[i0].cw_min.value <= 10'h1f;
+            end else begin
+                if(field_combo.contention_window[i0].cw_min.load_next) begin
+                    field_storage.contention_window[i0].cw_min.value <= field_combo.contention_window[i0].cw_min.next;
+                end
+            end
+        end
+        assign hwif_out.contention_window[i0].cw_min.value = field_storage.contention_window[i0].cw_min.value;
+        // Field: perhop_registers.contention_window[].aifs_extra_slots
+        always_comb begin
+            automatic logic [3:0] next_c;
+            automatic logic load_next_c;
+            next_c = field_storage.contention_window[i0].aifs_extra_slots.value;
+            load_next_c = '0;
+            if(decoded_reg_strb.contention_window[i0] && decoded_req_is_wr) begin // SW write
+                next_c = (field_storage.contention_window[i0].aifs_extra_slots.value & ~decoded_wr_biten[13:10]) | (decoded_wr_data[13:10] & decoded_wr_biten[13:10]);
+                load_next_c = '1;
+            end
+            field_combo.contention_window[i0].aifs_extra_slots.next = next_c;
+            field_combo.contention_window[i0].aifs_extra_slots.load_next = load_next_c;
+        end
+        always_ff @(posedge clk) begin
+            if(rst) begin
+                field_storage.contention_window[i0].aifs_extra_slots.value <= 4'h0;
+            end else begin
+                if(field_combo.contention_window[i0].aifs_extra_slots.load_next) begin
+                    field_storage.contention_window[i0].aifs_extra_slots.value <= field_combo.contention_window[i0].aifs_extra_slots.next;
+                end
+            end
+        end
+        assign hwif_out.contention_window[i0].aifs_extra_slots.value = field_storage.contention_window[i0].aifs_extra_slots.value;
+        // Field: perhop_registers.contention_window[].cw_max
+        always_comb begin
+            automatic logic [9:0] next_c;
+            automatic logic load_next_c;
+            next_c = field_storage.contention_window[i0].cw_max.value;
+            load_next_c = '0;
+            if(decoded_reg_strb.contention_window[i0] && decoded_req_is_wr) begin // SW write
+                next_c = (field_storage.contention_window[i0].cw_max.value & ~decoded_wr_biten[25:16]) | (decoded_wr_data[25:16] & decoded_wr_biten[25:16]);
+                load_next_c = '1;
+            end
+            field_combo.contention_window[i0].cw_max.next = next_c;
+            field_combo.contention_window[i0].cw_max.load_next = load_next_c;
+        end
+        always_ff @(posedge clk) begin
+            if(rst) begin
+                field_storage.contention_window[i0].cw_max.value <= 10'h3ff;
+            end else begin
+                if(field_combo.contention_window[i0].cw_max.load_next) begin
+                    field_storage.contention_window[i0].cw_max.value <= field_combo.contention_window[i0].cw_max.next;
+                end
+            end
+        end
+        assign hwif_out.contention_window[i0].cw_max.value = field_storage.contention_window[i0].cw_max.value;
+    end
+    // Field: perhop_registers.retry_limits.short_retry_limit
+    always_comb begin
+        automatic logic [4:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.retry_limits.short_retry_limit.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.retry_limits && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.retry_limits.short_retry_limit.value & ~decoded_wr_biten[4:0]) | (decoded_wr_data[4:0] & decoded_wr_biten[4:0]);
+            load_next_c = '1;
+        end
+        field_combo.retry_limits.short_retry_limit.next = next_c;
+        field_combo.retry_limits.short_retry_limit.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.retry_limits.short_retry_limit.value <= 5'h7;
+        end else begin
+            if(field_combo.retry_limits.short_retry_limit.load_next) begin
+                field_storage.retry_limits.short_retry_limit.value <= field_combo.retry_limits.short_retry_limit.next;
+            end
+        end
+    end
+    assign hwif_out.retry_limits.short_retry_limit.value = field_storage.retry_limits.short_retry_limit.value;
+    // Field: perhop_registers.retry_limits.long_retry_limit
+    always_comb begin
+        automatic logic [4:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.retry_limits.long_retry_limit.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.retry_limits && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.retry_limits.long_retry_limit.value & ~decoded_wr_biten[12:8]) | (decoded_wr_data[12:8] & decoded_wr_biten[12:8]);
+            load_next_c = '1;
+        end
+        field_combo.retry_limits.long_retry_limit.next = next_c;
+        field_combo.retry_limits.long_retry_limit.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.retry_limits.long_retry_limit.value <= 5'h4;
+        end else begin
+            if(field_combo.retry_limits.long_retry_limit.load_next) begin
+                field_storage.retry_limits.long_retry_limit.value <= field_combo.retry_limits.long_retry_limit.next;
+            end
+        end
+    end
+    assign hwif_out.retry_limits.long_retry_limit.value = field_storage.retry_limits.long_retry_limit.value;
+    // Field: perhop_registers.rts_threshold.value_bytes
+    always_comb begin
+        automatic logic [11:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.rts_threshold.value_bytes.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.rts_threshold && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.rts_threshold.value_bytes.value & ~decoded_wr_biten[11:0]) | (decoded_wr_data[11:0] & decoded_wr_biten[11:0]);
+            load_next_c = '1;
+        end
+        field_combo.rts_threshold.value_bytes.next = next_c;
+        field_combo.rts_threshold.value_bytes.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.rts_threshold.value_bytes.value <= 12'h0;
+        end else begin
+            if(field_combo.rts_threshold.value_bytes.load_next) begin
+                field_storage.rts_threshold.value_bytes.value <= field_combo.rts_threshold.value_bytes.next;
+            end
+        end
+    end
+    assign hwif_out.rts_threshold.value_bytes.value = field_storage.rts_threshold.value_bytes.value;
+    // Field: perhop_registers.bssid.low
+    always_comb begin
+        automatic logic [31:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.bssid.low.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.bssid[0] && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.bssid.low.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
+            load_next_c = '1;
+        end
+        field_combo.bssid.low.next = next_c;
+        field_combo.bssid.low.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.bssid.low.value <= 32'hffffffff;
+        end else begin
+            if(field_combo.bssid.low.load_next) begin
+                field_storage.bssid.low.value <= field_combo.bssid.low.next;
+            end
+        end
+    end
+    assign hwif_out.bssid.low.value = field_storage.bssid.low.value;
+    // Field: perhop_registers.bssid.high
+    always_comb begin
+        automatic logic [15:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.bssid.high.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.bssid[1] && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.bssid.high.value & ~decoded_wr_biten[15:0]) | (decoded_wr_data[15:0] & decoded_wr_biten[15:0]);
+            load_next_c = '1;
+        end
+        field_combo.bssid.high.next = next_c;
+        field_combo.bssid.high.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.bssid.high.value <= 16'hffff;
+        end else begin
+            if(field_combo.bssid.high.load_next) begin
+                field_storage.bssid.high.value <= field_combo.bssid.high.next;
+            end
+        end
+    end
+    assign hwif_out.bssid.high.value = field_storage.bssid.high.value;
+    // Field: perhop_registers.receive_filter.group_joined
+    always_comb begin
+        automatic logic [3:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.receive_filter.group_joined.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.receive_filter && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.receive_filter.group_joined.value & ~decoded_wr_biten[3:0]) | (decoded_wr_data[3:0] & decoded_wr_biten[3:0]);
+            load_next_c = '1;
+        end
+        field_combo.receive_filter.group_joined.next = next_c;
+        field_combo.receive_filter.group_joined.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.receive_filter.group_joined.value <= 4'h0;
+        end else begin
+            if(field_combo.receive_filter.group_joined.load_next) begin
+                field_storage.receive_filter.group_joined.value <= field_combo.receive_filter.group_joined.next;
+            end
+        end
+    end
+    assign hwif_out.receive_filter.group_joined.value = field_storage.receive_filter.group_joined.value;
+    // Field: perhop_registers.receive_filter.all_groups
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.receive_filter.all_groups.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.receive_filter && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.receive_filter.all_groups.value & ~decoded_wr_biten[8:8]) | (decoded_wr_data[8:8] & decoded_wr_biten[8:8]);
+            load_next_c = '1;
+        end
+        field_combo.receive_filter.all_groups.next = next_c;
+        field_combo.receive_filter.all_groups.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.receive_filter.all_groups.value <= 1'h0;
+        end else begin
+            if(field_combo.receive_filter.all_groups.load_next) begin
+                field_storage.receive_filter.all_groups.value <= field_combo.receive_filter.all_groups.next;
+            end
+        end
+    end
+    assign hwif_out.receive_filter.all_groups.value = field_storage.receive_filter.all_groups.value;
+    // Field: perhop_registers.receive_filter.monitor
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.receive_filter.monitor.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.receive_filter && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.receive_filter.monitor.value & ~decoded_wr_biten[9:9]) | (decoded_wr_data[9:9] & decoded_wr_biten[9:9]);
+            load_next_c = '1;
+        end
+        field_combo.receive_filter.monitor.next = next_c;
+        field_combo.receive_filter.monitor.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.receive_filter.monitor.value <= 1'h0;
+        end else begin
+            if(field_combo.receive_filter.monitor.load_next) begin
+                field_storage.receive_filter.monitor.value <= field_combo.receive_filter.monitor.next;
+            end
+        end
+    end
+    assign hwif_out.receive_filter.monitor.value = field_storage.receive_filter.monitor.value;
+    for(genvar i0=0; i0<4; i0++) begin
+        // Field: perhop_registers.group[].low
+        always_comb begin
+            automatic logic [31:0] next_c;
+            automatic logic load_next_c;
+            next_c = field_storage.group[i0].low.value;
+            load_next_c = '0;
+            if(decoded_reg_strb.group[i0][0] && decoded_req_is_wr) begin // SW write
+                next_c = (field_storage.group[i0].low.value & ~decoded_wr_biten[31:0]) | (decoded_wr_data[31:0] & decoded_wr_biten[31:0]);
+                load_next_c = '1;
+            end
+            field_combo.group[i0].low.next = next_c;
+            field_combo.group[i0].low.load_next = load_next_c;
+        end
+        always_ff @(posedge clk) begin
+            if(rst) begin
+                field_storage.group[i0].low.value <= 32'h0;
+            end else begin
+                if(field_combo.group[i0].low.load_next) begin
+                    field_storage.group[i0].low.value <= field_combo.group[i0].low.next;
+                end
+            end
+        end
+        assign hwif_out.group[i0].low.value = field_storage.group[i0].low.value;
+        // Field: perhop_registers.group[].high
+        always_comb begin
+            automatic logic [15:0] next_c;
+            automatic logic load_next_c;
+            next_c = field_storage.group[i0].high.value;
+            load_next_c = '0;
+            if(decoded_reg_strb.group[i0][1] && decoded_req_is_wr) begin // SW write
+                next_c = (field_storage.group[i0].high.value & ~decoded_wr_biten[15:0]) | (decoded_wr_data[15:0] & decoded_wr_biten[15:0]);
+                load_next_c = '1;
+            end
+            field_combo.group[i0].high.next = next_c;
+            field_combo.group[i0].high.load_next = load_next_c;
+        end
+        always_ff @(posedge clk) begin
+            if(rst) begin
+                field_storage.group[i0].high.value <= 16'h0;
+            end else begin
+                if(field_combo.group[i0].high.load_next) begin
+                    field_storage.group[i0].high.value <= field_combo.group[i0].high.next;
+                end
+            end
+        end
+        assign hwif_out.group[i0].high.value = field_storage.group[i0].high.value;
+    end
+    // Field: perhop_registers.interrupt_enable.completion
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupt_enable.completion.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.interrupt_enable && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.interrupt_enable.completion.value & ~decoded_wr_biten[0:0]) | (decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
+            load_next_c = '1;
+        end
+        field_combo.interrupt_enable.completion.next = next_c;
+        field_combo.interrupt_enable.completion.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.interrupt_enable.completion.value <= 1'h0;
+        end else begin
+            if(field_combo.interrupt_enable.completion.load_next) begin
+                field_storage.interrupt_enable.completion.value <= field_combo.interrupt_enable.completion.next;
+            end
+        end
+    end
+    assign hwif_out.interrupt_enable.completion.value = field_storage.interrupt_enable.completion.value;
+    // Field: perhop_registers.interrupt_enable.reception
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupt_enable.reception.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.interrupt_enable && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.interrupt_enable.reception.value & ~decoded_wr_biten[1:1]) | (decoded_wr_data[1:1] & decoded_wr_biten[1:1]);
+            load_next_c = '1;
+        end
+        field_combo.interrupt_enable.reception.next = next_c;
+        field_combo.interrupt_enable.reception.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.interrupt_enable.reception.value <= 1'h0;
+        end else begin
+            if(field_combo.interrupt_enable.reception.load_next) begin
+                field_storage.interrupt_enable.reception.value <= field_combo.interrupt_enable.reception.next;
+            end
+        end
+    end
+    assign hwif_out.interrupt_enable.reception.value = field_storage.interrupt_enable.reception.value;
+    // Field: perhop_registers.interrupt_enable.event_log
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupt_enable.event_log.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.interrupt_enable && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.interrupt_enable.event_log.value & ~decoded_wr_biten[2:2]) | (decoded_wr_data[2:2] & decoded_wr_biten[2:2]);
+            load_next_c = '1;
+        end
+        field_combo.interrupt_enable.event_log.next = next_c;
+        field_combo.interrupt_enable.event_log.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.interrupt_enable.event_log.value <= 1'h0;
+        end else begin
+            if(field_combo.interrupt_enable.event_log.load_next) begin
+                field_storage.interrupt_enable.event_log.value <= field_combo.interrupt_enable.event_log.next;
+            end
+        end
+    end
+    assign hwif_out.interrupt_enable.event_log.value = field_storage.interrupt_enable.event_log.value;
+    // Field: perhop_registers.interrupt_enable.write_refused
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupt_enable.write_refused.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.interrupt_enable && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.interrupt_enable.write_refused.value & ~decoded_wr_biten[3:3]) | (decoded_wr_data[3:3] & decoded_wr_biten[3:3]);
+            load_next_c = '1;
+        end
+        field_combo.interrupt_enable.write_refused.next = next_c;
+        field_combo.interrupt_enable.write_refused.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.interrupt_enable.write_refused.value <= 1'h0;
+        end else begin
+            if(field_combo.interrupt_enable.write_refused.load_next) begin
+                field_storage.interrupt_enable.write_refused.value <= field_combo.interrupt_enable.write_refused.next;
+            end
+        end
+    end
+    assign hwif_out.interrupt_enable.write_refused.value = field_storage.interrupt_enable.write_refused.value;
+    // Field: perhop_registers.event_log_kinds.kinds
+    always_comb begin
+        automatic logic [18:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.event_log_kinds.kinds.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.event_log_kinds && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.event_log_kinds.kinds.value & ~decoded_wr_biten[18:0]) | (decoded_wr_data[18:0] & decoded_wr_biten[18:0]);
+            load_next_c = '1;
+        end
+        field_combo.event_log_kinds.kinds.next = next_c;
+        field_combo.event_log_kinds.kinds.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.event_log_kinds.kinds.value <= 19'h0;
+        end else begin
+            if(field_combo.event_log_kinds.kinds.load_next) begin
+                field_storage.event_log_kinds.kinds.value <= field_combo.event_log_kinds.kinds.next;
+            end
+        end
+    end
+    assign hwif_out.event_log_kinds.kinds.value = field_storage.event_log_kinds.kinds.value;
+    // Field: perhop_registers.event_log_settings.fill
+    always_comb begin
+        automatic logic [9:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.event_log_settings.fill.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.event_log_settings && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.event_log_settings.fill.value & ~decoded_wr_biten[9:0]) | (decoded_wr_data[9:0] & decoded_wr_biten[9:0]);
+            load_next_c = '1;
+        end
+        field_combo.event_log_settings.fill.next = next_c;
+        field_combo.event_log_settings.fill.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.event_log_settings.fill.value <= 10'h1;
+        end else begin
+            if(field_combo.event_log_settings.fill.load_next) begin
+                field_storage.event_log_settings.fill.value <= field_combo.event_log_settings.fill.next;
+            end
+        end
+    end
+    assign hwif_out.event_log_settings.fill.value = field_storage.event_log_settings.fill.value;
+    // Field: perhop_registers.error.illegal_value
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.error.illegal_value.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.error && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.error.illegal_value.value & ~(decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
+            load_next_c = '1;
+        end else if(hwif_in.error.illegal_value.hwset) begin // HW Set
+            next_c = '1;
+            load_next_c = '1;
+        end
+        field_combo.error.illegal_value.next = next_c;
+        field_combo.error.illegal_value.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.error.illegal_value.value <= 1'h0;
+        end else begin
+            if(field_combo.error.illegal_value.load_next) begin
+                field_storage.error.illegal_value.value <= field_combo.error.illegal_value.next;
+            end
+        end
+    end
+    assign hwif_out.error.illegal_value.value = field_storage.error.illegal_value.value;
+    // Field: perhop_registers.error.not_idle
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.error.not_idle.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.error && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.error.not_idle.value & ~(decoded_wr_data[1:1] & decoded_wr_biten[1:1]);
+            load_next_c = '1;
+        end else if(hwif_in.error.not_idle.hwset) begin // HW Set
+            next_c = '1;
+            load_next_c = '1;
+        end
+        field_combo.error.not_idle.next = next_c;
+        field_combo.error.not_idle.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.error.not_idle.value <= 1'h0;
+        end else begin
+            if(field_combo.error.not_idle.load_next) begin
+                field_storage.error.not_idle.value <= field_combo.error.not_idle.next;
+            end
+        end
+    end
+    assign hwif_out.error.not_idle.value = field_storage.error.not_idle.value;
+    // Field: perhop_registers.error.partial_write
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.error.partial_write.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.error && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.error.partial_write.value & ~(decoded_wr_data[2:2] & decoded_wr_biten[2:2]);
+            load_next_c = '1;
+        end else if(hwif_in.error.partial_write.hwset) begin // HW Set
+            next_c = '1;
+            load_next_c = '1;
+        end
+        field_combo.error.partial_write.next = next_c;
+        field_combo.error.partial_write.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.error.partial_write.value <= 1'h0;
+        end else begin
+            if(field_combo.error.partial_write.load_next) begin
+                field_storage.error.partial_write.value <= field_combo.error.partial_write.next;
+            end
+        end
+    end
+    assign hwif_out.error.partial_write.value = field_storage.error.partial_write.value;
+    // Field: perhop_registers.error.not_writable
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.error.not_writable.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.error && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.error.not_writable.value & ~(decoded_wr_data[3:3] & decoded_wr_biten[3:3]);
+            load_next_c = '1;
+        end else if(hwif_in.error.not_writable.hwset) begin // HW Set
+            next_c = '1;
+            load_next_c = '1;
+        end
+        field_combo.error.not_writable.next = next_c;
+        field_combo.error.not_writable.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.error.not_writable.value <= 1'h0;
+        end else begin
+            if(field_combo.error.not_writable.load_next) begin
+                field_storage.error.not_writable.value <= field_combo.error.not_writable.next;
+            end
+        end
+    end
+    assign hwif_out.error.not_writable.value = field_storage.error.not_writable.value;
+    // Field: perhop_registers.error.address
+    always_comb begin
+        automatic logic [9:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.error.address.value;
+        load_next_c = '0;
+        if(hwif_in.error.address.we) begin // HW Write - we
+            next_c = hwif_in.error.address.next;
+            load_next_c = '1;
+        end
+        field_combo.error.address.next = next_c;
+        field_combo.error.address.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.error.address.value <= 10'h0;
+        end else begin
+            if(field_combo.error.address.load_next) begin
+                field_storage.error.address.value <= field_combo.error.address.next;
+            end
+        end
     end
     // Field: perhop_registers.interrupt_status.completion
     always_comb begin
@@ -1534,8 +2052,8 @@ module perhop_registers (
         field_combo.interrupt_status.completion.next = next_c;
         field_combo.interrupt_status.completion.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
+    always_ff @(posedge clk) begin
+        if(rst) begin
             field_storage.interrupt_status.completion.value <= 1'h0;
         end else begin
             if(field_combo.interrupt_status.completion.load_next) begin
@@ -1559,8 +2077,8 @@ module perhop_registers (
         field_combo.interrupt_status.reception.next = next_c;
         field_combo.interrupt_status.reception.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
+    always_ff @(posedge clk) begin
+        if(rst) begin
             field_storage.interrupt_status.reception.value <= 1'h0;
         end else begin
             if(field_combo.interrupt_status.reception.load_next) begin
@@ -1568,104 +2086,62 @@ module perhop_registers (
             end
         end
     end
-    // Field: perhop_registers.interrupt_status.service_time_fault
+    // Field: perhop_registers.interrupt_status.event_log
     always_comb begin
         automatic logic [0:0] next_c;
         automatic logic load_next_c;
-        next_c = field_storage.interrupt_status.service_time_fault.value;
+        next_c = field_storage.interrupt_status.event_log.value;
         load_next_c = '0;
         if(decoded_reg_strb.interrupt_status && decoded_req_is_wr) begin // SW write 1 clear
-            next_c = field_storage.interrupt_status.service_time_fault.value & ~(decoded_wr_data[2:2] & decoded_wr_biten[2:2]);
+            next_c = field_storage.interrupt_status.event_log.value & ~(decoded_wr_data[2:2] & decoded_wr_biten[2:2]);
             load_next_c = '1;
-        end else if(hwif_in.interrupt_status.service_time_fault.next) begin // stickybit
+        end else if(hwif_in.interrupt_status.event_log.next) begin // stickybit
             next_c = '1;
             load_next_c = '1;
         end
-        field_combo.interrupt_status.service_time_fault.next = next_c;
-        field_combo.interrupt_status.service_time_fault.load_next = load_next_c;
+        field_combo.interrupt_status.event_log.next = next_c;
+        field_combo.interrupt_status.event_log.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            field_storage.interrupt_status.service_time_fault.value <= 1'h0;
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.interrupt_status.event_log.value <= 1'h0;
         end else begin
-            if(field_combo.interrupt_status.service_time_fault.load_next) begin
-                field_storage.interrupt_status.service_time_fault.value <= field_combo.interrupt_status.service_time_fault.next;
+            if(field_combo.interrupt_status.event_log.load_next) begin
+                field_storage.interrupt_status.event_log.value <= field_combo.interrupt_status.event_log.next;
+            end
+        end
+    end
+    // Field: perhop_registers.interrupt_status.write_refused
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.interrupt_status.write_refused.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.interrupt_status && decoded_req_is_wr) begin // SW write 1 clear
+            next_c = field_storage.interrupt_status.write_refused.value & ~(decoded_wr_data[3:3] & decoded_wr_biten[3:3]);
+            load_next_c = '1;
+        end else if(hwif_in.interrupt_status.write_refused.next) begin // stickybit
+            next_c = '1;
+            load_next_c = '1;
+        end
+        field_combo.interrupt_status.write_refused.next = next_c;
+        field_combo.interrupt_status.write_refused.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.interrupt_status.write_refused.value <= 1'h0;
+        end else begin
+            if(field_combo.interrupt_status.write_refused.load_next) begin
+                field_storage.interrupt_status.write_refused.value <= field_combo.interrupt_status.write_refused.next;
             end
         end
     end
     assign hwif_out.interrupt_status.intr =
         |(field_storage.interrupt_status.completion.value & field_storage.interrupt_enable.completion.value)
         || |(field_storage.interrupt_status.reception.value & field_storage.interrupt_enable.reception.value)
-        || |(field_storage.interrupt_status.service_time_fault.value & field_storage.interrupt_enable.service_time_fault.value);
-    // Field: perhop_registers.interrupt_enable.completion
-    always_comb begin
-        automatic logic [0:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.interrupt_enable.completion.value;
-        load_next_c = '0;
-        if(decoded_reg_strb.interrupt_enable && decoded_req_is_wr) begin // SW write
-            next_c = (field_storage.interrupt_enable.completion.value & ~decoded_wr_biten[0:0]) | (decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
-            load_next_c = '1;
-        end
-        field_combo.interrupt_enable.completion.next = next_c;
-        field_combo.interrupt_enable.completion.load_next = load_next_c;
-    end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            field_storage.interrupt_enable.completion.value <= 1'h0;
-        end else begin
-            if(field_combo.interrupt_enable.completion.load_next) begin
-                field_storage.interrupt_enable.completion.value <= field_combo.interrupt_enable.completion.next;
-            end
-        end
-    end
-    assign hwif_out.interrupt_enable.completion.value = field_storage.interrupt_enable.completion.value;
-    // Field: perhop_registers.interrupt_enable.reception
-    always_comb begin
-        automatic logic [0:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.interrupt_enable.reception.value;
-        load_next_c = '0;
-        if(decoded_reg_strb.interrupt_enable && decoded_req_is_wr) begin // SW write
-            next_c = (field_storage.interrupt_enable.reception.value & ~decoded_wr_biten[1:1]) | (decoded_wr_data[1:1] & decoded_wr_biten[1:1]);
-            load_next_c = '1;
-        end
-        field_combo.interrupt_enable.reception.next = next_c;
-        field_combo.interrupt_enable.reception.load_next = load_next_c;
-    end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            field_storage.interrupt_enable.reception.value <= 1'h0;
-        end else begin
-            if(field_combo.interrupt_enable.reception.load_next) begin
-                field_storage.interrupt_enable.reception.value <= field_combo.interrupt_enable.reception.next;
-            end
-        end
-    end
-    assign hwif_out.interrupt_enable.reception.value = field_storage.interrupt_enable.reception.value;
-    // Field: perhop_registers.interrupt_enable.service_time_fault
-    always_comb begin
-        automatic logic [0:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.interrupt_enable.service_time_fault.value;
-        load_next_c = '0;
-        if(decoded_reg_strb.interrupt_enable && decoded_req_is_wr) begin // SW write
-            next_c = (field_storage.interrupt_enable.service_time_fault.value & ~decoded_wr_biten[2:2]) | (decoded_wr_data[2:2] & decoded_wr_biten[2:2]);
-            load_next_c = '1;
-        end
-        field_combo.interrupt_enable.service_time_fault.next = next_c;
-        field_combo.interrupt_enable.service_time_fault.load_next = load_next_c;
-    end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            field_storage.interrupt_enable.service_time_fault.value <= 1'h0;
-        end else begin
-            if(field_combo.interrupt_enable.service_time_fault.load_next) begin
-                field_storage.interrupt_enable.service_time_fault.value <= field_combo.interrupt_enable.service_time_fault.next;
-            end
-        end
-    end
-    assign hwif_out.interrupt_enable.service_time_fault.value = field_storage.interrupt_enable.service_time_fault.value;
+        || |(field_storage.interrupt_status.event_log.value & field_storage.interrupt_enable.event_log.value)
+        || |(field_storage.interrupt_status.write_refused.value & field_storage.interrupt_enable.write_refused.value);
+    assign hwif_out.event_log_events.kinds.swacc = decoded_reg_strb.event_log_events;
     // Field: perhop_registers.neighbour_select.index
     always_comb begin
         automatic logic [3:0] next_c;
@@ -1679,8 +2155,8 @@ module perhop_registers (
         field_combo.neighbour_select.index.next = next_c;
         field_combo.neighbour_select.index.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
+    always_ff @(posedge clk) begin
+        if(rst) begin
             field_storage.neighbour_select.index.value <= 4'h0;
         end else begin
             if(field_combo.neighbour_select.index.load_next) begin
@@ -1702,8 +2178,8 @@ module perhop_registers (
         field_combo.neighbour_select.histogram_bin.next = next_c;
         field_combo.neighbour_select.histogram_bin.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
+    always_ff @(posedge clk) begin
+        if(rst) begin
             field_storage.neighbour_select.histogram_bin.value <= 4'h0;
         end else begin
             if(field_combo.neighbour_select.histogram_bin.load_next) begin
@@ -1728,8 +2204,8 @@ module perhop_registers (
         field_combo.neighbour_select.take.next = next_c;
         field_combo.neighbour_select.take.load_next = load_next_c;
     end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
+    always_ff @(posedge clk) begin
+        if(rst) begin
             field_storage.neighbour_select.take.value <= 1'h0;
         end else begin
             if(field_combo.neighbour_select.take.load_next) begin
@@ -1738,357 +2214,6 @@ module perhop_registers (
         end
     end
     assign hwif_out.neighbour_select.take.value = field_storage.neighbour_select.take.value;
-    // Field: perhop_registers.stat_rts_sent.count
-    always_comb begin
-        automatic logic [31:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.stat_rts_sent.count.value;
-        load_next_c = '0;
-        
-        if(hwif_in.stat_rts_sent.count.incr) begin // increment
-            field_combo.stat_rts_sent.count.overflow = (((33)'(next_c) + 32'h1) > 33'hffffffff);
-            next_c = next_c + 32'h1;
-            load_next_c = '1;
-        end else begin
-            field_combo.stat_rts_sent.count.overflow = '0;
-        end
-        field_combo.stat_rts_sent.count.incrthreshold = (field_storage.stat_rts_sent.count.value >= 32'hffffffff);
-        field_combo.stat_rts_sent.count.next = next_c;
-        field_combo.stat_rts_sent.count.load_next = load_next_c;
-    end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            field_storage.stat_rts_sent.count.value <= 32'h0;
-        end else begin
-            if(field_combo.stat_rts_sent.count.load_next) begin
-                field_storage.stat_rts_sent.count.value <= field_combo.stat_rts_sent.count.next;
-            end
-        end
-    end
-    // Field: perhop_registers.stat_cts_sent.count
-    always_comb begin
-        automatic logic [31:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.stat_cts_sent.count.value;
-        load_next_c = '0;
-        
-        if(hwif_in.stat_cts_sent.count.incr) begin // increment
-            field_combo.stat_cts_sent.count.overflow = (((33)'(next_c) + 32'h1) > 33'hffffffff);
-            next_c = next_c + 32'h1;
-            load_next_c = '1;
-        end else begin
-            field_combo.stat_cts_sent.count.overflow = '0;
-        end
-        field_combo.stat_cts_sent.count.incrthreshold = (field_storage.stat_cts_sent.count.value >= 32'hffffffff);
-        field_combo.stat_cts_sent.count.next = next_c;
-        field_combo.stat_cts_sent.count.load_next = load_next_c;
-    end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            field_storage.stat_cts_sent.count.value <= 32'h0;
-        end else begin
-            if(field_combo.stat_cts_sent.count.load_next) begin
-                field_storage.stat_cts_sent.count.value <= field_combo.stat_cts_sent.count.next;
-            end
-        end
-    end
-    // Field: perhop_registers.stat_data_sent.count
-    always_comb begin
-        automatic logic [31:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.stat_data_sent.count.value;
-        load_next_c = '0;
-        
-        if(hwif_in.stat_data_sent.count.incr) begin // increment
-            field_combo.stat_data_sent.count.overflow = (((33)'(next_c) + 32'h1) > 33'hffffffff);
-            next_c = next_c + 32'h1;
-            load_next_c = '1;
-        end else begin
-            field_combo.stat_data_sent.count.overflow = '0;
-        end
-        field_combo.stat_data_sent.count.incrthreshold = (field_storage.stat_data_sent.count.value >= 32'hffffffff);
-        field_combo.stat_data_sent.count.next = next_c;
-        field_combo.stat_data_sent.count.load_next = load_next_c;
-    end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            field_storage.stat_data_sent.count.value <= 32'h0;
-        end else begin
-            if(field_combo.stat_data_sent.count.load_next) begin
-                field_storage.stat_data_sent.count.value <= field_combo.stat_data_sent.count.next;
-            end
-        end
-    end
-    // Field: perhop_registers.stat_data_retries_sent.count
-    always_comb begin
-        automatic logic [31:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.stat_data_retries_sent.count.value;
-        load_next_c = '0;
-        
-        if(hwif_in.stat_data_retries_sent.count.incr) begin // increment
-            field_combo.stat_data_retries_sent.count.overflow = (((33)'(next_c) + 32'h1) > 33'hffffffff);
-            next_c = next_c + 32'h1;
-            load_next_c = '1;
-        end else begin
-            field_combo.stat_data_retries_sent.count.overflow = '0;
-        end
-        field_combo.stat_data_retries_sent.count.incrthreshold = (field_storage.stat_data_retries_sent.count.value >= 32'hffffffff);
-        field_combo.stat_data_retries_sent.count.next = next_c;
-        field_combo.stat_data_retries_sent.count.load_next = load_next_c;
-    end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            field_storage.stat_data_retries_sent.count.value <= 32'h0;
-        end else begin
-            if(field_combo.stat_data_retries_sent.count.load_next) begin
-                field_storage.stat_data_retries_sent.count.value <= field_combo.stat_data_retries_sent.count.next;
-            end
-        end
-    end
-    // Field: perhop_registers.stat_mac_ack_sent.count
-    always_comb begin
-        automatic logic [31:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.stat_mac_ack_sent.count.value;
-        load_next_c = '0;
-        
-        if(hwif_in.stat_mac_ack_sent.count.incr) begin // increment
-            field_combo.stat_mac_ack_sent.count.overflow = (((33)'(next_c) + 32'h1) > 33'hffffffff);
-            next_c = next_c + 32'h1;
-            load_next_c = '1;
-        end else begin
-            field_combo.stat_mac_ack_sent.count.overflow = '0;
-        end
-        field_combo.stat_mac_ack_sent.count.incrthreshold = (field_storage.stat_mac_ack_sent.count.value >= 32'hffffffff);
-        field_combo.stat_mac_ack_sent.count.next = next_c;
-        field_combo.stat_mac_ack_sent.count.load_next = load_next_c;
-    end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            field_storage.stat_mac_ack_sent.count.value <= 32'h0;
-        end else begin
-            if(field_combo.stat_mac_ack_sent.count.load_next) begin
-                field_storage.stat_mac_ack_sent.count.value <= field_combo.stat_mac_ack_sent.count.next;
-            end
-        end
-    end
-    // Field: perhop_registers.stat_delivered.count
-    always_comb begin
-        automatic logic [31:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.stat_delivered.count.value;
-        load_next_c = '0;
-        
-        if(hwif_in.stat_delivered.count.incr) begin // increment
-            field_combo.stat_delivered.count.overflow = (((33)'(next_c) + 32'h1) > 33'hffffffff);
-            next_c = next_c + 32'h1;
-            load_next_c = '1;
-        end else begin
-            field_combo.stat_delivered.count.overflow = '0;
-        end
-        field_combo.stat_delivered.count.incrthreshold = (field_storage.stat_delivered.count.value >= 32'hffffffff);
-        field_combo.stat_delivered.count.next = next_c;
-        field_combo.stat_delivered.count.load_next = load_next_c;
-    end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            field_storage.stat_delivered.count.value <= 32'h0;
-        end else begin
-            if(field_combo.stat_delivered.count.load_next) begin
-                field_storage.stat_delivered.count.value <= field_combo.stat_delivered.count.next;
-            end
-        end
-    end
-    // Field: perhop_registers.stat_group_sent.count
-    always_comb begin
-        automatic logic [31:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.stat_group_sent.count.value;
-        load_next_c = '0;
-        
-        if(hwif_in.stat_group_sent.count.incr) begin // increment
-            field_combo.stat_group_sent.count.overflow = (((33)'(next_c) + 32'h1) > 33'hffffffff);
-            next_c = next_c + 32'h1;
-            load_next_c = '1;
-        end else begin
-            field_combo.stat_group_sent.count.overflow = '0;
-        end
-        field_combo.stat_group_sent.count.incrthreshold = (field_storage.stat_group_sent.count.value >= 32'hffffffff);
-        field_combo.stat_group_sent.count.next = next_c;
-        field_combo.stat_group_sent.count.load_next = load_next_c;
-    end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            field_storage.stat_group_sent.count.value <= 32'h0;
-        end else begin
-            if(field_combo.stat_group_sent.count.load_next) begin
-                field_storage.stat_group_sent.count.value <= field_combo.stat_group_sent.count.next;
-            end
-        end
-    end
-    // Field: perhop_registers.stat_short_retry_limit.count
-    always_comb begin
-        automatic logic [31:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.stat_short_retry_limit.count.value;
-        load_next_c = '0;
-        
-        if(hwif_in.stat_short_retry_limit.count.incr) begin // increment
-            field_combo.stat_short_retry_limit.count.overflow = (((33)'(next_c) + 32'h1) > 33'hffffffff);
-            next_c = next_c + 32'h1;
-            load_next_c = '1;
-        end else begin
-            field_combo.stat_short_retry_limit.count.overflow = '0;
-        end
-        field_combo.stat_short_retry_limit.count.incrthreshold = (field_storage.stat_short_retry_limit.count.value >= 32'hffffffff);
-        field_combo.stat_short_retry_limit.count.next = next_c;
-        field_combo.stat_short_retry_limit.count.load_next = load_next_c;
-    end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            field_storage.stat_short_retry_limit.count.value <= 32'h0;
-        end else begin
-            if(field_combo.stat_short_retry_limit.count.load_next) begin
-                field_storage.stat_short_retry_limit.count.value <= field_combo.stat_short_retry_limit.count.next;
-            end
-        end
-    end
-    // Field: perhop_registers.stat_long_retry_limit.count
-    always_comb begin
-        automatic logic [31:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.stat_long_retry_limit.count.value;
-        load_next_c = '0;
-        
-        if(hwif_in.stat_long_retry_limit.count.incr) begin // increment
-            field_combo.stat_long_retry_limit.count.overflow = (((33)'(next_c) + 32'h1) > 33'hffffffff);
-            next_c = next_c + 32'h1;
-            load_next_c = '1;
-        end else begin
-            field_combo.stat_long_retry_limit.count.overflow = '0;
-        end
-        field_combo.stat_long_retry_limit.count.incrthreshold = (field_storage.stat_long_retry_limit.count.value >= 32'hffffffff);
-        field_combo.stat_long_retry_limit.count.next = next_c;
-        field_combo.stat_long_retry_limit.count.load_next = load_next_c;
-    end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            field_storage.stat_long_retry_limit.count.value <= 32'h0;
-        end else begin
-            if(field_combo.stat_long_retry_limit.count.load_next) begin
-                field_storage.stat_long_retry_limit.count.value <= field_combo.stat_long_retry_limit.count.next;
-            end
-        end
-    end
-    // Field: perhop_registers.stat_rx_ok.count
-    always_comb begin
-        automatic logic [31:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.stat_rx_ok.count.value;
-        load_next_c = '0;
-        
-        if(hwif_in.stat_rx_ok.count.incr) begin // increment
-            field_combo.stat_rx_ok.count.overflow = (((33)'(next_c) + 32'h1) > 33'hffffffff);
-            next_c = next_c + 32'h1;
-            load_next_c = '1;
-        end else begin
-            field_combo.stat_rx_ok.count.overflow = '0;
-        end
-        field_combo.stat_rx_ok.count.incrthreshold = (field_storage.stat_rx_ok.count.value >= 32'hffffffff);
-        field_combo.stat_rx_ok.count.next = next_c;
-        field_combo.stat_rx_ok.count.load_next = load_next_c;
-    end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            field_storage.stat_rx_ok.count.value <= 32'h0;
-        end else begin
-            if(field_combo.stat_rx_ok.count.load_next) begin
-                field_storage.stat_rx_ok.count.value <= field_combo.stat_rx_ok.count.next;
-            end
-        end
-    end
-    // Field: perhop_registers.stat_rx_bad_fcs.count
-    always_comb begin
-        automatic logic [31:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.stat_rx_bad_fcs.count.value;
-        load_next_c = '0;
-        
-        if(hwif_in.stat_rx_bad_fcs.count.incr) begin // increment
-            field_combo.stat_rx_bad_fcs.count.overflow = (((33)'(next_c) + 32'h1) > 33'hffffffff);
-            next_c = next_c + 32'h1;
-            load_next_c = '1;
-        end else begin
-            field_combo.stat_rx_bad_fcs.count.overflow = '0;
-        end
-        field_combo.stat_rx_bad_fcs.count.incrthreshold = (field_storage.stat_rx_bad_fcs.count.value >= 32'hffffffff);
-        field_combo.stat_rx_bad_fcs.count.next = next_c;
-        field_combo.stat_rx_bad_fcs.count.load_next = load_next_c;
-    end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            field_storage.stat_rx_bad_fcs.count.value <= 32'h0;
-        end else begin
-            if(field_combo.stat_rx_bad_fcs.count.load_next) begin
-                field_storage.stat_rx_bad_fcs.count.value <= field_combo.stat_rx_bad_fcs.count.next;
-            end
-        end
-    end
-    // Field: perhop_registers.stat_rx_delivered.count
-    always_comb begin
-        automatic logic [31:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.stat_rx_delivered.count.value;
-        load_next_c = '0;
-        
-        if(hwif_in.stat_rx_delivered.count.incr) begin // increment
-            field_combo.stat_rx_delivered.count.overflow = (((33)'(next_c) + 32'h1) > 33'hffffffff);
-            next_c = next_c + 32'h1;
-            load_next_c = '1;
-        end else begin
-            field_combo.stat_rx_delivered.count.overflow = '0;
-        end
-        field_combo.stat_rx_delivered.count.incrthreshold = (field_storage.stat_rx_delivered.count.value >= 32'hffffffff);
-        field_combo.stat_rx_delivered.count.next = next_c;
-        field_combo.stat_rx_delivered.count.load_next = load_next_c;
-    end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            field_storage.stat_rx_delivered.count.value <= 32'h0;
-        end else begin
-            if(field_combo.stat_rx_delivered.count.load_next) begin
-                field_storage.stat_rx_delivered.count.value <= field_combo.stat_rx_delivered.count.next;
-            end
-        end
-    end
-    // Field: perhop_registers.stat_rx_duplicate.count
-    always_comb begin
-        automatic logic [31:0] next_c;
-        automatic logic load_next_c;
-        next_c = field_storage.stat_rx_duplicate.count.value;
-        load_next_c = '0;
-        
-        if(hwif_in.stat_rx_duplicate.count.incr) begin // increment
-            field_combo.stat_rx_duplicate.count.overflow = (((33)'(next_c) + 32'h1) > 33'hffffffff);
-            next_c = next_c + 32'h1;
-            load_next_c = '1;
-        end else begin
-            field_combo.stat_rx_duplicate.count.overflow = '0;
-        end
-        field_combo.stat_rx_duplicate.count.incrthreshold = (field_storage.stat_rx_duplicate.count.value >= 32'hffffffff);
-        field_combo.stat_rx_duplicate.count.next = next_c;
-        field_combo.stat_rx_duplicate.count.load_next = load_next_c;
-    end
-    always_ff @(posedge clk or negedge arst_n) begin
-        if(~arst_n) begin
-            field_storage.stat_rx_duplicate.count.value <= 32'h0;
-        end else begin
-            if(field_combo.stat_rx_duplicate.count.load_next) begin
-                field_storage.stat_rx_duplicate.count.value <= field_combo.stat_rx_duplicate.count.next;
-            end
-        end
-    end
 
     //--------------------------------------------------------------------------
     // Read double-buffers
@@ -2097,21 +2222,12 @@ module perhop_registers (
         struct {
             logic [63:0] data;
         } tsf;
-        struct {
-            logic [63:0] data;
-        } neighbour_service;
     } rbuf_storage_t;
     rbuf_storage_t rbuf_storage;
 
     always_ff @(posedge clk) begin
         if(decoded_reg_strb.tsf[0] && !decoded_req_is_wr) begin
             rbuf_storage.tsf.data[63:0] <= hwif_in.tsf.value_us.next;
-        end
-    end
-    always_ff @(posedge clk) begin
-        if(decoded_reg_strb.neighbour_service[0] && !decoded_req_is_wr) begin
-            rbuf_storage.neighbour_service.data[47:0] <= hwif_in.neighbour_service.sum_us.next;
-            rbuf_storage.neighbour_service.data[63:48] <= '0;
         end
     end
 
@@ -2126,7 +2242,7 @@ module perhop_registers (
     // Readback
     //--------------------------------------------------------------------------
 
-    logic [8:0] rd_mux_addr;
+    logic [9:0] rd_mux_addr;
     assign rd_mux_addr = decoded_addr;
 
     logic readback_err;
@@ -2135,172 +2251,77 @@ module perhop_registers (
     always_comb begin
         automatic logic [31:0] readback_data_var;
         readback_data_var = '0;
-        if(rd_mux_addr == 9'h0) begin
-            readback_data_var[31:0] = 32'h50657248;
-        end
-        if(rd_mux_addr == 9'h4) begin
-            readback_data_var[15:0] = 16'h1;
-            readback_data_var[31:16] = 16'h0;
-        end
-        if(rd_mux_addr == 9'h8) begin
-            readback_data_var[7:0] = 8'h10;
-            readback_data_var[15:8] = 8'h8;
-        end
-        if(rd_mux_addr == 9'hc) begin
-            readback_data_var[0] = field_storage.control.enable.value;
-        end
-        if(rd_mux_addr == 9'h10) begin
+        if(rd_mux_addr == 10'h280) begin
             readback_data_var[15:0] = hwif_in.status.nav_left_us.next;
             readback_data_var[16] = hwif_in.status.cca_busy.next;
             readback_data_var[17] = hwif_in.status.contending.next;
             readback_data_var[18] = hwif_in.status.descriptor_ready.next;
         end
-        if(rd_mux_addr == 9'h18) begin
+        if(rd_mux_addr == 10'h284) begin
+            readback_data_var[0] = field_storage.error.illegal_value.value;
+            readback_data_var[1] = field_storage.error.not_idle.value;
+            readback_data_var[2] = field_storage.error.partial_write.value;
+            readback_data_var[3] = field_storage.error.not_writable.value;
+            readback_data_var[25:16] = field_storage.error.address.value;
+        end
+        if(rd_mux_addr == 10'h288) begin
             readback_data_var[31:0] = hwif_in.tsf.value_us.next[31:0];
         end
-        if(rd_mux_addr == 9'h1c) begin
+        if(rd_mux_addr == 10'h28c) begin
             readback_data_var = rbuf_storage.tsf.data[63:32];
         end
-        if(rd_mux_addr == 9'h20) begin
-            readback_data_var[31:0] = field_storage.address.value.value[31:0];
-        end
-        if(rd_mux_addr == 9'h24) begin
-            readback_data_var[15:0] = field_storage.address.value.value[47:32];
-        end
-        if(rd_mux_addr == 9'h28) begin
-            readback_data_var[31:0] = field_storage.seed.value.value[31:0];
-        end
-        if(rd_mux_addr == 9'h2c) begin
-            readback_data_var[31:0] = field_storage.seed.value.value[63:32];
-        end
-        if(rd_mux_addr == 9'h30) begin
-            readback_data_var[12:0] = field_storage.slot.value_us.value;
-        end
-        if(rd_mux_addr == 9'h34) begin
-            readback_data_var[12:0] = field_storage.sifs.value_us.value;
-        end
-        if(rd_mux_addr == 9'h38) begin
-            readback_data_var[14:0] = field_storage.difs.value_us.value;
-        end
-        if(rd_mux_addr == 9'h3c) begin
-            readback_data_var[15:0] = field_storage.eifs.value_us.value;
-        end
-        if(rd_mux_addr == 9'h40) begin
-            readback_data_var[15:0] = field_storage.response_timeout.value_us.value;
-        end
-        if(rd_mux_addr == 9'h44) begin
-            readback_data_var[15:0] = field_storage.nav_reset.value_us.value;
-        end
-        if(rd_mux_addr == 9'h48) begin
-            readback_data_var[9:0] = field_storage.contention_window.cw_min.value;
-            readback_data_var[25:16] = field_storage.contention_window.cw_max.value;
-        end
-        if(rd_mux_addr == 9'h4c) begin
-            readback_data_var[4:0] = field_storage.retry_limits.short_retry_limit.value;
-            readback_data_var[12:8] = field_storage.retry_limits.long_retry_limit.value;
-        end
-        if(rd_mux_addr == 9'h50) begin
-            readback_data_var[2:0] = field_storage.rts.rate.value;
-            readback_data_var[31:16] = field_storage.rts.airtime_us.value;
-        end
-        if(rd_mux_addr == 9'h54) begin
-            readback_data_var[2:0] = field_storage.average.shift.value;
-        end
-        if(rd_mux_addr == 9'h58) begin
-            readback_data_var[0] = field_storage.quirks.eifs_as_nav.value;
-            readback_data_var[1] = field_storage.quirks.no_nav_reset.value;
-            readback_data_var[2] = field_storage.quirks.fixed_timeout.value;
-            readback_data_var[3] = field_storage.quirks.draw_below_cw.value;
-            readback_data_var[4] = field_storage.quirks.backoff_at_once.value;
-        end
-        if(rd_mux_addr == 9'h5c) begin
-            readback_data_var[1:0] = field_storage.access_mode.mode.value;
-            readback_data_var[8] = field_storage.access_mode.no_mac_ack.value;
-            readback_data_var[31:16] = field_storage.access_mode.vacation_us.value;
-        end
-        for(int i0=0; i0<8; i0++) begin
-            if(rd_mux_addr == 9'h60 + (9)'(i0) * 9'h4) begin
-                readback_data_var[2:0] = field_storage.response[i0].rate.value;
-                readback_data_var[31:16] = field_storage.response[i0].airtime_us.value;
-            end
-        end
-        if(rd_mux_addr == 9'h80) begin
+        if(rd_mux_addr == 10'h290) begin
             readback_data_var[0] = field_storage.interrupt_status.completion.value;
             readback_data_var[1] = field_storage.interrupt_status.reception.value;
-            readback_data_var[2] = field_storage.interrupt_status.service_time_fault.value;
+            readback_data_var[2] = field_storage.interrupt_status.event_log.value;
+            readback_data_var[3] = field_storage.interrupt_status.write_refused.value;
         end
-        if(rd_mux_addr == 9'h84) begin
-            readback_data_var[0] = field_storage.interrupt_enable.completion.value;
-            readback_data_var[1] = field_storage.interrupt_enable.reception.value;
-            readback_data_var[2] = field_storage.interrupt_enable.service_time_fault.value;
+        if(rd_mux_addr == 10'h294) begin
+            readback_data_var[15:0] = hwif_in.clock.per_us.next;
         end
-        if(rd_mux_addr == 9'h90) begin
+        if(rd_mux_addr == 10'h298) begin
+            readback_data_var[9:0] = hwif_in.event_log_status.entries.next;
+            readback_data_var[31:16] = hwif_in.event_log_status.overruns.next;
+        end
+        if(rd_mux_addr == 10'h29c) begin
+            readback_data_var[31:0] = hwif_in.event_log_time.tsf_us.next;
+        end
+        if(rd_mux_addr == 10'h2a0) begin
+            readback_data_var[9:0] = hwif_in.event_log_slots.left.next;
+        end
+        if(rd_mux_addr == 10'h2a4) begin
+            readback_data_var[18:0] = hwif_in.event_log_events.kinds.next;
+            readback_data_var[22:20] = hwif_in.event_log_events.tx_kind.next;
+            readback_data_var[25:23] = hwif_in.event_log_events.rx_kind.next;
+            readback_data_var[27:26] = hwif_in.event_log_events.result.next;
+            readback_data_var[28] = hwif_in.event_log_events.queue.next;
+        end
+        if(rd_mux_addr == 10'h2b0) begin
             readback_data_var[3:0] = field_storage.neighbour_select.index.value;
             readback_data_var[11:8] = field_storage.neighbour_select.histogram_bin.value;
             readback_data_var[31] = field_storage.neighbour_select.take.value;
         end
-        if(rd_mux_addr == 9'h94) begin
+        if(rd_mux_addr == 10'h2b4) begin
             readback_data_var[27:0] = hwif_in.neighbour_contention.average_us16.next;
         end
-        if(rd_mux_addr == 9'h98) begin
+        if(rd_mux_addr == 10'h2b8) begin
             readback_data_var[27:0] = hwif_in.neighbour_overhead.average_us16.next;
         end
-        if(rd_mux_addr == 9'h9c) begin
+        if(rd_mux_addr == 10'h2bc) begin
             readback_data_var[15:0] = hwif_in.neighbour_data_attempts.average_256.next;
+            readback_data_var[31:16] = hwif_in.neighbour_data_attempts.histogram_packets.next;
         end
-        if(rd_mux_addr == 9'ha0) begin
+        if(rd_mux_addr == 10'h2c0) begin
             readback_data_var[31:0] = hwif_in.neighbour_packets.value.next;
         end
-        if(rd_mux_addr == 9'ha4) begin
+        if(rd_mux_addr == 10'h2c4) begin
             readback_data_var[31:0] = hwif_in.neighbour_drops.value.next;
         end
-        if(rd_mux_addr == 9'ha8) begin
-            readback_data_var[31:0] = hwif_in.neighbour_service.sum_us.next[31:0];
+        if(rd_mux_addr == 10'h2c8) begin
+            readback_data_var[31:0] = hwif_in.neighbour_service.sum_low_us.next;
         end
-        if(rd_mux_addr == 9'hac) begin
-            readback_data_var = rbuf_storage.neighbour_service.data[63:32];
-        end
-        if(rd_mux_addr == 9'hb0) begin
-            readback_data_var[15:0] = hwif_in.neighbour_histogram.packets.next;
-        end
-        if(rd_mux_addr == 9'h100) begin
-            readback_data_var[31:0] = field_storage.stat_rts_sent.count.value;
-        end
-        if(rd_mux_addr == 9'h104) begin
-            readback_data_var[31:0] = field_storage.stat_cts_sent.count.value;
-        end
-        if(rd_mux_addr == 9'h108) begin
-            readback_data_var[31:0] = field_storage.stat_data_sent.count.value;
-        end
-        if(rd_mux_addr == 9'h10c) begin
-            readback_data_var[31:0] = field_storage.stat_data_retries_sent.count.value;
-        end
-        if(rd_mux_addr == 9'h110) begin
-            readback_data_var[31:0] = field_storage.stat_mac_ack_sent.count.value;
-        end
-        if(rd_mux_addr == 9'h114) begin
-            readback_data_var[31:0] = field_storage.stat_delivered.count.value;
-        end
-        if(rd_mux_addr == 9'h118) begin
-            readback_data_var[31:0] = field_storage.stat_group_sent.count.value;
-        end
-        if(rd_mux_addr == 9'h11c) begin
-            readback_data_var[31:0] = field_storage.stat_short_retry_limit.count.value;
-        end
-        if(rd_mux_addr == 9'h120) begin
-            readback_data_var[31:0] = field_storage.stat_long_retry_limit.count.value;
-        end
-        if(rd_mux_addr == 9'h124) begin
-            readback_data_var[31:0] = field_storage.stat_rx_ok.count.value;
-        end
-        if(rd_mux_addr == 9'h128) begin
-            readback_data_var[31:0] = field_storage.stat_rx_bad_fcs.count.value;
-        end
-        if(rd_mux_addr == 9'h12c) begin
-            readback_data_var[31:0] = field_storage.stat_rx_delivered.count.value;
-        end
-        if(rd_mux_addr == 9'h130) begin
-            readback_data_var[31:0] = field_storage.stat_rx_duplicate.count.value;
+        if(rd_mux_addr == 10'h2cc) begin
+            readback_data_var[15:0] = hwif_in.neighbour_service.sum_high_us.next;
         end
         readback_data = readback_data_var;
         readback_done = decoded_req & ~decoded_req_is_wr;

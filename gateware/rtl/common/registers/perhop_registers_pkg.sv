@@ -7,8 +7,8 @@
 package perhop_registers_pkg;
 
     localparam PERHOP_REGISTERS_DATA_WIDTH = 32;
-    localparam PERHOP_REGISTERS_MIN_ADDR_WIDTH = 9;
-    localparam PERHOP_REGISTERS_SIZE = 'h134;
+    localparam PERHOP_REGISTERS_MIN_ADDR_WIDTH = 10;
+    localparam PERHOP_REGISTERS_SIZE = 'h2d0;
 
     typedef struct {
         logic [15:0] next;
@@ -34,6 +34,35 @@ package perhop_registers_pkg;
     } perhop_registers__status__in_t;
 
     typedef struct {
+        logic hwset;
+    } perhop_registers__error__illegal_value__in_t;
+
+    typedef struct {
+        logic hwset;
+    } perhop_registers__error__not_idle__in_t;
+
+    typedef struct {
+        logic hwset;
+    } perhop_registers__error__partial_write__in_t;
+
+    typedef struct {
+        logic hwset;
+    } perhop_registers__error__not_writable__in_t;
+
+    typedef struct {
+        logic [9:0] next;
+        logic we;
+    } perhop_registers__error__address__in_t;
+
+    typedef struct {
+        perhop_registers__error__illegal_value__in_t illegal_value;
+        perhop_registers__error__not_idle__in_t not_idle;
+        perhop_registers__error__partial_write__in_t partial_write;
+        perhop_registers__error__not_writable__in_t not_writable;
+        perhop_registers__error__address__in_t address;
+    } perhop_registers__error__in_t;
+
+    typedef struct {
         logic [63:0] next;
     } perhop_registers__tsf__value_us__in_t;
 
@@ -43,21 +72,91 @@ package perhop_registers_pkg;
 
     typedef struct {
         logic next;
-    } perhop_registers__interrupt_status_completion_579b5048_reception_a977db43_service_time_fault_e7e64e95__completion_enable_4c8d1db8__in_t;
+    } perhop_registers__interrupt_status_completion_579b5048_event_log_35bdc9b5_reception_a977db43_write_refused_f8bc946d__completion_enable_4c8d1db8__in_t;
 
     typedef struct {
         logic next;
-    } perhop_registers__interrupt_status_completion_579b5048_reception_a977db43_service_time_fault_e7e64e95__reception_enable_c4563fcf__in_t;
+    } perhop_registers__interrupt_status_completion_579b5048_event_log_35bdc9b5_reception_a977db43_write_refused_f8bc946d__reception_enable_c4563fcf__in_t;
 
     typedef struct {
         logic next;
-    } perhop_registers__interrupt_status_completion_579b5048_reception_a977db43_service_time_fault_e7e64e95__service_time_fault_enable_7e48c8a6__in_t;
+    } perhop_registers__interrupt_status_completion_579b5048_event_log_35bdc9b5_reception_a977db43_write_refused_f8bc946d__event_log_enable_29ed93cc__in_t;
 
     typedef struct {
-        perhop_registers__interrupt_status_completion_579b5048_reception_a977db43_service_time_fault_e7e64e95__completion_enable_4c8d1db8__in_t completion;
-        perhop_registers__interrupt_status_completion_579b5048_reception_a977db43_service_time_fault_e7e64e95__reception_enable_c4563fcf__in_t reception;
-        perhop_registers__interrupt_status_completion_579b5048_reception_a977db43_service_time_fault_e7e64e95__service_time_fault_enable_7e48c8a6__in_t service_time_fault;
-    } perhop_registers__interrupt_status_completion_579b5048_reception_a977db43_service_time_fault_e7e64e95__in_t;
+        logic next;
+    } perhop_registers__interrupt_status_completion_579b5048_event_log_35bdc9b5_reception_a977db43_write_refused_f8bc946d__write_refused_enable_c371e4cc__in_t;
+
+    typedef struct {
+        perhop_registers__interrupt_status_completion_579b5048_event_log_35bdc9b5_reception_a977db43_write_refused_f8bc946d__completion_enable_4c8d1db8__in_t completion;
+        perhop_registers__interrupt_status_completion_579b5048_event_log_35bdc9b5_reception_a977db43_write_refused_f8bc946d__reception_enable_c4563fcf__in_t reception;
+        perhop_registers__interrupt_status_completion_579b5048_event_log_35bdc9b5_reception_a977db43_write_refused_f8bc946d__event_log_enable_29ed93cc__in_t event_log;
+        perhop_registers__interrupt_status_completion_579b5048_event_log_35bdc9b5_reception_a977db43_write_refused_f8bc946d__write_refused_enable_c371e4cc__in_t write_refused;
+    } perhop_registers__interrupt_status_completion_579b5048_event_log_35bdc9b5_reception_a977db43_write_refused_f8bc946d__in_t;
+
+    typedef struct {
+        logic [15:0] next;
+    } perhop_registers__clock__per_us__in_t;
+
+    typedef struct {
+        perhop_registers__clock__per_us__in_t per_us;
+    } perhop_registers__clock__in_t;
+
+    typedef struct {
+        logic [9:0] next;
+    } perhop_registers__event_log_status__entries__in_t;
+
+    typedef struct {
+        logic [15:0] next;
+    } perhop_registers__event_log_status__overruns__in_t;
+
+    typedef struct {
+        perhop_registers__event_log_status__entries__in_t entries;
+        perhop_registers__event_log_status__overruns__in_t overruns;
+    } perhop_registers__event_log_status__in_t;
+
+    typedef struct {
+        logic [31:0] next;
+    } perhop_registers__event_log_time__tsf_us__in_t;
+
+    typedef struct {
+        perhop_registers__event_log_time__tsf_us__in_t tsf_us;
+    } perhop_registers__event_log_time__in_t;
+
+    typedef struct {
+        logic [9:0] next;
+    } perhop_registers__event_log_slots__left__in_t;
+
+    typedef struct {
+        perhop_registers__event_log_slots__left__in_t left;
+    } perhop_registers__event_log_slots__in_t;
+
+    typedef struct {
+        logic [18:0] next;
+    } perhop_registers__event_log_events__kinds__in_t;
+
+    typedef struct {
+        logic [2:0] next;
+    } perhop_registers__event_log_events__tx_kind__in_t;
+
+    typedef struct {
+        logic [2:0] next;
+    } perhop_registers__event_log_events__rx_kind__in_t;
+
+    typedef struct {
+        logic [1:0] next;
+    } perhop_registers__event_log_events__result__in_t;
+
+    typedef struct {
+        logic next;
+    } perhop_registers__event_log_events__queue__in_t;
+
+    typedef struct {
+        perhop_registers__event_log_events__kinds__in_t kinds;
+        perhop_registers__event_log_events__tx_kind__in_t tx_kind;
+        perhop_registers__event_log_events__rx_kind__in_t rx_kind;
+        perhop_registers__event_log_events__result__in_t result;
+        perhop_registers__event_log_events__queue__in_t queue;
+    } perhop_registers__event_log_events__in_t;
 
     typedef struct {
         logic [27:0] next;
@@ -80,7 +179,12 @@ package perhop_registers_pkg;
     } perhop_registers__neighbour_data_attempts__average_256__in_t;
 
     typedef struct {
+        logic [15:0] next;
+    } perhop_registers__neighbour_data_attempts__histogram_packets__in_t;
+
+    typedef struct {
         perhop_registers__neighbour_data_attempts__average_256__in_t average_256;
+        perhop_registers__neighbour_data_attempts__histogram_packets__in_t histogram_packets;
     } perhop_registers__neighbour_data_attempts__in_t;
 
     typedef struct {
@@ -100,149 +204,34 @@ package perhop_registers_pkg;
     } perhop_registers__neighbour_drops__in_t;
 
     typedef struct {
-        logic [47:0] next;
-    } perhop_registers__neighbour_service__sum_us__in_t;
-
-    typedef struct {
-        perhop_registers__neighbour_service__sum_us__in_t sum_us;
-    } perhop_registers__neighbour_service__in_t;
+        logic [31:0] next;
+    } perhop_registers__neighbour_service__sum_low_us__in_t;
 
     typedef struct {
         logic [15:0] next;
-    } perhop_registers__neighbour_histogram__packets__in_t;
+    } perhop_registers__neighbour_service__sum_high_us__in_t;
 
     typedef struct {
-        perhop_registers__neighbour_histogram__packets__in_t packets;
-    } perhop_registers__neighbour_histogram__in_t;
-
-    typedef struct {
-        logic incr;
-    } perhop_registers__statistic_name_6569c72c__count__in_t;
-
-    typedef struct {
-        perhop_registers__statistic_name_6569c72c__count__in_t count;
-    } perhop_registers__statistic_name_6569c72c__in_t;
-
-    typedef struct {
-        logic incr;
-    } perhop_registers__statistic_name_d07e5fca__count__in_t;
-
-    typedef struct {
-        perhop_registers__statistic_name_d07e5fca__count__in_t count;
-    } perhop_registers__statistic_name_d07e5fca__in_t;
-
-    typedef struct {
-        logic incr;
-    } perhop_registers__statistic_name_16798371__count__in_t;
-
-    typedef struct {
-        perhop_registers__statistic_name_16798371__count__in_t count;
-    } perhop_registers__statistic_name_16798371__in_t;
-
-    typedef struct {
-        logic incr;
-    } perhop_registers__statistic_name_9ee24d19__count__in_t;
-
-    typedef struct {
-        perhop_registers__statistic_name_9ee24d19__count__in_t count;
-    } perhop_registers__statistic_name_9ee24d19__in_t;
-
-    typedef struct {
-        logic incr;
-    } perhop_registers__statistic_name_697c2f3f__count__in_t;
-
-    typedef struct {
-        perhop_registers__statistic_name_697c2f3f__count__in_t count;
-    } perhop_registers__statistic_name_697c2f3f__in_t;
-
-    typedef struct {
-        logic incr;
-    } perhop_registers__statistic_name_f5a79b47__count__in_t;
-
-    typedef struct {
-        perhop_registers__statistic_name_f5a79b47__count__in_t count;
-    } perhop_registers__statistic_name_f5a79b47__in_t;
-
-    typedef struct {
-        logic incr;
-    } perhop_registers__statistic_name_6c821ac9__count__in_t;
-
-    typedef struct {
-        perhop_registers__statistic_name_6c821ac9__count__in_t count;
-    } perhop_registers__statistic_name_6c821ac9__in_t;
-
-    typedef struct {
-        logic incr;
-    } perhop_registers__statistic_name_18cdc2e9__count__in_t;
-
-    typedef struct {
-        perhop_registers__statistic_name_18cdc2e9__count__in_t count;
-    } perhop_registers__statistic_name_18cdc2e9__in_t;
-
-    typedef struct {
-        logic incr;
-    } perhop_registers__statistic_name_505d92f6__count__in_t;
-
-    typedef struct {
-        perhop_registers__statistic_name_505d92f6__count__in_t count;
-    } perhop_registers__statistic_name_505d92f6__in_t;
-
-    typedef struct {
-        logic incr;
-    } perhop_registers__statistic_name_df20c914__count__in_t;
-
-    typedef struct {
-        perhop_registers__statistic_name_df20c914__count__in_t count;
-    } perhop_registers__statistic_name_df20c914__in_t;
-
-    typedef struct {
-        logic incr;
-    } perhop_registers__statistic_name_d216f986__count__in_t;
-
-    typedef struct {
-        perhop_registers__statistic_name_d216f986__count__in_t count;
-    } perhop_registers__statistic_name_d216f986__in_t;
-
-    typedef struct {
-        logic incr;
-    } perhop_registers__statistic_name_d03369cd__count__in_t;
-
-    typedef struct {
-        perhop_registers__statistic_name_d03369cd__count__in_t count;
-    } perhop_registers__statistic_name_d03369cd__in_t;
-
-    typedef struct {
-        logic incr;
-    } perhop_registers__statistic_name_307c9b94__count__in_t;
-
-    typedef struct {
-        perhop_registers__statistic_name_307c9b94__count__in_t count;
-    } perhop_registers__statistic_name_307c9b94__in_t;
+        perhop_registers__neighbour_service__sum_low_us__in_t sum_low_us;
+        perhop_registers__neighbour_service__sum_high_us__in_t sum_high_us;
+    } perhop_registers__neighbour_service__in_t;
 
     typedef struct {
         perhop_registers__status__in_t status;
+        perhop_registers__error__in_t error;
         perhop_registers__tsf__in_t tsf;
-        perhop_registers__interrupt_status_completion_579b5048_reception_a977db43_service_time_fault_e7e64e95__in_t interrupt_status;
+        perhop_registers__interrupt_status_completion_579b5048_event_log_35bdc9b5_reception_a977db43_write_refused_f8bc946d__in_t interrupt_status;
+        perhop_registers__clock__in_t clock;
+        perhop_registers__event_log_status__in_t event_log_status;
+        perhop_registers__event_log_time__in_t event_log_time;
+        perhop_registers__event_log_slots__in_t event_log_slots;
+        perhop_registers__event_log_events__in_t event_log_events;
         perhop_registers__neighbour_contention__in_t neighbour_contention;
         perhop_registers__neighbour_overhead__in_t neighbour_overhead;
         perhop_registers__neighbour_data_attempts__in_t neighbour_data_attempts;
         perhop_registers__neighbour_packets__in_t neighbour_packets;
         perhop_registers__neighbour_drops__in_t neighbour_drops;
         perhop_registers__neighbour_service__in_t neighbour_service;
-        perhop_registers__neighbour_histogram__in_t neighbour_histogram;
-        perhop_registers__statistic_name_6569c72c__in_t stat_rts_sent;
-        perhop_registers__statistic_name_d07e5fca__in_t stat_cts_sent;
-        perhop_registers__statistic_name_16798371__in_t stat_data_sent;
-        perhop_registers__statistic_name_9ee24d19__in_t stat_data_retries_sent;
-        perhop_registers__statistic_name_697c2f3f__in_t stat_mac_ack_sent;
-        perhop_registers__statistic_name_f5a79b47__in_t stat_delivered;
-        perhop_registers__statistic_name_6c821ac9__in_t stat_group_sent;
-        perhop_registers__statistic_name_18cdc2e9__in_t stat_short_retry_limit;
-        perhop_registers__statistic_name_505d92f6__in_t stat_long_retry_limit;
-        perhop_registers__statistic_name_df20c914__in_t stat_rx_ok;
-        perhop_registers__statistic_name_d216f986__in_t stat_rx_bad_fcs;
-        perhop_registers__statistic_name_d03369cd__in_t stat_rx_delivered;
-        perhop_registers__statistic_name_307c9b94__in_t stat_rx_duplicate;
     } perhop_registers__in_t;
 
     typedef struct {
@@ -254,20 +243,29 @@ package perhop_registers_pkg;
     } perhop_registers__control__out_t;
 
     typedef struct {
-        logic [47:0] value;
-    } perhop_registers__address__value__out_t;
+        logic [31:0] value;
+    } perhop_registers__address__low__out_t;
 
     typedef struct {
-        perhop_registers__address__value__out_t value;
+        logic [15:0] value;
+    } perhop_registers__address__high__out_t;
+
+    typedef struct {
+        perhop_registers__address__low__out_t low;
+        perhop_registers__address__high__out_t high;
     } perhop_registers__address__out_t;
 
     typedef struct {
-        logic [63:0] value;
-        logic swmod;
-    } perhop_registers__seed__value__out_t;
+        logic [31:0] value;
+    } perhop_registers__seed__low__out_t;
 
     typedef struct {
-        perhop_registers__seed__value__out_t value;
+        logic [31:0] value;
+    } perhop_registers__seed__high__out_t;
+
+    typedef struct {
+        perhop_registers__seed__low__out_t low;
+        perhop_registers__seed__high__out_t high;
     } perhop_registers__seed__out_t;
 
     typedef struct {
@@ -319,30 +317,25 @@ package perhop_registers_pkg;
     } perhop_registers__nav_reset__out_t;
 
     typedef struct {
-        logic [9:0] value;
-    } perhop_registers__contention_window__cw_min__out_t;
+        logic [15:0] value;
+    } perhop_registers__phy_rx_start_delay__value_us__out_t;
 
     typedef struct {
-        logic [9:0] value;
-    } perhop_registers__contention_window__cw_max__out_t;
+        perhop_registers__phy_rx_start_delay__value_us__out_t value_us;
+    } perhop_registers__phy_rx_start_delay__out_t;
 
     typedef struct {
-        perhop_registers__contention_window__cw_min__out_t cw_min;
-        perhop_registers__contention_window__cw_max__out_t cw_max;
-    } perhop_registers__contention_window__out_t;
+        logic [15:0] value;
+    } perhop_registers__phy_delay__tx_clocks__out_t;
 
     typedef struct {
-        logic [4:0] value;
-    } perhop_registers__retry_limits__short_retry_limit__out_t;
+        logic [15:0] value;
+    } perhop_registers__phy_delay__rx_clocks__out_t;
 
     typedef struct {
-        logic [4:0] value;
-    } perhop_registers__retry_limits__long_retry_limit__out_t;
-
-    typedef struct {
-        perhop_registers__retry_limits__short_retry_limit__out_t short_retry_limit;
-        perhop_registers__retry_limits__long_retry_limit__out_t long_retry_limit;
-    } perhop_registers__retry_limits__out_t;
+        perhop_registers__phy_delay__tx_clocks__out_t tx_clocks;
+        perhop_registers__phy_delay__rx_clocks__out_t rx_clocks;
+    } perhop_registers__phy_delay__out_t;
 
     typedef struct {
         logic [2:0] value;
@@ -425,8 +418,110 @@ package perhop_registers_pkg;
     } perhop_registers__response__out_t;
 
     typedef struct {
-        logic intr;
-    } perhop_registers__interrupt_status_completion_579b5048_reception_a977db43_service_time_fault_e7e64e95__out_t;
+        logic [9:0] value;
+    } perhop_registers__airtime__base_us__out_t;
+
+    typedef struct {
+        logic [8:0] value;
+    } perhop_registers__airtime__half_bits_per_unit__out_t;
+
+    typedef struct {
+        logic [2:0] value;
+    } perhop_registers__airtime__unit_shift__out_t;
+
+    typedef struct {
+        logic [5:0] value;
+    } perhop_registers__airtime__overhead_half_bits__out_t;
+
+    typedef struct {
+        perhop_registers__airtime__base_us__out_t base_us;
+        perhop_registers__airtime__half_bits_per_unit__out_t half_bits_per_unit;
+        perhop_registers__airtime__unit_shift__out_t unit_shift;
+        perhop_registers__airtime__overhead_half_bits__out_t overhead_half_bits;
+    } perhop_registers__airtime__out_t;
+
+    typedef struct {
+        logic [9:0] value;
+    } perhop_registers__contention_window__cw_min__out_t;
+
+    typedef struct {
+        logic [3:0] value;
+    } perhop_registers__contention_window__aifs_extra_slots__out_t;
+
+    typedef struct {
+        logic [9:0] value;
+    } perhop_registers__contention_window__cw_max__out_t;
+
+    typedef struct {
+        perhop_registers__contention_window__cw_min__out_t cw_min;
+        perhop_registers__contention_window__aifs_extra_slots__out_t aifs_extra_slots;
+        perhop_registers__contention_window__cw_max__out_t cw_max;
+    } perhop_registers__contention_window__out_t;
+
+    typedef struct {
+        logic [4:0] value;
+    } perhop_registers__retry_limits__short_retry_limit__out_t;
+
+    typedef struct {
+        logic [4:0] value;
+    } perhop_registers__retry_limits__long_retry_limit__out_t;
+
+    typedef struct {
+        perhop_registers__retry_limits__short_retry_limit__out_t short_retry_limit;
+        perhop_registers__retry_limits__long_retry_limit__out_t long_retry_limit;
+    } perhop_registers__retry_limits__out_t;
+
+    typedef struct {
+        logic [11:0] value;
+    } perhop_registers__rts_threshold__value_bytes__out_t;
+
+    typedef struct {
+        perhop_registers__rts_threshold__value_bytes__out_t value_bytes;
+    } perhop_registers__rts_threshold__out_t;
+
+    typedef struct {
+        logic [31:0] value;
+    } perhop_registers__bssid__low__out_t;
+
+    typedef struct {
+        logic [15:0] value;
+    } perhop_registers__bssid__high__out_t;
+
+    typedef struct {
+        perhop_registers__bssid__low__out_t low;
+        perhop_registers__bssid__high__out_t high;
+    } perhop_registers__bssid__out_t;
+
+    typedef struct {
+        logic [3:0] value;
+    } perhop_registers__receive_filter__group_joined__out_t;
+
+    typedef struct {
+        logic value;
+    } perhop_registers__receive_filter__all_groups__out_t;
+
+    typedef struct {
+        logic value;
+    } perhop_registers__receive_filter__monitor__out_t;
+
+    typedef struct {
+        perhop_registers__receive_filter__group_joined__out_t group_joined;
+        perhop_registers__receive_filter__all_groups__out_t all_groups;
+        perhop_registers__receive_filter__monitor__out_t monitor;
+    } perhop_registers__receive_filter__out_t;
+
+    typedef struct {
+        logic [31:0] value;
+    } perhop_registers__group__low__out_t;
+
+    typedef struct {
+        logic [15:0] value;
+    } perhop_registers__group__high__out_t;
+
+    typedef struct {
+        perhop_registers__group__low__out_t low;
+        perhop_registers__group__high__out_t high;
+    } perhop_registers__group__out_t;
 
     typedef struct {
         logic value;
@@ -438,13 +533,69 @@ package perhop_registers_pkg;
 
     typedef struct {
         logic value;
-    } perhop_registers__interrupt_enable__service_time_fault__out_t;
+    } perhop_registers__interrupt_enable__event_log__out_t;
+
+    typedef struct {
+        logic value;
+    } perhop_registers__interrupt_enable__write_refused__out_t;
 
     typedef struct {
         perhop_registers__interrupt_enable__completion__out_t completion;
         perhop_registers__interrupt_enable__reception__out_t reception;
-        perhop_registers__interrupt_enable__service_time_fault__out_t service_time_fault;
+        perhop_registers__interrupt_enable__event_log__out_t event_log;
+        perhop_registers__interrupt_enable__write_refused__out_t write_refused;
     } perhop_registers__interrupt_enable__out_t;
+
+    typedef struct {
+        logic [18:0] value;
+    } perhop_registers__event_log_kinds__kinds__out_t;
+
+    typedef struct {
+        perhop_registers__event_log_kinds__kinds__out_t kinds;
+    } perhop_registers__event_log_kinds__out_t;
+
+    typedef struct {
+        logic [9:0] value;
+    } perhop_registers__event_log_settings__fill__out_t;
+
+    typedef struct {
+        perhop_registers__event_log_settings__fill__out_t fill;
+    } perhop_registers__event_log_settings__out_t;
+
+    typedef struct {
+        logic value;
+    } perhop_registers__error__illegal_value__out_t;
+
+    typedef struct {
+        logic value;
+    } perhop_registers__error__not_idle__out_t;
+
+    typedef struct {
+        logic value;
+    } perhop_registers__error__partial_write__out_t;
+
+    typedef struct {
+        logic value;
+    } perhop_registers__error__not_writable__out_t;
+
+    typedef struct {
+        perhop_registers__error__illegal_value__out_t illegal_value;
+        perhop_registers__error__not_idle__out_t not_idle;
+        perhop_registers__error__partial_write__out_t partial_write;
+        perhop_registers__error__not_writable__out_t not_writable;
+    } perhop_registers__error__out_t;
+
+    typedef struct {
+        logic intr;
+    } perhop_registers__interrupt_status_completion_579b5048_event_log_35bdc9b5_reception_a977db43_write_refused_f8bc946d__out_t;
+
+    typedef struct {
+        logic swacc;
+    } perhop_registers__event_log_events__kinds__out_t;
+
+    typedef struct {
+        perhop_registers__event_log_events__kinds__out_t kinds;
+    } perhop_registers__event_log_events__out_t;
 
     typedef struct {
         logic [3:0] value;
@@ -474,15 +625,32 @@ package perhop_registers_pkg;
         perhop_registers__eifs__out_t eifs;
         perhop_registers__response_timeout__out_t response_timeout;
         perhop_registers__nav_reset__out_t nav_reset;
-        perhop_registers__contention_window__out_t contention_window;
-        perhop_registers__retry_limits__out_t retry_limits;
+        perhop_registers__phy_rx_start_delay__out_t phy_rx_start_delay;
+        perhop_registers__phy_delay__out_t phy_delay;
         perhop_registers__rts__out_t rts;
         perhop_registers__average__out_t average;
         perhop_registers__quirks__out_t quirks;
         perhop_registers__access_mode__out_t access_mode;
         perhop_registers__response__out_t response[8];
-        perhop_registers__interrupt_status_completion_579b5048_reception_a977db43_service_time_fault_e7e64e95__out_t interrupt_status;
+        perhop_registers__airtime__out_t airtime[8];
+        perhop_registers__contention_window__out_t contention_window[2];
+        perhop_registers__retry_limits__out_t retry_limits;
+        perhop_registers__rts_threshold__out_t rts_threshold;
+        perhop_registers__bssid__out_t bssid;
+        perhop_registers__receive_filter__out_t receive_filter;
+        perhop_registers__group__out_t group[4];
         perhop_registers__interrupt_enable__out_t interrupt_enable;
+        perhop_registers__event_log_kinds__out_t event_log_kinds;
+        perhop_registers__event_log_settings__out_t event_log_settings;
+        perhop_registers__error__out_t error;
+        perhop_registers__interrupt_status_completion_579b5048_event_log_35bdc9b5_reception_a977db43_write_refused_f8bc946d__out_t interrupt_status;
+        perhop_registers__event_log_events__out_t event_log_events;
         perhop_registers__neighbour_select__out_t neighbour_select;
     } perhop_registers__out_t;
+
+    typedef enum logic [1:0] {
+        access_mode_e__dcf = 'h0,
+        access_mode_e__csma = 'h1,
+        access_mode_e__fama = 'h2
+    } access_mode_e_e;
 endpackage

@@ -48,6 +48,12 @@ inline constexpr std::uint64_t node_address_base = 0x020000000000;
 inline constexpr std::uint32_t neighbour_slots = 16;
 /// Rates that a rate index can name.
 inline constexpr std::uint32_t rate_slots = 8;
+/// Group addresses that the MAC's address filter holds.
+inline constexpr std::uint32_t group_slots = 4;
+/// Entries of the MAC's event log, entries.
+inline constexpr std::uint32_t event_log_entries = 512;
+/// Kinds of events that the event log knows: the members of event_kind.
+inline constexpr std::uint32_t event_kinds = 19;
 /// One step of a delay field of the path header, us.
 inline constexpr std::uint32_t path_delay_unit_us = 16;
 /// Steps of the neighbour table's averages in one microsecond, 1/us.
@@ -61,7 +67,7 @@ inline constexpr std::uint32_t core_id = 0x50657248;
 /// Changes when software must change with the gateware.
 inline constexpr std::uint32_t core_version_major = 0;
 /// Changes when gateware gains what older software need not know.
-inline constexpr std::uint32_t core_version_minor = 1;
+inline constexpr std::uint32_t core_version_minor = 2;
 /// Drop-tail queue in front of the MAC, as in ns-2's papers, packets.
 inline constexpr std::uint32_t default_queue_packets = 50;
 /// dot11ShortRetryLimit (annex C), attempts.
@@ -130,6 +136,55 @@ constexpr std::string_view to_string(access_mode value) {
     case access_mode::dcf: return "dcf";
     case access_mode::csma: return "csma";
     case access_mode::fama: return "fama";
+  }
+  return {};
+}
+
+/// What the event log can tell of; bit numbers of its entries.
+enum class event_kind : std::uint8_t {
+  tx_start = 0,  ///< A frame began to be sent
+  rx_start = 1,  ///< A PLCP header was received
+  rx_good = 2,  ///< A frame ended, FCS good
+  rx_bad = 3,  ///< A frame ended, FCS bad or carrier lost
+  cca_busy = 4,  ///< The PHY began to hear something
+  cca_idle = 5,  ///< The PHY hears nothing any more
+  backoff_start_0 = 6,  ///< Queue 0 drew a back-off
+  backoff_start_1 = 7,  ///< Queue 1 drew a back-off
+  backoff_end_0 = 8,  ///< The back-off of queue 0 ended, or was given up
+  backoff_end_1 = 9,  ///< The back-off of queue 1 ended, or was given up
+  backoff_freeze = 10,  ///< The medium became busy during a back-off
+  backoff_resume = 11,  ///< The medium became idle during a back-off; the inter-frame space begins
+  nav_set = 12,  ///< The NAV was set or extended
+  nav_end = 13,  ///< The NAV ended or was reset
+  response = 14,  ///< The CTS or MAC ACK that was waited for came
+  timeout = 15,  ///< It did not come in time
+  packet_taken_0 = 16,  ///< The MAC took a packet into queue 0
+  packet_taken_1 = 17,  ///< The MAC took a packet into queue 1
+  packet_done = 18,  ///< A packet left the MAC
+};
+
+/// The member's name as in the specification; empty for a value that is none.
+constexpr std::string_view to_string(event_kind value) {
+  switch (value) {
+    case event_kind::tx_start: return "tx_start";
+    case event_kind::rx_start: return "rx_start";
+    case event_kind::rx_good: return "rx_good";
+    case event_kind::rx_bad: return "rx_bad";
+    case event_kind::cca_busy: return "cca_busy";
+    case event_kind::cca_idle: return "cca_idle";
+    case event_kind::backoff_start_0: return "backoff_start_0";
+    case event_kind::backoff_start_1: return "backoff_start_1";
+    case event_kind::backoff_end_0: return "backoff_end_0";
+    case event_kind::backoff_end_1: return "backoff_end_1";
+    case event_kind::backoff_freeze: return "backoff_freeze";
+    case event_kind::backoff_resume: return "backoff_resume";
+    case event_kind::nav_set: return "nav_set";
+    case event_kind::nav_end: return "nav_end";
+    case event_kind::response: return "response";
+    case event_kind::timeout: return "timeout";
+    case event_kind::packet_taken_0: return "packet_taken_0";
+    case event_kind::packet_taken_1: return "packet_taken_1";
+    case event_kind::packet_done: return "packet_done";
   }
   return {};
 }

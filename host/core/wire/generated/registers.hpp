@@ -66,7 +66,7 @@ namespace version {
 inline constexpr std::uint32_t address = 0x004;
 inline constexpr std::uint32_t width_bits = 32;
 /// Changes when something was added.
-inline constexpr field version_minor{"version_minor", 0, 16, registers::access::read_only, 1, ""};
+inline constexpr field version_minor{"version_minor", 0, 16, registers::access::read_only, 2, ""};
 /// Changes when software written for the last one can fail.
 inline constexpr field version_major{"version_major", 16, 16, registers::access::read_only, 0, ""};
 inline constexpr std::array<field, 2> fields{{version_minor, version_major}};
@@ -80,7 +80,11 @@ inline constexpr std::uint32_t width_bits = 32;
 inline constexpr field neighbour_slots{"neighbour_slots", 0, 8, registers::access::read_only, 0x10, "slots"};
 /// Rates that a rate index can name.
 inline constexpr field rate_slots{"rate_slots", 8, 8, registers::access::read_only, 8, ""};
-inline constexpr std::array<field, 2> fields{{neighbour_slots, rate_slots}};
+/// Group addresses that the filter holds.
+inline constexpr field group_slots{"group_slots", 16, 4, registers::access::read_only, 4, ""};
+/// Entries of the event log.
+inline constexpr field event_log_entries{"event_log_entries", 20, 12, registers::access::read_only, 0x200, ""};
+inline constexpr std::array<field, 4> fields{{neighbour_slots, rate_slots, group_slots, event_log_entries}};
 }  // namespace capabilities
 
 /// Control
@@ -92,46 +96,26 @@ inline constexpr field enable{"enable", 0, 1, registers::access::read_write, 0, 
 inline constexpr std::array<field, 1> fields{{enable}};
 }  // namespace control
 
-/// Status
-namespace status {
-inline constexpr std::uint32_t address = 0x010;
-inline constexpr std::uint32_t width_bits = 32;
-/// Time left in the NAV.
-inline constexpr field nav_left_us{"nav_left_us", 0, 16, registers::access::read_only, 0, "us"};
-/// The PHY hears something.
-inline constexpr field cca_busy{"cca_busy", 16, 1, registers::access::read_only, 0, ""};
-/// A packet or a backoff is pending.
-inline constexpr field contending{"contending", 17, 1, registers::access::read_only, 0, ""};
-/// The MAC can take a descriptor.
-inline constexpr field descriptor_ready{"descriptor_ready", 18, 1, registers::access::read_only, 0, ""};
-inline constexpr std::array<field, 4> fields{{nav_left_us, cca_busy, contending, descriptor_ready}};
-}  // namespace status
-
-/// TSF timer
-namespace tsf {
-inline constexpr std::uint32_t address = 0x018;
-inline constexpr std::uint32_t width_bits = 64;
-/// Time since reset. Reading the low word captures the high word: never torn.
-inline constexpr field value_us{"value_us", 0, 64, registers::access::read_only, 0, "us"};
-inline constexpr std::array<field, 1> fields{{value_us}};
-}  // namespace tsf
-
 /// Station address
 namespace address {
 inline constexpr std::uint32_t address = 0x020;
 inline constexpr std::uint32_t width_bits = 64;
-/// 48-bit MAC address; the byte sent first is the most significant.
-inline constexpr field value{"value", 0, 48, registers::access::read_write, 0, ""};
-inline constexpr std::array<field, 1> fields{{value}};
+/// Low 32 bits of the 48-bit MAC address; the byte sent first is the most significant of all.
+inline constexpr field low{"low", 0, 32, registers::access::read_write, 0, ""};
+/// High 16 bits.
+inline constexpr field high{"high", 32, 16, registers::access::read_write, 0, ""};
+inline constexpr std::array<field, 2> fields{{low, high}};
 }  // namespace address
 
 /// Seed
 namespace seed {
 inline constexpr std::uint32_t address = 0x028;
 inline constexpr std::uint32_t width_bits = 64;
-/// Seed of the backoff draws: different in every node and well mixed in all bits, not a small number. Writing the high word loads it.
-inline constexpr field value{"value", 0, 64, registers::access::read_write, 0, ""};
-inline constexpr std::array<field, 1> fields{{value}};
+/// Low half of the seed of the backoff draws: different in every node and well mixed in all bits, not a small number. It is loaded when the MAC is enabled.
+inline constexpr field low{"low", 0, 32, registers::access::read_write, 0, ""};
+/// High half.
+inline constexpr field high{"high", 32, 32, registers::access::read_write, 0, ""};
+inline constexpr std::array<field, 2> fields{{low, high}};
 }  // namespace seed
 
 /// Slot time
@@ -188,27 +172,25 @@ inline constexpr field value_us{"value_us", 0, 16, registers::access::read_write
 inline constexpr std::array<field, 1> fields{{value_us}};
 }  // namespace nav_reset
 
-/// Contention window
-namespace contention_window {
+/// PHY-RX-START delay
+namespace phy_rx_start_delay {
 inline constexpr std::uint32_t address = 0x048;
 inline constexpr std::uint32_t width_bits = 32;
-/// CWmin, inclusive: a power of two minus one.
-inline constexpr field cw_min{"cw_min", 0, 10, registers::access::read_write, 0x1F, "slots"};
-/// CWmax, inclusive: a power of two minus one.
-inline constexpr field cw_max{"cw_max", 16, 10, registers::access::read_write, 0x3FF, "slots"};
-inline constexpr std::array<field, 2> fields{{cw_min, cw_max}};
-}  // namespace contention_window
+/// From a frame's first bit on the air to the PHY's phy_rx_start: what the receive time stamp is set back by.
+inline constexpr field value_us{"value_us", 0, 16, registers::access::read_write, 0xC0, "us"};
+inline constexpr std::array<field, 1> fields{{value_us}};
+}  // namespace phy_rx_start_delay
 
-/// Retry limits
-namespace retry_limits {
+/// PHY delays
+namespace phy_delay {
 inline constexpr std::uint32_t address = 0x04C;
 inline constexpr std::uint32_t width_bits = 32;
-/// dot11ShortRetryLimit: attempts of an RTS, or of a DATA frame without one.
-inline constexpr field short_retry_limit{"short_retry_limit", 0, 5, registers::access::read_write, 7, "attempts"};
-/// dot11LongRetryLimit: attempts of a DATA frame behind an RTS.
-inline constexpr field long_retry_limit{"long_retry_limit", 8, 5, registers::access::read_write, 4, "attempts"};
-inline constexpr std::array<field, 2> fields{{short_retry_limit, long_retry_limit}};
-}  // namespace retry_limits
+/// From phy_tx_start to the frame's first bit on the air.
+inline constexpr field tx_clocks{"tx_clocks", 0, 16, registers::access::read_write, 0, "clocks"};
+/// From a frame's last bit on the air to phy_rx_end.
+inline constexpr field rx_clocks{"rx_clocks", 16, 16, registers::access::read_write, 0, "clocks"};
+inline constexpr std::array<field, 2> fields{{tx_clocks, rx_clocks}};
+}  // namespace phy_delay
 
 /// RTS
 namespace rts {
@@ -251,7 +233,7 @@ inline constexpr std::array<field, 5> fields{{eifs_as_nav, no_nav_reset, fixed_t
 namespace access_mode {
 inline constexpr std::uint32_t address = 0x05C;
 inline constexpr std::uint32_t width_bits = 32;
-/// 0 dcf: IEEE 802.11. 1 csma: send at once if the medium is idle, else look again after a random time. 2 fama: the same for an RTS before every packet to one station. csma and fama count the random time in slots, 1 to CW + 1 of them.
+/// dcf: IEEE 802.11. csma: send at once if the medium is idle, else look again after a random time. fama: the same for an RTS before every packet to one station. csma and fama count the random time in slots, 1 to CW + 1 of them.
 inline constexpr field mode{"mode", 0, 2, registers::access::read_write, 0, ""};
 /// 1: DATA to one station is done when sent, and is not answered.
 inline constexpr field no_mac_ack{"no_mac_ack", 8, 1, registers::access::read_write, 0, ""};
@@ -274,35 +256,424 @@ inline constexpr field airtime_us{"airtime_us", 16, 16, registers::access::read_
 inline constexpr std::array<field, 2> fields{{rate, airtime_us}};
 }  // namespace response
 
+/// Airtime of a rate. Entry i describes rate index i: a frame of n bytes lasts base_us + 2^unit_shift us * ceil((16 n + overhead_half_bits) / half_bits_per_unit).
+namespace airtime {
+inline constexpr std::uint32_t count = 8;
+inline constexpr std::uint32_t stride_bytes = 4;
+/// @param index below count
+constexpr std::uint32_t address(std::uint32_t index) { return 0x080 + index * stride_bytes; }
+inline constexpr std::uint32_t width_bits = 32;
+/// Preamble, PLCP header, signal extension.
+inline constexpr field base_us{"base_us", 0, 10, registers::access::read_write, 0xC0, "us"};
+/// Half bits sent in a unit: 1 us (DSSS) or a symbol (OFDM).
+inline constexpr field half_bits_per_unit{"half_bits_per_unit", 10, 9, registers::access::read_write, 2, "half bits"};
+/// A unit lasts 2 to this microseconds.
+inline constexpr field unit_shift{"unit_shift", 19, 3, registers::access::read_write, 0, ""};
+/// Service and tail bits, twice.
+inline constexpr field overhead_half_bits{"overhead_half_bits", 22, 6, registers::access::read_write, 0, "half bits"};
+inline constexpr std::array<field, 4> fields{{base_us, half_bits_per_unit, unit_shift, overhead_half_bits}};
+}  // namespace airtime
+
+/// Contention window of a queue. Entry 0: best effort. Entry 1: high priority.
+namespace contention_window {
+inline constexpr std::uint32_t count = 2;
+inline constexpr std::uint32_t stride_bytes = 4;
+/// @param index below count
+constexpr std::uint32_t address(std::uint32_t index) { return 0x0A0 + index * stride_bytes; }
+inline constexpr std::uint32_t width_bits = 32;
+/// CWmin, inclusive: a power of two minus one.
+inline constexpr field cw_min{"cw_min", 0, 10, registers::access::read_write, 0x1F, "slots"};
+/// Slots that this queue waits beyond DIFS and EIFS (AIFS). 0: the standard's DCF.
+inline constexpr field aifs_extra_slots{"aifs_extra_slots", 10, 4, registers::access::read_write, 0, "slots"};
+/// CWmax, inclusive: a power of two minus one.
+inline constexpr field cw_max{"cw_max", 16, 10, registers::access::read_write, 0x3FF, "slots"};
+inline constexpr std::array<field, 3> fields{{cw_min, aifs_extra_slots, cw_max}};
+}  // namespace contention_window
+
+/// Retry limits
+namespace retry_limits {
+inline constexpr std::uint32_t address = 0x0A8;
+inline constexpr std::uint32_t width_bits = 32;
+/// dot11ShortRetryLimit: attempts of an RTS, or of a DATA frame without one.
+inline constexpr field short_retry_limit{"short_retry_limit", 0, 5, registers::access::read_write, 7, "attempts"};
+/// dot11LongRetryLimit: attempts of a DATA frame behind an RTS.
+inline constexpr field long_retry_limit{"long_retry_limit", 8, 5, registers::access::read_write, 4, "attempts"};
+inline constexpr std::array<field, 2> fields{{short_retry_limit, long_retry_limit}};
+}  // namespace retry_limits
+
+/// RTS threshold
+namespace rts_threshold {
+inline constexpr std::uint32_t address = 0x0AC;
+inline constexpr std::uint32_t width_bits = 32;
+/// A longer MPDU is preceded by an RTS. 0: every one.
+inline constexpr field value_bytes{"value_bytes", 0, 12, registers::access::read_write, 0, "bytes"};
+inline constexpr std::array<field, 1> fields{{value_bytes}};
+}  // namespace rts_threshold
+
+/// BSSID
+namespace bssid {
+inline constexpr std::uint32_t address = 0x0B0;
+inline constexpr std::uint32_t width_bits = 64;
+/// Low 32 bits of address 3 of frames with three addresses.
+inline constexpr field low{"low", 0, 32, registers::access::read_write, 0xFFFFFFFF, ""};
+/// High 16 bits.
+inline constexpr field high{"high", 32, 16, registers::access::read_write, 0xFFFF, ""};
+inline constexpr std::array<field, 2> fields{{low, high}};
+}  // namespace bssid
+
+/// Receive filter
+namespace receive_filter {
+inline constexpr std::uint32_t address = 0x0B8;
+inline constexpr std::uint32_t width_bits = 32;
+/// Bit i: the group of `group` entry i has been joined.
+inline constexpr field group_joined{"group_joined", 0, 4, registers::access::read_write, 0, ""};
+/// Every group has been joined.
+inline constexpr field all_groups{"all_groups", 8, 1, registers::access::read_write, 0, ""};
+/// Every frame goes to the host whole, however bad it is.
+inline constexpr field monitor{"monitor", 9, 1, registers::access::read_write, 0, ""};
+inline constexpr std::array<field, 3> fields{{group_joined, all_groups, monitor}};
+}  // namespace receive_filter
+
+/// Group address. Clear its bit of receive_filter.group_joined before it changes while the MAC runs: the two words do not change at once.
+namespace group {
+inline constexpr std::uint32_t count = 4;
+inline constexpr std::uint32_t stride_bytes = 8;
+/// @param index below count
+constexpr std::uint32_t address(std::uint32_t index) { return 0x0C0 + index * stride_bytes; }
+inline constexpr std::uint32_t width_bits = 64;
+/// Low 32 bits.
+inline constexpr field low{"low", 0, 32, registers::access::read_write, 0, ""};
+/// High 16 bits.
+inline constexpr field high{"high", 32, 16, registers::access::read_write, 0, ""};
+inline constexpr std::array<field, 2> fields{{low, high}};
+}  // namespace group
+
+/// Interrupt enable
+namespace interrupt_enable {
+inline constexpr std::uint32_t address = 0x0E0;
+inline constexpr std::uint32_t width_bits = 32;
+/// Interrupt while a completion record waits.
+inline constexpr field completion{"completion", 0, 1, registers::access::read_write, 0, ""};
+/// Interrupt while a received frame waits.
+inline constexpr field reception{"reception", 1, 1, registers::access::read_write, 0, ""};
+/// Interrupt while the event log is filled to event_log_settings.fill.
+inline constexpr field event_log{"event_log", 2, 1, registers::access::read_write, 0, ""};
+/// Interrupt when a write was refused.
+inline constexpr field write_refused{"write_refused", 3, 1, registers::access::read_write, 0, ""};
+inline constexpr std::array<field, 4> fields{{completion, reception, event_log, write_refused}};
+}  // namespace interrupt_enable
+
+/// Events to log
+namespace event_log_kinds {
+inline constexpr std::uint32_t address = 0x0E4;
+inline constexpr std::uint32_t width_bits = 32;
+/// Bit k: the log takes events of the kind k, see event_kind. 0: it takes none.
+inline constexpr field kinds{"kinds", 0, 19, registers::access::read_write, 0, ""};
+inline constexpr std::array<field, 1> fields{{kinds}};
+}  // namespace event_log_kinds
+
+/// Event log settings
+namespace event_log_settings {
+inline constexpr std::uint32_t address = 0x0E8;
+inline constexpr std::uint32_t width_bits = 32;
+/// The interrupt comes from this many entries on.
+inline constexpr field fill{"fill", 0, 10, registers::access::read_write, 1, "entries"};
+inline constexpr std::array<field, 1> fields{{fill}};
+}  // namespace event_log_settings
+
+/// Rate series of a peer. Entry i: the rates at which packets for slot i of the neighbour table are sent whose descriptor asks for the peer's series. A word is written at once, so it may change while the MAC runs.
+namespace rate_series {
+inline constexpr std::uint32_t count = 16;
+inline constexpr std::uint32_t stride_bytes = 4;
+/// @param index below count
+constexpr std::uint32_t address(std::uint32_t index) { return 0x1C0 + index * stride_bytes; }
+inline constexpr std::uint32_t width_bits = 32;
+/// Rate index of the first attempts.
+inline constexpr field rate_0{"rate_0", 0, 3, registers::access::read_write, 0, ""};
+/// DATA attempts at it. 0: all that the retry limits allow.
+inline constexpr field attempts_0{"attempts_0", 3, 5, registers::access::read_write, 0, "attempts"};
+/// Rate index of the next attempts.
+inline constexpr field rate_1{"rate_1", 8, 3, registers::access::read_write, 0, ""};
+/// DATA attempts at it. 0: no such entry.
+inline constexpr field attempts_1{"attempts_1", 11, 5, registers::access::read_write, 0, "attempts"};
+/// Rate index of the next attempts.
+inline constexpr field rate_2{"rate_2", 16, 3, registers::access::read_write, 0, ""};
+/// DATA attempts at it. 0: no such entry.
+inline constexpr field attempts_2{"attempts_2", 19, 5, registers::access::read_write, 0, "attempts"};
+/// Rate index of the last attempts.
+inline constexpr field rate_3{"rate_3", 24, 3, registers::access::read_write, 0, ""};
+/// DATA attempts at it. 0: no such entry.
+inline constexpr field attempts_3{"attempts_3", 27, 5, registers::access::read_write, 0, "attempts"};
+inline constexpr std::array<field, 8> fields{{rate_0, attempts_0, rate_1, attempts_1, rate_2, attempts_2, rate_3, attempts_3}};
+}  // namespace rate_series
+
+/// Packets of the host that cannot be sent
+namespace stat_tx_refused {
+inline constexpr std::uint32_t address = 0x200;
+inline constexpr std::uint32_t width_bits = 32;
+/// Count; wraps.
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr std::array<field, 1> fields{{count}};
+}  // namespace stat_tx_refused
+
+/// Completion records lost: the host was too slow
+namespace stat_done_overflow {
+inline constexpr std::uint32_t address = 0x204;
+inline constexpr std::uint32_t width_bits = 32;
+/// Count; wraps.
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr std::array<field, 1> fields{{count}};
+}  // namespace stat_done_overflow
+
+/// RTS frames sent
+namespace stat_rts_sent {
+inline constexpr std::uint32_t address = 0x208;
+inline constexpr std::uint32_t width_bits = 32;
+/// Count; wraps.
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr std::array<field, 1> fields{{count}};
+}  // namespace stat_rts_sent
+
+/// CTS frames sent
+namespace stat_cts_sent {
+inline constexpr std::uint32_t address = 0x20C;
+inline constexpr std::uint32_t width_bits = 32;
+/// Count; wraps.
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr std::array<field, 1> fields{{count}};
+}  // namespace stat_cts_sent
+
+/// DATA frames sent, retries included
+namespace stat_data_sent {
+inline constexpr std::uint32_t address = 0x210;
+inline constexpr std::uint32_t width_bits = 32;
+/// Count; wraps.
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr std::array<field, 1> fields{{count}};
+}  // namespace stat_data_sent
+
+/// DATA frames sent with the Retry bit
+namespace stat_data_retries_sent {
+inline constexpr std::uint32_t address = 0x214;
+inline constexpr std::uint32_t width_bits = 32;
+/// Count; wraps.
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr std::array<field, 1> fields{{count}};
+}  // namespace stat_data_retries_sent
+
+/// MAC ACK frames sent
+namespace stat_mac_ack_sent {
+inline constexpr std::uint32_t address = 0x218;
+inline constexpr std::uint32_t width_bits = 32;
+/// Count; wraps.
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr std::array<field, 1> fields{{count}};
+}  // namespace stat_mac_ack_sent
+
+/// CTS and MAC ACK frames that did not come
+namespace stat_timeouts {
+inline constexpr std::uint32_t address = 0x21C;
+inline constexpr std::uint32_t width_bits = 32;
+/// Count; wraps.
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr std::array<field, 1> fields{{count}};
+}  // namespace stat_timeouts
+
+/// Packets delivered
+namespace stat_delivered {
+inline constexpr std::uint32_t address = 0x220;
+inline constexpr std::uint32_t width_bits = 32;
+/// Count; wraps.
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr std::array<field, 1> fields{{count}};
+}  // namespace stat_delivered
+
+/// Packets sent to a group, or without MAC ACK
+namespace stat_group_sent {
+inline constexpr std::uint32_t address = 0x224;
+inline constexpr std::uint32_t width_bits = 32;
+/// Count; wraps.
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr std::array<field, 1> fields{{count}};
+}  // namespace stat_group_sent
+
+/// Packets dropped at the short retry limit
+namespace stat_short_retry_limit {
+inline constexpr std::uint32_t address = 0x228;
+inline constexpr std::uint32_t width_bits = 32;
+/// Count; wraps.
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr std::array<field, 1> fields{{count}};
+}  // namespace stat_short_retry_limit
+
+/// Packets dropped at the long retry limit
+namespace stat_long_retry_limit {
+inline constexpr std::uint32_t address = 0x22C;
+inline constexpr std::uint32_t width_bits = 32;
+/// Count; wraps.
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr std::array<field, 1> fields{{count}};
+}  // namespace stat_long_retry_limit
+
+/// Frames received with a good FCS
+namespace stat_rx_ok {
+inline constexpr std::uint32_t address = 0x230;
+inline constexpr std::uint32_t width_bits = 32;
+/// Count; wraps.
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr std::array<field, 1> fields{{count}};
+}  // namespace stat_rx_ok
+
+/// Frames received with a bad FCS
+namespace stat_rx_bad_fcs {
+inline constexpr std::uint32_t address = 0x234;
+inline constexpr std::uint32_t width_bits = 32;
+/// Count; wraps.
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr std::array<field, 1> fields{{count}};
+}  // namespace stat_rx_bad_fcs
+
+/// Frames given to the host
+namespace stat_rx_delivered {
+inline constexpr std::uint32_t address = 0x238;
+inline constexpr std::uint32_t width_bits = 32;
+/// Count; wraps.
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr std::array<field, 1> fields{{count}};
+}  // namespace stat_rx_delivered
+
+/// DATA frames refused as duplicates
+namespace stat_rx_duplicate {
+inline constexpr std::uint32_t address = 0x23C;
+inline constexpr std::uint32_t width_bits = 32;
+/// Count; wraps.
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr std::array<field, 1> fields{{count}};
+}  // namespace stat_rx_duplicate
+
+/// Frames lost: the host was too slow
+namespace stat_rx_overflow {
+inline constexpr std::uint32_t address = 0x240;
+inline constexpr std::uint32_t width_bits = 32;
+/// Count; wraps.
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr std::array<field, 1> fields{{count}};
+}  // namespace stat_rx_overflow
+
+/// Status
+namespace status {
+inline constexpr std::uint32_t address = 0x280;
+inline constexpr std::uint32_t width_bits = 32;
+/// Time left in the NAV.
+inline constexpr field nav_left_us{"nav_left_us", 0, 16, registers::access::read_only, 0, "us"};
+/// The PHY hears something.
+inline constexpr field cca_busy{"cca_busy", 16, 1, registers::access::read_only, 0, ""};
+/// A packet or a backoff is pending.
+inline constexpr field contending{"contending", 17, 1, registers::access::read_only, 0, ""};
+/// The MAC can take a descriptor.
+inline constexpr field descriptor_ready{"descriptor_ready", 18, 1, registers::access::read_only, 0, ""};
+inline constexpr std::array<field, 4> fields{{nav_left_us, cca_busy, contending, descriptor_ready}};
+}  // namespace status
+
+/// Error. Why a write was refused. Write 1 to a bit to clear it.
+namespace error {
+inline constexpr std::uint32_t address = 0x284;
+inline constexpr std::uint32_t width_bits = 32;
+/// The value is against a rule of its field, or of a bit that belongs to no field.
+inline constexpr field illegal_value{"illegal_value", 0, 1, registers::access::write_one_to_clear, 0, ""};
+/// The register changes only while control.enable is 0.
+inline constexpr field not_idle{"not_idle", 1, 1, registers::access::write_one_to_clear, 0, ""};
+/// Only whole words can be written.
+inline constexpr field partial_write{"partial_write", 2, 1, registers::access::write_one_to_clear, 0, ""};
+/// Nothing can be written there.
+inline constexpr field not_writable{"not_writable", 3, 1, registers::access::write_one_to_clear, 0, ""};
+/// Address of the first write that was refused since the bits were all 0.
+inline constexpr field address{"address", 16, 10, registers::access::read_only, 0, "bytes"};
+inline constexpr std::array<field, 5> fields{{illegal_value, not_idle, partial_write, not_writable, address}};
+}  // namespace error
+
+/// TSF timer
+namespace tsf {
+inline constexpr std::uint32_t address = 0x288;
+inline constexpr std::uint32_t width_bits = 64;
+/// Time since the MAC was enabled. Reading the low word captures the high word: never torn.
+inline constexpr field value_us{"value_us", 0, 64, registers::access::read_only, 0, "us"};
+inline constexpr std::array<field, 1> fields{{value_us}};
+}  // namespace tsf
+
 /// Interrupt status. Write 1 to a bit to clear it. The interrupt line is the OR of the enabled bits.
 namespace interrupt_status {
-inline constexpr std::uint32_t address = 0x080;
+inline constexpr std::uint32_t address = 0x290;
 inline constexpr std::uint32_t width_bits = 32;
 /// A completion record waits.
 inline constexpr field completion{"completion", 0, 1, registers::access::write_one_to_clear, 0, ""};
 /// A received frame waits.
 inline constexpr field reception{"reception", 1, 1, registers::access::write_one_to_clear, 0, ""};
-/// The parts of a service time did not sum to the whole: the gateware is broken.
-inline constexpr field service_time_fault{"service_time_fault", 2, 1, registers::access::write_one_to_clear, 0, ""};
-inline constexpr std::array<field, 3> fields{{completion, reception, service_time_fault}};
+/// The event log is filled to event_log_settings.fill.
+inline constexpr field event_log{"event_log", 2, 1, registers::access::write_one_to_clear, 0, ""};
+/// A write was refused: see error.
+inline constexpr field write_refused{"write_refused", 3, 1, registers::access::write_one_to_clear, 0, ""};
+inline constexpr std::array<field, 4> fields{{completion, reception, event_log, write_refused}};
 }  // namespace interrupt_status
 
-/// Interrupt enable
-namespace interrupt_enable {
-inline constexpr std::uint32_t address = 0x084;
+/// Clock
+namespace clock {
+inline constexpr std::uint32_t address = 0x294;
 inline constexpr std::uint32_t width_bits = 32;
-/// Interrupt on a completion record.
-inline constexpr field completion{"completion", 0, 1, registers::access::read_write, 0, ""};
-/// Interrupt on a received frame.
-inline constexpr field reception{"reception", 1, 1, registers::access::read_write, 0, ""};
-/// Interrupt on a service time fault.
-inline constexpr field service_time_fault{"service_time_fault", 2, 1, registers::access::read_write, 0, ""};
-inline constexpr std::array<field, 3> fields{{completion, reception, service_time_fault}};
-}  // namespace interrupt_enable
+/// Clocks of the MAC in a microsecond.
+inline constexpr field per_us{"per_us", 0, 16, registers::access::read_only, 0, "clocks"};
+inline constexpr std::array<field, 1> fields{{per_us}};
+}  // namespace clock
+
+/// Event log status
+namespace event_log_status {
+inline constexpr std::uint32_t address = 0x298;
+inline constexpr std::uint32_t width_bits = 32;
+/// Entries to read.
+inline constexpr field entries{"entries", 0, 10, registers::access::read_only, 0, "entries"};
+/// Entries lost since reset because the log was full; stops at the largest value.
+inline constexpr field overruns{"overruns", 16, 16, registers::access::read_only, 0, "entries"};
+inline constexpr std::array<field, 2> fields{{entries, overruns}};
+}  // namespace event_log_status
+
+/// Event log: time. Of the oldest entry. Read event_log_status first: with no entries there is nothing here.
+namespace event_log_time {
+inline constexpr std::uint32_t address = 0x29C;
+inline constexpr std::uint32_t width_bits = 32;
+/// TSF time, low 32 bits.
+inline constexpr field tsf_us{"tsf_us", 0, 32, registers::access::read_only, 0, "us"};
+inline constexpr std::array<field, 1> fields{{tsf_us}};
+}  // namespace event_log_time
+
+/// Event log: slots
+namespace event_log_slots {
+inline constexpr std::uint32_t address = 0x2A0;
+inline constexpr std::uint32_t width_bits = 32;
+/// Backoff slots left: with backoff_start of a queue its draw, else those of the first queue that counts.
+inline constexpr field left{"left", 0, 10, registers::access::read_only, 0, "slots"};
+inline constexpr std::array<field, 1> fields{{left}};
+}  // namespace event_log_slots
+
+/// Event log: events. What happened in that clock. Reading it takes the entry out of the log, so read it last.
+namespace event_log_events {
+inline constexpr std::uint32_t address = 0x2A4;
+inline constexpr std::uint32_t width_bits = 32;
+/// Bit k: an event of the kind k, see event_kind.
+inline constexpr field kinds{"kinds", 0, 19, registers::access::read_only, 0, ""};
+/// tx_start: frame_kind of the frame.
+inline constexpr field tx_kind{"tx_kind", 20, 3, registers::access::read_only, 0, ""};
+/// rx_good: frame_kind of the frame.
+inline constexpr field rx_kind{"rx_kind", 23, 3, registers::access::read_only, 0, ""};
+/// packet_done: tx_result.
+inline constexpr field result{"result", 26, 2, registers::access::read_only, 0, ""};
+/// tx_start of an RTS or DATA frame, response, timeout, packet_done: the queue.
+inline constexpr field queue{"queue", 28, 1, registers::access::read_only, 0, ""};
+inline constexpr std::array<field, 5> fields{{kinds, tx_kind, rx_kind, result, queue}};
+}  // namespace event_log_events
 
 /// Neighbour to look at. Write index, histogram_bin and take = 1 at once; the registers below then hold one moment's values of that neighbour, until the next take.
 namespace neighbour_select {
-inline constexpr std::uint32_t address = 0x090;
+inline constexpr std::uint32_t address = 0x2B0;
 inline constexpr std::uint32_t width_bits = 32;
 /// Slot of the neighbour table.
 inline constexpr field index{"index", 0, 4, registers::access::read_write, 0, ""};
@@ -315,7 +686,7 @@ inline constexpr std::array<field, 3> fields{{index, histogram_bin, take}};
 
 /// Neighbour: contention
 namespace neighbour_contention {
-inline constexpr std::uint32_t address = 0x094;
+inline constexpr std::uint32_t address = 0x2B4;
 inline constexpr std::uint32_t width_bits = 32;
 /// Running average of IFS, backoff, frozen time, timeouts and own responses.
 inline constexpr field average_us16{"average_us16", 0, 28, registers::access::read_only, 0, "1/16 us"};
@@ -324,7 +695,7 @@ inline constexpr std::array<field, 1> fields{{average_us16}};
 
 /// Neighbour: overhead
 namespace neighbour_overhead {
-inline constexpr std::uint32_t address = 0x098;
+inline constexpr std::uint32_t address = 0x2B8;
 inline constexpr std::uint32_t width_bits = 32;
 /// Running average of RTS, CTS, MAC ACK and SIFS.
 inline constexpr field average_us16{"average_us16", 0, 28, registers::access::read_only, 0, "1/16 us"};
@@ -333,16 +704,18 @@ inline constexpr std::array<field, 1> fields{{average_us16}};
 
 /// Neighbour: DATA attempts
 namespace neighbour_data_attempts {
-inline constexpr std::uint32_t address = 0x09C;
+inline constexpr std::uint32_t address = 0x2BC;
 inline constexpr std::uint32_t width_bits = 32;
 /// Running average of DATA attempts a packet. Delay of a packet = contention + overhead + this x its airtime.
 inline constexpr field average_256{"average_256", 0, 16, registers::access::read_only, 0, "1/256"};
-inline constexpr std::array<field, 1> fields{{average_256}};
+/// Packets in bin histogram_bin: bin 0 is below 128 us, bin k from 2^(k+6) us, bin 15 is open. Saturates.
+inline constexpr field histogram_packets{"histogram_packets", 16, 16, registers::access::read_only, 0, "packets"};
+inline constexpr std::array<field, 2> fields{{average_256, histogram_packets}};
 }  // namespace neighbour_data_attempts
 
 /// Neighbour: packets
 namespace neighbour_packets {
-inline constexpr std::uint32_t address = 0x0A0;
+inline constexpr std::uint32_t address = 0x2C0;
 inline constexpr std::uint32_t width_bits = 32;
 /// Packets finished, delivered or not.
 inline constexpr field value{"value", 0, 32, registers::access::read_only, 0, "packets"};
@@ -351,156 +724,30 @@ inline constexpr std::array<field, 1> fields{{value}};
 
 /// Neighbour: drops
 namespace neighbour_drops {
-inline constexpr std::uint32_t address = 0x0A4;
+inline constexpr std::uint32_t address = 0x2C4;
 inline constexpr std::uint32_t width_bits = 32;
 /// Packets given up at a retry limit.
 inline constexpr field value{"value", 0, 32, registers::access::read_only, 0, "packets"};
 inline constexpr std::array<field, 1> fields{{value}};
 }  // namespace neighbour_drops
 
-/// Neighbour: service time
+/// Neighbour: service time. Sum of the packets' service times, head of line to end. It stands still between takes, so its words belong together.
 namespace neighbour_service {
-inline constexpr std::uint32_t address = 0x0A8;
+inline constexpr std::uint32_t address = 0x2C8;
 inline constexpr std::uint32_t width_bits = 64;
-/// Sum of the packets' service times, head of line to end.
-inline constexpr field sum_us{"sum_us", 0, 48, registers::access::read_only, 0, "us"};
-inline constexpr std::array<field, 1> fields{{sum_us}};
+/// Low 32 bits.
+inline constexpr field sum_low_us{"sum_low_us", 0, 32, registers::access::read_only, 0, "us"};
+/// High 16 bits.
+inline constexpr field sum_high_us{"sum_high_us", 32, 16, registers::access::read_only, 0, "us"};
+inline constexpr std::array<field, 2> fields{{sum_low_us, sum_high_us}};
 }  // namespace neighbour_service
 
-/// Neighbour: histogram
-namespace neighbour_histogram {
-inline constexpr std::uint32_t address = 0x0B0;
-inline constexpr std::uint32_t width_bits = 32;
-/// Packets in bin histogram_bin: bin 0 is below 128 us, bin k from 2^(k+6) us, bin 15 is open. Saturates.
-inline constexpr field packets{"packets", 0, 16, registers::access::read_only, 0, "packets"};
-inline constexpr std::array<field, 1> fields{{packets}};
-}  // namespace neighbour_histogram
-
-/// RTS frames sent
-namespace stat_rts_sent {
-inline constexpr std::uint32_t address = 0x100;
-inline constexpr std::uint32_t width_bits = 32;
-/// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
-inline constexpr std::array<field, 1> fields{{count}};
-}  // namespace stat_rts_sent
-
-/// CTS frames sent
-namespace stat_cts_sent {
-inline constexpr std::uint32_t address = 0x104;
-inline constexpr std::uint32_t width_bits = 32;
-/// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
-inline constexpr std::array<field, 1> fields{{count}};
-}  // namespace stat_cts_sent
-
-/// DATA frames sent, retries included
-namespace stat_data_sent {
-inline constexpr std::uint32_t address = 0x108;
-inline constexpr std::uint32_t width_bits = 32;
-/// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
-inline constexpr std::array<field, 1> fields{{count}};
-}  // namespace stat_data_sent
-
-/// DATA frames sent with the Retry bit
-namespace stat_data_retries_sent {
-inline constexpr std::uint32_t address = 0x10C;
-inline constexpr std::uint32_t width_bits = 32;
-/// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
-inline constexpr std::array<field, 1> fields{{count}};
-}  // namespace stat_data_retries_sent
-
-/// MAC ACK frames sent
-namespace stat_mac_ack_sent {
-inline constexpr std::uint32_t address = 0x110;
-inline constexpr std::uint32_t width_bits = 32;
-/// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
-inline constexpr std::array<field, 1> fields{{count}};
-}  // namespace stat_mac_ack_sent
-
-/// Packets delivered
-namespace stat_delivered {
-inline constexpr std::uint32_t address = 0x114;
-inline constexpr std::uint32_t width_bits = 32;
-/// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
-inline constexpr std::array<field, 1> fields{{count}};
-}  // namespace stat_delivered
-
-/// Packets sent to a group
-namespace stat_group_sent {
-inline constexpr std::uint32_t address = 0x118;
-inline constexpr std::uint32_t width_bits = 32;
-/// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
-inline constexpr std::array<field, 1> fields{{count}};
-}  // namespace stat_group_sent
-
-/// Packets dropped at the short retry limit
-namespace stat_short_retry_limit {
-inline constexpr std::uint32_t address = 0x11C;
-inline constexpr std::uint32_t width_bits = 32;
-/// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
-inline constexpr std::array<field, 1> fields{{count}};
-}  // namespace stat_short_retry_limit
-
-/// Packets dropped at the long retry limit
-namespace stat_long_retry_limit {
-inline constexpr std::uint32_t address = 0x120;
-inline constexpr std::uint32_t width_bits = 32;
-/// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
-inline constexpr std::array<field, 1> fields{{count}};
-}  // namespace stat_long_retry_limit
-
-/// Frames received with a good FCS
-namespace stat_rx_ok {
-inline constexpr std::uint32_t address = 0x124;
-inline constexpr std::uint32_t width_bits = 32;
-/// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
-inline constexpr std::array<field, 1> fields{{count}};
-}  // namespace stat_rx_ok
-
-/// Frames received with a bad FCS
-namespace stat_rx_bad_fcs {
-inline constexpr std::uint32_t address = 0x128;
-inline constexpr std::uint32_t width_bits = 32;
-/// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
-inline constexpr std::array<field, 1> fields{{count}};
-}  // namespace stat_rx_bad_fcs
-
-/// DATA frames given to the host
-namespace stat_rx_delivered {
-inline constexpr std::uint32_t address = 0x12C;
-inline constexpr std::uint32_t width_bits = 32;
-/// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
-inline constexpr std::array<field, 1> fields{{count}};
-}  // namespace stat_rx_delivered
-
-/// DATA frames refused as duplicates
-namespace stat_rx_duplicate {
-inline constexpr std::uint32_t address = 0x130;
-inline constexpr std::uint32_t width_bits = 32;
-/// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
-inline constexpr std::array<field, 1> fields{{count}};
-}  // namespace stat_rx_duplicate
-
 /// All registers in the order of their addresses.
-inline constexpr std::array<register_info, 44> all{{
+inline constexpr std::array<register_info, 63> all{{
     {"id", 0x000, 32, 1, 4, id::fields},
     {"version", 0x004, 32, 1, 4, version::fields},
     {"capabilities", 0x008, 32, 1, 4, capabilities::fields},
     {"control", 0x00C, 32, 1, 4, control::fields},
-    {"status", 0x010, 32, 1, 4, status::fields},
-    {"tsf", 0x018, 64, 1, 8, tsf::fields},
     {"address", 0x020, 64, 1, 8, address::fields},
     {"seed", 0x028, 64, 1, 8, seed::fields},
     {"slot", 0x030, 32, 1, 4, slot::fields},
@@ -509,36 +756,57 @@ inline constexpr std::array<register_info, 44> all{{
     {"eifs", 0x03C, 32, 1, 4, eifs::fields},
     {"response_timeout", 0x040, 32, 1, 4, response_timeout::fields},
     {"nav_reset", 0x044, 32, 1, 4, nav_reset::fields},
-    {"contention_window", 0x048, 32, 1, 4, contention_window::fields},
-    {"retry_limits", 0x04C, 32, 1, 4, retry_limits::fields},
+    {"phy_rx_start_delay", 0x048, 32, 1, 4, phy_rx_start_delay::fields},
+    {"phy_delay", 0x04C, 32, 1, 4, phy_delay::fields},
     {"rts", 0x050, 32, 1, 4, rts::fields},
     {"average", 0x054, 32, 1, 4, average::fields},
     {"quirks", 0x058, 32, 1, 4, quirks::fields},
     {"access_mode", 0x05C, 32, 1, 4, access_mode::fields},
     {"response", 0x060, 32, 8, 4, response::fields},
-    {"interrupt_status", 0x080, 32, 1, 4, interrupt_status::fields},
-    {"interrupt_enable", 0x084, 32, 1, 4, interrupt_enable::fields},
-    {"neighbour_select", 0x090, 32, 1, 4, neighbour_select::fields},
-    {"neighbour_contention", 0x094, 32, 1, 4, neighbour_contention::fields},
-    {"neighbour_overhead", 0x098, 32, 1, 4, neighbour_overhead::fields},
-    {"neighbour_data_attempts", 0x09C, 32, 1, 4, neighbour_data_attempts::fields},
-    {"neighbour_packets", 0x0A0, 32, 1, 4, neighbour_packets::fields},
-    {"neighbour_drops", 0x0A4, 32, 1, 4, neighbour_drops::fields},
-    {"neighbour_service", 0x0A8, 64, 1, 8, neighbour_service::fields},
-    {"neighbour_histogram", 0x0B0, 32, 1, 4, neighbour_histogram::fields},
-    {"stat_rts_sent", 0x100, 32, 1, 4, stat_rts_sent::fields},
-    {"stat_cts_sent", 0x104, 32, 1, 4, stat_cts_sent::fields},
-    {"stat_data_sent", 0x108, 32, 1, 4, stat_data_sent::fields},
-    {"stat_data_retries_sent", 0x10C, 32, 1, 4, stat_data_retries_sent::fields},
-    {"stat_mac_ack_sent", 0x110, 32, 1, 4, stat_mac_ack_sent::fields},
-    {"stat_delivered", 0x114, 32, 1, 4, stat_delivered::fields},
-    {"stat_group_sent", 0x118, 32, 1, 4, stat_group_sent::fields},
-    {"stat_short_retry_limit", 0x11C, 32, 1, 4, stat_short_retry_limit::fields},
-    {"stat_long_retry_limit", 0x120, 32, 1, 4, stat_long_retry_limit::fields},
-    {"stat_rx_ok", 0x124, 32, 1, 4, stat_rx_ok::fields},
-    {"stat_rx_bad_fcs", 0x128, 32, 1, 4, stat_rx_bad_fcs::fields},
-    {"stat_rx_delivered", 0x12C, 32, 1, 4, stat_rx_delivered::fields},
-    {"stat_rx_duplicate", 0x130, 32, 1, 4, stat_rx_duplicate::fields},
+    {"airtime", 0x080, 32, 8, 4, airtime::fields},
+    {"contention_window", 0x0A0, 32, 2, 4, contention_window::fields},
+    {"retry_limits", 0x0A8, 32, 1, 4, retry_limits::fields},
+    {"rts_threshold", 0x0AC, 32, 1, 4, rts_threshold::fields},
+    {"bssid", 0x0B0, 64, 1, 8, bssid::fields},
+    {"receive_filter", 0x0B8, 32, 1, 4, receive_filter::fields},
+    {"group", 0x0C0, 64, 4, 8, group::fields},
+    {"interrupt_enable", 0x0E0, 32, 1, 4, interrupt_enable::fields},
+    {"event_log_kinds", 0x0E4, 32, 1, 4, event_log_kinds::fields},
+    {"event_log_settings", 0x0E8, 32, 1, 4, event_log_settings::fields},
+    {"rate_series", 0x1C0, 32, 16, 4, rate_series::fields},
+    {"stat_tx_refused", 0x200, 32, 1, 4, stat_tx_refused::fields},
+    {"stat_done_overflow", 0x204, 32, 1, 4, stat_done_overflow::fields},
+    {"stat_rts_sent", 0x208, 32, 1, 4, stat_rts_sent::fields},
+    {"stat_cts_sent", 0x20C, 32, 1, 4, stat_cts_sent::fields},
+    {"stat_data_sent", 0x210, 32, 1, 4, stat_data_sent::fields},
+    {"stat_data_retries_sent", 0x214, 32, 1, 4, stat_data_retries_sent::fields},
+    {"stat_mac_ack_sent", 0x218, 32, 1, 4, stat_mac_ack_sent::fields},
+    {"stat_timeouts", 0x21C, 32, 1, 4, stat_timeouts::fields},
+    {"stat_delivered", 0x220, 32, 1, 4, stat_delivered::fields},
+    {"stat_group_sent", 0x224, 32, 1, 4, stat_group_sent::fields},
+    {"stat_short_retry_limit", 0x228, 32, 1, 4, stat_short_retry_limit::fields},
+    {"stat_long_retry_limit", 0x22C, 32, 1, 4, stat_long_retry_limit::fields},
+    {"stat_rx_ok", 0x230, 32, 1, 4, stat_rx_ok::fields},
+    {"stat_rx_bad_fcs", 0x234, 32, 1, 4, stat_rx_bad_fcs::fields},
+    {"stat_rx_delivered", 0x238, 32, 1, 4, stat_rx_delivered::fields},
+    {"stat_rx_duplicate", 0x23C, 32, 1, 4, stat_rx_duplicate::fields},
+    {"stat_rx_overflow", 0x240, 32, 1, 4, stat_rx_overflow::fields},
+    {"status", 0x280, 32, 1, 4, status::fields},
+    {"error", 0x284, 32, 1, 4, error::fields},
+    {"tsf", 0x288, 64, 1, 8, tsf::fields},
+    {"interrupt_status", 0x290, 32, 1, 4, interrupt_status::fields},
+    {"clock", 0x294, 32, 1, 4, clock::fields},
+    {"event_log_status", 0x298, 32, 1, 4, event_log_status::fields},
+    {"event_log_time", 0x29C, 32, 1, 4, event_log_time::fields},
+    {"event_log_slots", 0x2A0, 32, 1, 4, event_log_slots::fields},
+    {"event_log_events", 0x2A4, 32, 1, 4, event_log_events::fields},
+    {"neighbour_select", 0x2B0, 32, 1, 4, neighbour_select::fields},
+    {"neighbour_contention", 0x2B4, 32, 1, 4, neighbour_contention::fields},
+    {"neighbour_overhead", 0x2B8, 32, 1, 4, neighbour_overhead::fields},
+    {"neighbour_data_attempts", 0x2BC, 32, 1, 4, neighbour_data_attempts::fields},
+    {"neighbour_packets", 0x2C0, 32, 1, 4, neighbour_packets::fields},
+    {"neighbour_drops", 0x2C4, 32, 1, 4, neighbour_drops::fields},
+    {"neighbour_service", 0x2C8, 64, 1, 8, neighbour_service::fields},
 }};
 
 }  // namespace perhop::registers
