@@ -35,6 +35,7 @@ OUTPUTS = {
     "protocol.hpp.j2": "host/core/wire/generated/protocol.hpp",
     "frames.hpp.j2": "host/core/wire/generated/frames.hpp",
     "registers.hpp.j2": "host/core/wire/generated/registers.hpp",
+    "perhop_registers.h.j2": "host/core/wire/generated/perhop_registers.h",
     "perhop_register_words_pkg.sv.j2": "gateware/rtl/common/registers/perhop_register_words_pkg.sv",
     "perhop_register_rules.sv.j2": "gateware/rtl/common/registers/perhop_register_rules.sv",
     "reference.md.j2": "gateware/spec/reference.md",
@@ -233,6 +234,8 @@ def generate(root: Path, spec_directory: Path = SPEC_DIRECTORY) -> list[Path]:
     source = spec_directory / "registers.rdl"
     registers = register_map.list_registers(register_map.compile_registers(source))
     rules = register_map.Rules(registers)
+    if spec.constants["register_space_bytes"].value != register_map.SPACE_BYTES:
+        raise model.SpecError(f"protocol.yaml: register_space_bytes is not {register_map.SPACE_BYTES}")
     for template, output in OUTPUTS.items():
         text = environment.get_template(template).render(registers=registers, rules=rules, map=register_map)
         written.append(_write(root, output, text))

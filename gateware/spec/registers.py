@@ -210,7 +210,9 @@ def list_registers(root: RootNode) -> list[Register]:
     for register in registers:
         inside = register.address < MEMORY_BYTES
         if inside and any(field.reset is None for field in register.fields):
-            raise SpecError(f"registers.rdl: {register.name}: what follows the hardware belongs at {MEMORY_BYTES:#x} or above")
+            raise SpecError(
+                f"registers.rdl: {register.name}: what follows the hardware belongs at {MEMORY_BYTES:#x} or above"
+            )
     return registers
 
 
@@ -281,7 +283,7 @@ class Rules:
             if field.max < (1 << field.bits) - 1:
                 found.append(f"{value} > {field.bits}'d{field.max}")
             if field.all_ones:
-                found.append(f"({value} >> 1 & ~{value}) != '0")   # a bit above a 0
+                found.append(f"({value} >> 1 & ~{value}) != '0")  # a bit above a 0
             if field.needs:
                 found.append(f"{value} != '0 && {self._value(field.needs, register)} == '0")
         # Orders between two fields, seen from the one that is written.

@@ -20,7 +20,7 @@ from cocotb_tools.runner import get_runner
 ROOT = Path(__file__).resolve().parents[2]
 # Another tree of RTL may be put under test: that is how a deliberate defect is shown to be found.
 RTL = Path(os.environ.get("PERHOP_RTL", ROOT / "gateware" / "rtl")).resolve()
-RTL_FOLDERS = ("common", "mac", "datapath", "top")
+RTL_FOLDERS = ("common", "common/registers", "mac", "datapath", "top")
 OUT = Path(os.environ.get("PERHOP_TEST_OUT", ROOT / "out" / "gateware-tests")).resolve()
 # One file of C++: split ones want a precompiled header, which ccache does not find.
 BUILD_ARGS = ("-Wall", "--assert", "--x-assign", "fast", "--no-timing", "--quiet-stats", "--output-split", "0")
@@ -57,7 +57,8 @@ def _instances(module: str, known: Mapping[str, Path]) -> set[str]:
         name = todo.pop()
         if name not in found:
             found.add(name)
-            todo += [word for word in set(re.findall(r"\w+", known[name].read_text())) if word in known]
+            code = re.sub(r"//.*", "", known[name].read_text())
+            todo += [word for word in set(re.findall(r"\w+", code)) if word in known]
     return found
 
 

@@ -59,6 +59,7 @@ package perhop_pkg;
   localparam int unsigned GROUP_SLOTS = 4;  // Group addresses that the MAC's address filter holds
   localparam int unsigned EVENT_LOG_ENTRIES = 512;  // Entries of the MAC's event log
   localparam int unsigned EVENT_KINDS = 19;  // Kinds of events that the event log knows: the members of event_kind
+  localparam int unsigned REGISTER_SPACE_BYTES = 1024;  // Addresses of the MAC's registers; what is in no register reads 0
   localparam int unsigned PATH_DELAY_UNIT_US = 16;  // One step of a delay field of the path header
   localparam int unsigned NEIGHBOUR_AVERAGE_STEPS_PER_US = 16;  // Steps of the neighbour table's averages in one microsecond
   localparam int unsigned NEIGHBOUR_ATTEMPT_STEPS = 256;  // Steps of the neighbour table's DATA attempts in one attempt

@@ -51,7 +51,7 @@ module axil_slave #(
   state_e               state_q;
   logic                 write_q;                    // the access, or the last one, is a write
   logic [ADDRESS_W-1:0] address_q;
-  logic [31:0]          word_q;                     // written or read
+  logic [31:0]          word_q, read_word_q;
   logic [3:0]           strobes_q;
 
   wire logic write_waits = s_axil_awvalid && s_axil_wvalid;
@@ -77,9 +77,8 @@ module axil_slave #(
       address_q <= take_write ? s_axil_awaddr : s_axil_araddr;
       strobes_q <= s_axil_wstrb;
       word_q    <= s_axil_wdata;
-    end else if (bus_done && !write_q) begin
-      word_q    <= bus_read_word;
     end
+    if (bus_done) read_word_q <= bus_read_word;
   end
 
   assign s_axil_awready = take_write && !rst;
@@ -87,7 +86,7 @@ module axil_slave #(
   assign s_axil_arready = take_read && !rst;
   assign s_axil_bvalid  = state_q == ST_ANSWER && write_q;
   assign s_axil_rvalid  = state_q == ST_ANSWER && !write_q;
-  assign s_axil_rdata   = word_q;
+  assign s_axil_rdata   = read_word_q;
   assign s_axil_bresp   = 2'b00;
   assign s_axil_rresp   = 2'b00;
 

@@ -329,8 +329,8 @@ module mac_registers
   assign told.error.partial_write.hwset = refused_partial_write;
   assign told.error.not_idle.hwset      = refused_not_idle;
   assign told.error.illegal_value.hwset = refused_illegal_value;
-  assign told.error.address.next        = bus_address;
-  assign told.error.address.we          = refused && !error_stands;
+  assign told.error.at_address.next     = {bus_address[9:2], 2'b00};
+  assign told.error.at_address.we       = refused && !error_stands;
 
   assign told.interrupt_status.completion.next    = done_waits;
   assign told.interrupt_status.reception.next     = rx_waits;

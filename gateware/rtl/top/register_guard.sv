@@ -28,7 +28,7 @@ module register_guard
   input  wire logic        enabled,                // the MAC runs: settings stand
 
   // What becomes of it.
-  output wire logic        write,                  // it is legal: one clock after bus_done. The others with it:
+  output wire logic        write,                  // it is legal: one clock after bus_done. With that, one of:
   output wire logic        refused_not_writable,
   output wire logic        refused_partial_write,
   output wire logic        refused_not_idle,
@@ -53,6 +53,7 @@ module register_guard
   state_e      state_q;
   logic        write_q;
   logic [7:0]  fill_q;                             // word, and whether its reset value has been read
+  (* no_rw_check *)   // for Yosys: what is read while it is written is not looked at
   logic [35:0] memory_q [512];
   logic [35:0] memory_data_q;
 
@@ -93,10 +94,14 @@ module register_guard
   assign bus_done = state_q == ST_JUDGE;
   assign kind     = memory_data_q[35:32];
 
-  assign refused_not_writable  = judged && kind == CLASS_NOT_WRITABLE;
-  assign refused_partial_write = judged && kind != CLASS_NOT_WRITABLE && bus_strobes != '1;
-  assign refused_not_idle      = judged && enabled && kind >= FIRST_IDLE_CLASS;
-  assign refused_illegal_value = judged && kind != CLASS_NOT_WRITABLE && (broken || (bus_word & ~allowed) != '0);
+  wire logic writable = judged && kind != CLASS_NOT_WRITABLE;
+  wire logic whole    = writable && bus_strobes == '1;
+  wire logic idle     = whole && !(enabled && kind >= FIRST_IDLE_CLASS);
+
+  assign refused_not_writable  = judged && !writable;
+  assign refused_partial_write = writable && !whole;
+  assign refused_not_idle      = whole && !idle;
+  assign refused_illegal_value = idle && (broken || (bus_word & ~allowed) != '0);
   assign refused = refused_not_writable || refused_partial_write || refused_not_idle || refused_illegal_value;
   assign write   = write_q;
 

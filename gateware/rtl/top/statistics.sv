@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Counters of 32 bits, in a memory with one adder. A strobe waits for its counter's turn; low numbers go first.
+// Counters of 32 bits, in a memory with one adder that goes around. A strobe waits for its counter's turn.
 //
-// Timing: counter 0 counts every clock of its strobe, however many in a row. Any other strobe may come
-// again after 6 COUNTERS clocks, in which all that wait have been counted even while a reader holds
-// as often as axil_slave lets it. Nothing is counted during reset and while `clear`.
+// Timing: counter 0 counts every clock of its strobe, however many in a row. Any other strobe may come again after
+// 6 COUNTERS clocks: each turn takes one clock, or two where something waits, and a reader holds up
+// to four of every six. Nothing is counted during reset and while `clear`.
 
 `default_nettype none
 
@@ -26,43 +26,43 @@ module statistics #(
     $fatal(1, "%m: 2 to 32 counters");
   end
 
+  localparam int unsigned FIRST_W = $clog2(6 * COUNTERS + 1);
+
   logic [COUNTERS-1:1] waiting_q;
-  logic [3:0]          first_waiting_q;            // strobes of counter 0
-  logic [4:0]          index_q, next_index;
-  logic [3:0]          more_q;
+  logic [FIRST_W-1:0]  first_waiting_q, more_q;    // strobes of counter 0; what is added
+  logic [COUNTERS-1:0] turn_q;                     // one-hot
+  logic [4:0]          index_q;                    // the same
   logic                adding_q;                   // the count of index_q is at hand
 
-  always_comb begin
-    next_index = '0;
-    for (int i = int'(COUNTERS) - 1; i > 0; i--) begin
-      if (waiting_q[i] && first_waiting_q == '0) next_index = 5'(i);
-    end
-  end
-
-  wire logic any      = first_waiting_q != '0 || waiting_q != '0;
-  wire logic take_one = any && !adding_q && !hold && !clear;
+  wire logic first_turn = turn_q[0];
+  wire logic waits      = first_turn ? first_waiting_q != '0 : (waiting_q & turn_q[COUNTERS-1:1]) != '0;
+  wire logic take       = waits && !adding_q && !hold;
+  wire logic step       = adding_q || !waits;
 
   always_ff @(posedge clk) begin
     if (rst || clear) begin
       waiting_q       <= '0;
       first_waiting_q <= '0;
       adding_q        <= 1'b0;
+      turn_q          <= COUNTERS'(1);
+      index_q         <= '0;
     end else begin
-      adding_q        <= take_one;
-      first_waiting_q <= (take_one && next_index == '0 ? 4'd0 : first_waiting_q) + 4'(strobes[0]);
-      for (int i = 1; i < int'(COUNTERS); i++) begin
-        waiting_q[i] <= strobes[i] || (waiting_q[i] && !(take_one && next_index == 5'(i)));
+      adding_q        <= take;
+      first_waiting_q <= (take && first_turn ? '0 : first_waiting_q) + FIRST_W'(strobes[0]);
+      waiting_q       <= strobes[COUNTERS-1:1] | (waiting_q & ~({COUNTERS - 1{take}} & turn_q[COUNTERS-1:1]));
+      if (step) begin
+        turn_q  <= {turn_q[COUNTERS-2:0], turn_q[COUNTERS-1]};
+        index_q <= turn_q[COUNTERS-1] ? '0 : index_q + 1'b1;
       end
     end
-    index_q <= next_index;
-    more_q  <= next_index == '0 ? first_waiting_q : 4'd1;
+    more_q <= first_turn ? first_waiting_q : FIRST_W'(1);
   end
 
   block_ram #(.WIDTH(32), .DEPTH(32)) u_counts (
     .clk,
     .write(clear || adding_q), .write_address(clear ? clear_index : index_q),
     .write_data(clear ? 32'd0 : count + 32'(more_q)),
-    .read_address(hold ? read_index : next_index), .read_data(count)
+    .read_address(hold ? read_index : index_q), .read_data(count)
   );
 
 endmodule

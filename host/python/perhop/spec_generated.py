@@ -32,6 +32,7 @@ RATE_SLOTS = 8  # Rates that a rate index can name
 GROUP_SLOTS = 4  # Group addresses that the MAC's address filter holds
 EVENT_LOG_ENTRIES = 512  # Entries of the MAC's event log, entries
 EVENT_KINDS = 19  # Kinds of events that the event log knows: the members of event_kind
+REGISTER_SPACE_BYTES = 1024  # Addresses of the MAC's registers; what is in no register reads 0, bytes
 PATH_DELAY_UNIT_US = 16  # One step of a delay field of the path header, us
 NEIGHBOUR_AVERAGE_STEPS_PER_US = 16  # Steps of the neighbour table's averages in one microsecond, 1/us
 NEIGHBOUR_ATTEMPT_STEPS = 256  # Steps of the neighbour table's DATA attempts in one attempt
@@ -1001,8 +1002,15 @@ class RegisterField:
     access: str  # r, rw, w1c: write 1 to clear, w1p: write 1 for a pulse, reads 0
     reset: int | None  # None: follows the hardware
     unit: str
-    port: str  # of mac_core; "" if none
+    port: str  # of mac_bytes or what is beside it; "" if none
     meaning: str
+    min: int
+    max: int
+    all_ones: bool = False  # a power of two less one
+    at_least: str = ""  # not below that field: "register.field"
+    above: str = ""  # above that field
+    needs: str = ""  # other than 0 only where that field of the same register is
+    enum: type[IntEnum] | None = None
 
     @property
     def mask(self) -> int:
@@ -1030,318 +1038,330 @@ class Register:
     width_bits: int
     count: int
     stride_bytes: int
+    is_array: bool
+    live: bool  # it may change while the MAC runs
     fields: Mapping[str, RegisterField]
 
+    @property
+    def writable(self) -> bool:
+        """Whether software can write any of it."""
+        return any(field.access != "r" for field in self.fields.values())
 
-def _register(name: str, title: str, address: int, width_bits: int, count: int, stride_bytes: int, *fields: RegisterField) -> Register:
-    return Register(name, title, address, width_bits, count, stride_bytes, MappingProxyType({field.name: field for field in fields}))
+    @property
+    def words(self) -> int:
+        """32-bit words of an entry."""
+        return self.width_bits // 32
+
+
+def _register(name: str, title: str, address: int, width_bits: int, count: int, stride_bytes: int, is_array: bool, live: bool, *fields: RegisterField) -> Register:
+    return Register(name, title, address, width_bits, count, stride_bytes, is_array, live, MappingProxyType({field.name: field for field in fields}))
 
 
 REGISTERS: Mapping[str, Register] = MappingProxyType({
     "id": _register(
-        "id", "Identification", 0x000, 32, 1, 4,
-        RegisterField("value", 0, 32, "r", 0x50657248, "", "", "Always the letters PerH: something else answers if it reads differently."),
+        "id", "Identification", 0x000, 32, 1, 4, False, False,
+        RegisterField("value", 0, 32, "r", 0x50657248, "", "", "Always the letters PerH: something else answers if it reads differently.", 0, 4294967295),
     ),
     "version": _register(
-        "version", "Version", 0x004, 32, 1, 4,
-        RegisterField("version_minor", 0, 16, "r", 2, "", "", "Changes when something was added."),
-        RegisterField("version_major", 16, 16, "r", 0, "", "", "Changes when software written for the last one can fail."),
+        "version", "Version", 0x004, 32, 1, 4, False, False,
+        RegisterField("version_minor", 0, 16, "r", 2, "", "", "Changes when something was added.", 0, 65535),
+        RegisterField("version_major", 16, 16, "r", 0, "", "", "Changes when software written for the last one can fail.", 0, 65535),
     ),
     "capabilities": _register(
-        "capabilities", "Capabilities", 0x008, 32, 1, 4,
-        RegisterField("neighbour_slots", 0, 8, "r", 0x10, "slots", "", "Slots of the neighbour table."),
-        RegisterField("rate_slots", 8, 8, "r", 8, "", "", "Rates that a rate index can name."),
-        RegisterField("group_slots", 16, 4, "r", 4, "", "", "Group addresses that the filter holds."),
-        RegisterField("event_log_entries", 20, 12, "r", 0x200, "", "", "Entries of the event log."),
+        "capabilities", "Capabilities", 0x008, 32, 1, 4, False, False,
+        RegisterField("neighbour_slots", 0, 8, "r", 0x10, "slots", "", "Slots of the neighbour table.", 0, 255),
+        RegisterField("rate_slots", 8, 8, "r", 8, "", "", "Rates that a rate index can name.", 0, 255),
+        RegisterField("group_slots", 16, 4, "r", 4, "", "", "Group addresses that the filter holds.", 0, 15),
+        RegisterField("event_log_entries", 20, 12, "r", 0x200, "", "", "Entries of the event log.", 0, 4095),
     ),
     "control": _register(
-        "control", "Control", 0x00C, 32, 1, 4,
-        RegisterField("enable", 0, 1, "rw", 0, "", "mac_enable", "1: the MAC runs. 0: it is held in reset; change settings then."),
+        "control", "Control", 0x00C, 32, 1, 4, False, True,
+        RegisterField("enable", 0, 1, "rw", 0, "", "mac_enable", "1: the MAC runs. 0: it is held in reset; change settings then.", 0, 1),
     ),
     "address": _register(
-        "address", "Station address", 0x020, 64, 1, 8,
-        RegisterField("low", 0, 32, "rw", 0, "", "cfg_address[31:0]", "Low 32 bits of the 48-bit MAC address; the byte sent first is the most significant of all."),
-        RegisterField("high", 32, 16, "rw", 0, "", "cfg_address[47:32]", "High 16 bits."),
+        "address", "Station address", 0x020, 64, 1, 8, False, False,
+        RegisterField("low", 0, 32, "rw", 0, "", "cfg_address[31:0]", "Low 32 bits of the 48-bit MAC address; the byte sent first is the most significant of all.", 0, 4294967295),
+        RegisterField("high", 32, 16, "rw", 0, "", "cfg_address[47:32]", "High 16 bits.", 0, 65535),
     ),
     "seed": _register(
-        "seed", "Seed", 0x028, 64, 1, 8,
-        RegisterField("low", 0, 32, "rw", 0, "", "cfg_seed[31:0]", "Low half of the seed of the backoff draws: different in every node and well mixed in all bits, not a small number. It is loaded when the MAC is enabled."),
-        RegisterField("high", 32, 32, "rw", 0, "", "cfg_seed[63:32]", "High half."),
+        "seed", "Seed", 0x028, 64, 1, 8, False, False,
+        RegisterField("low", 0, 32, "rw", 0, "", "cfg_seed[31:0]", "Low half of the seed of the backoff draws: different in every node and well mixed in all bits, not a small number. It is loaded when the MAC is enabled.", 0, 4294967295),
+        RegisterField("high", 32, 32, "rw", 0, "", "cfg_seed[63:32]", "High half.", 0, 4294967295),
     ),
     "slot": _register(
-        "slot", "Slot time", 0x030, 32, 1, 4,
-        RegisterField("value_us", 0, 13, "rw", 0x14, "us", "cfg_slot_us", "aSlotTime."),
+        "slot", "Slot time", 0x030, 32, 1, 4, False, False,
+        RegisterField("value_us", 0, 13, "rw", 0x14, "us", "cfg_slot_us", "aSlotTime.", 1, 8191),
     ),
     "sifs": _register(
-        "sifs", "SIFS", 0x034, 32, 1, 4,
-        RegisterField("value_us", 0, 13, "rw", 0xA, "us", "cfg_sifs_us", "aSIFSTime."),
+        "sifs", "SIFS", 0x034, 32, 1, 4, False, False,
+        RegisterField("value_us", 0, 13, "rw", 0xA, "us", "cfg_sifs_us", "aSIFSTime.", 1, 8191),
     ),
     "difs": _register(
-        "difs", "DIFS", 0x038, 32, 1, 4,
-        RegisterField("value_us", 0, 15, "rw", 0x32, "us", "cfg_difs_us", "SIFS + 2 slots (9.3.7)."),
+        "difs", "DIFS", 0x038, 32, 1, 4, False, False,
+        RegisterField("value_us", 0, 15, "rw", 0x32, "us", "cfg_difs_us", "SIFS + 2 slots (9.3.7).", 0, 32767, at_least="sifs.value_us"),
     ),
     "eifs": _register(
-        "eifs", "EIFS", 0x03C, 32, 1, 4,
-        RegisterField("value_us", 0, 16, "rw", 0x16C, "us", "cfg_eifs_us", "SIFS + MAC ACK at the lowest basic rate + DIFS (9.3.7)."),
+        "eifs", "EIFS", 0x03C, 32, 1, 4, False, False,
+        RegisterField("value_us", 0, 16, "rw", 0x16C, "us", "cfg_eifs_us", "SIFS + MAC ACK at the lowest basic rate + DIFS (9.3.7).", 0, 65535, at_least="difs.value_us"),
     ),
     "response_timeout": _register(
-        "response_timeout", "Response timeout", 0x040, 32, 1, 4,
-        RegisterField("value_us", 0, 16, "rw", 0xDE, "us", "cfg_response_timeout_us", "From the end of an RTS or DATA frame to the latest start of its response: SIFS + slot + PHY-RX-START delay (9.3.2.6, 9.3.2.8)."),
+        "response_timeout", "Response timeout", 0x040, 32, 1, 4, False, False,
+        RegisterField("value_us", 0, 16, "rw", 0xDE, "us", "cfg_response_timeout_us", "From the end of an RTS or DATA frame to the latest start of its response: SIFS + slot + PHY-RX-START delay (9.3.2.6, 9.3.2.8).", 0, 65535, above="sifs.value_us"),
     ),
     "nav_reset": _register(
-        "nav_reset", "NAV reset", 0x044, 32, 1, 4,
-        RegisterField("value_us", 0, 16, "rw", 0x22C, "us", "cfg_nav_reset_us", "Silence after a heard RTS that resets the NAV: 2 SIFS + CTS + PHY-RX-START delay + 2 slots (9.3.2.4)."),
+        "nav_reset", "NAV reset", 0x044, 32, 1, 4, False, False,
+        RegisterField("value_us", 0, 16, "rw", 0x22C, "us", "cfg_nav_reset_us", "Silence after a heard RTS that resets the NAV: 2 SIFS + CTS + PHY-RX-START delay + 2 slots (9.3.2.4).", 0, 65535, above="sifs.value_us"),
     ),
     "phy_rx_start_delay": _register(
-        "phy_rx_start_delay", "PHY-RX-START delay", 0x048, 32, 1, 4,
-        RegisterField("value_us", 0, 16, "rw", 0xC0, "us", "cfg_phy_rx_start_delay_us", "From a frame's first bit on the air to the PHY's phy_rx_start: what the receive time stamp is set back by."),
+        "phy_rx_start_delay", "PHY-RX-START delay", 0x048, 32, 1, 4, False, False,
+        RegisterField("value_us", 0, 16, "rw", 0xC0, "us", "cfg_phy_rx_start_delay_us", "From a frame's first bit on the air to the PHY's phy_rx_start: what the receive time stamp is set back by.", 0, 65535),
     ),
     "phy_delay": _register(
-        "phy_delay", "PHY delays", 0x04C, 32, 1, 4,
-        RegisterField("tx_clocks", 0, 16, "rw", 0, "clocks", "cfg_phy_tx_delay_clocks", "From phy_tx_start to the frame's first bit on the air."),
-        RegisterField("rx_clocks", 16, 16, "rw", 0, "clocks", "cfg_phy_rx_delay_clocks", "From a frame's last bit on the air to phy_rx_end."),
+        "phy_delay", "PHY delays", 0x04C, 32, 1, 4, False, False,
+        RegisterField("tx_clocks", 0, 16, "rw", 0, "clocks", "cfg_phy_tx_delay_clocks", "From phy_tx_start to the frame's first bit on the air.", 0, 65535),
+        RegisterField("rx_clocks", 16, 16, "rw", 0, "clocks", "cfg_phy_rx_delay_clocks", "From a frame's last bit on the air to phy_rx_end.", 0, 65535),
     ),
     "rts": _register(
-        "rts", "RTS", 0x050, 32, 1, 4,
-        RegisterField("rate", 0, 3, "rw", 0, "", "cfg_rts_rate", "Rate index of RTS frames."),
-        RegisterField("airtime_us", 16, 16, "rw", 0x160, "us", "cfg_rts_airtime_us", "Airtime of an RTS at that rate."),
+        "rts", "RTS", 0x050, 32, 1, 4, False, False,
+        RegisterField("rate", 0, 3, "rw", 0, "", "cfg_rts_rate", "Rate index of RTS frames.", 0, 7),
+        RegisterField("airtime_us", 16, 16, "rw", 0x160, "us", "cfg_rts_airtime_us", "Airtime of an RTS at that rate.", 1, 65535),
     ),
     "average": _register(
-        "average", "Neighbour averages", 0x054, 32, 1, 4,
-        RegisterField("shift", 0, 3, "rw", 4, "", "cfg_average_shift", "A new sample weighs 2 to the minus this."),
+        "average", "Neighbour averages", 0x054, 32, 1, 4, False, False,
+        RegisterField("shift", 0, 3, "rw", 4, "", "cfg_average_shift", "A new sample weighs 2 to the minus this.", 0, 7),
     ),
     "quirks": _register(
-        "quirks", "ns-2 compatibility", 0x058, 32, 1, 4,
-        RegisterField("eifs_as_nav", 0, 1, "rw", 0, "", "cfg_quirk_eifs_as_nav", "EIFS is applied as a NAV after an error, then DIFS again; a good frame does not cancel it."),
-        RegisterField("no_nav_reset", 1, 1, "rw", 0, "", "cfg_quirk_no_nav_reset", "The NAV set by an RTS is not reset when nothing follows."),
-        RegisterField("fixed_timeout", 2, 1, "rw", 0, "", "cfg_quirk_fixed_timeout", "The response must have ended by response_timeout + its airtime; its start does not hold the timeout."),
-        RegisterField("draw_below_cw", 3, 1, "rw", 0, "", "cfg_quirk_draw_below_cw", "Backoff is drawn from 0 to CW - 1."),
-        RegisterField("backoff_at_once", 4, 1, "rw", 0, "", "cfg_quirk_backoff_at_once", "A back-off that begins on an idle medium, after an own exchange, skips the inter-frame space."),
+        "quirks", "ns-2 compatibility", 0x058, 32, 1, 4, False, False,
+        RegisterField("eifs_as_nav", 0, 1, "rw", 0, "", "cfg_quirk_eifs_as_nav", "EIFS is applied as a NAV after an error, then DIFS again; a good frame does not cancel it.", 0, 1),
+        RegisterField("no_nav_reset", 1, 1, "rw", 0, "", "cfg_quirk_no_nav_reset", "The NAV set by an RTS is not reset when nothing follows.", 0, 1),
+        RegisterField("fixed_timeout", 2, 1, "rw", 0, "", "cfg_quirk_fixed_timeout", "The response must have ended by response_timeout + its airtime; its start does not hold the timeout.", 0, 1),
+        RegisterField("draw_below_cw", 3, 1, "rw", 0, "", "cfg_quirk_draw_below_cw", "Backoff is drawn from 0 to CW - 1.", 0, 1),
+        RegisterField("backoff_at_once", 4, 1, "rw", 0, "", "cfg_quirk_backoff_at_once", "A back-off that begins on an idle medium, after an own exchange, skips the inter-frame space.", 0, 1),
     ),
     "access_mode": _register(
-        "access_mode", "Access mode", 0x05C, 32, 1, 4,
-        RegisterField("mode", 0, 2, "rw", 0, "", "cfg_access_mode", "dcf: IEEE 802.11. csma: send at once if the medium is idle, else look again after a random time. fama: the same for an RTS before every packet to one station. csma and fama count the random time in slots, 1 to CW + 1 of them."),
-        RegisterField("no_mac_ack", 8, 1, "rw", 0, "", "cfg_no_mac_ack", "1: DATA to one station is done when sent, and is not answered."),
-        RegisterField("vacation_us", 16, 16, "rw", 0x14, "us", "cfg_vacation_us", "csma and fama: rest after a packet."),
+        "access_mode", "Access mode", 0x05C, 32, 1, 4, False, False,
+        RegisterField("mode", 0, 2, "rw", 0, "", "cfg_access_mode", "dcf: IEEE 802.11. csma: send at once if the medium is idle, else look again after a random time. fama: the same for an RTS before every packet to one station. csma and fama count the random time in slots, 1 to CW + 1 of them.", 0, 2, enum=AccessMode),
+        RegisterField("no_mac_ack", 8, 1, "rw", 0, "", "cfg_no_mac_ack", "1: DATA to one station is done when sent, and is not answered.", 0, 1),
+        RegisterField("vacation_us", 16, 16, "rw", 0x14, "us", "cfg_vacation_us", "csma and fama: rest after a packet.", 0, 65535),
     ),
     "response": _register(
-        "response", "Response to a rate", 0x060, 32, 8, 4,
-        RegisterField("rate", 0, 3, "rw", 0, "", "cfg_response_rate", "Rate index of the response."),
-        RegisterField("airtime_us", 16, 16, "rw", 0x130, "us", "cfg_response_airtime_us", "Airtime of the response; CTS and MAC ACK have the same length."),
+        "response", "Response to a rate", 0x060, 32, 8, 4, True, False,
+        RegisterField("rate", 0, 3, "rw", 0, "", "cfg_response_rate", "Rate index of the response.", 0, 7),
+        RegisterField("airtime_us", 16, 16, "rw", 0x130, "us", "cfg_response_airtime_us", "Airtime of the response; CTS and MAC ACK have the same length.", 1, 65535),
     ),
     "airtime": _register(
-        "airtime", "Airtime of a rate", 0x080, 32, 8, 4,
-        RegisterField("base_us", 0, 10, "rw", 0xC0, "us", "cfg_airtime_base_us", "Preamble, PLCP header, signal extension."),
-        RegisterField("half_bits_per_unit", 10, 9, "rw", 2, "half bits", "cfg_airtime_half_bits_per_unit", "Half bits sent in a unit: 1 us (DSSS) or a symbol (OFDM)."),
-        RegisterField("unit_shift", 19, 3, "rw", 0, "", "cfg_airtime_unit_shift", "A unit lasts 2 to this microseconds."),
-        RegisterField("overhead_half_bits", 22, 6, "rw", 0, "half bits", "cfg_airtime_overhead_half_bits", "Service and tail bits, twice."),
+        "airtime", "Airtime of a rate", 0x080, 32, 8, 4, True, False,
+        RegisterField("base_us", 0, 10, "rw", 0xC0, "us", "cfg_airtime_base_us", "Preamble, PLCP header, signal extension.", 0, 1023),
+        RegisterField("half_bits_per_unit", 10, 9, "rw", 2, "half bits", "cfg_airtime_half_bits_per_unit", "Half bits sent in a unit: 1 us (DSSS) or a symbol (OFDM).", 1, 511),
+        RegisterField("unit_shift", 19, 3, "rw", 0, "", "cfg_airtime_unit_shift", "A unit lasts 2 to this microseconds.", 0, 7),
+        RegisterField("overhead_half_bits", 22, 6, "rw", 0, "half bits", "cfg_airtime_overhead_half_bits", "Service and tail bits, twice.", 0, 63),
     ),
     "contention_window": _register(
-        "contention_window", "Contention window of a queue", 0x0A0, 32, 2, 4,
-        RegisterField("cw_min", 0, 10, "rw", 0x1F, "slots", "cfg_cw_min", "CWmin, inclusive: a power of two minus one."),
-        RegisterField("aifs_extra_slots", 10, 4, "rw", 0, "slots", "cfg_aifs_extra_slots", "Slots that this queue waits beyond DIFS and EIFS (AIFS). 0: the standard's DCF."),
-        RegisterField("cw_max", 16, 10, "rw", 0x3FF, "slots", "cfg_cw_max", "CWmax, inclusive: a power of two minus one."),
+        "contention_window", "Contention window of a queue", 0x0A0, 32, 2, 4, True, False,
+        RegisterField("cw_min", 0, 10, "rw", 0x1F, "slots", "cfg_cw_min", "CWmin, inclusive: a power of two minus one.", 1, 1023, all_ones=True),
+        RegisterField("aifs_extra_slots", 10, 4, "rw", 0, "slots", "cfg_aifs_extra_slots", "Slots that this queue waits beyond DIFS and EIFS (AIFS). 0: the standard's DCF.", 0, 15),
+        RegisterField("cw_max", 16, 10, "rw", 0x3FF, "slots", "cfg_cw_max", "CWmax, inclusive: a power of two minus one.", 0, 1023, all_ones=True, at_least="contention_window.cw_min"),
     ),
     "retry_limits": _register(
-        "retry_limits", "Retry limits", 0x0A8, 32, 1, 4,
-        RegisterField("short_retry_limit", 0, 5, "rw", 7, "attempts", "cfg_short_retry_limit", "dot11ShortRetryLimit: attempts of an RTS, or of a DATA frame without one."),
-        RegisterField("long_retry_limit", 8, 5, "rw", 4, "attempts", "cfg_long_retry_limit", "dot11LongRetryLimit: attempts of a DATA frame behind an RTS."),
+        "retry_limits", "Retry limits", 0x0A8, 32, 1, 4, False, False,
+        RegisterField("short_retry_limit", 0, 5, "rw", 7, "attempts", "cfg_short_retry_limit", "dot11ShortRetryLimit: attempts of an RTS, or of a DATA frame without one.", 1, 31),
+        RegisterField("long_retry_limit", 8, 5, "rw", 4, "attempts", "cfg_long_retry_limit", "dot11LongRetryLimit: attempts of a DATA frame behind an RTS.", 1, 31),
     ),
     "rts_threshold": _register(
-        "rts_threshold", "RTS threshold", 0x0AC, 32, 1, 4,
-        RegisterField("value_bytes", 0, 12, "rw", 0, "bytes", "cfg_rts_threshold_bytes", "A longer MPDU is preceded by an RTS. 0: every one."),
+        "rts_threshold", "RTS threshold", 0x0AC, 32, 1, 4, False, True,
+        RegisterField("value_bytes", 0, 12, "rw", 0, "bytes", "cfg_rts_threshold_bytes", "A longer MPDU is preceded by an RTS. 0: every one.", 0, 4095),
     ),
     "bssid": _register(
-        "bssid", "BSSID", 0x0B0, 64, 1, 8,
-        RegisterField("low", 0, 32, "rw", 0xFFFFFFFF, "", "cfg_bssid[31:0]", "Low 32 bits of address 3 of frames with three addresses."),
-        RegisterField("high", 32, 16, "rw", 0xFFFF, "", "cfg_bssid[47:32]", "High 16 bits."),
+        "bssid", "BSSID", 0x0B0, 64, 1, 8, False, False,
+        RegisterField("low", 0, 32, "rw", 0xFFFFFFFF, "", "cfg_bssid[31:0]", "Low 32 bits of address 3 of frames with three addresses.", 0, 4294967295),
+        RegisterField("high", 32, 16, "rw", 0xFFFF, "", "cfg_bssid[47:32]", "High 16 bits.", 0, 65535),
     ),
     "receive_filter": _register(
-        "receive_filter", "Receive filter", 0x0B8, 32, 1, 4,
-        RegisterField("group_joined", 0, 4, "rw", 0, "", "cfg_group_joined", "Bit i: the group of `group` entry i has been joined."),
-        RegisterField("all_groups", 8, 1, "rw", 0, "", "cfg_all_groups", "Every group has been joined."),
-        RegisterField("monitor", 9, 1, "rw", 0, "", "cfg_monitor", "Every frame goes to the host whole, however bad it is."),
+        "receive_filter", "Receive filter", 0x0B8, 32, 1, 4, False, True,
+        RegisterField("group_joined", 0, 4, "rw", 0, "", "cfg_group_joined", "Bit i: the group of `group` entry i has been joined.", 0, 15),
+        RegisterField("all_groups", 8, 1, "rw", 0, "", "cfg_all_groups", "Every group has been joined.", 0, 1),
+        RegisterField("monitor", 9, 1, "rw", 0, "", "cfg_monitor", "Every frame goes to the host whole, however bad it is.", 0, 1),
     ),
     "group": _register(
-        "group", "Group address", 0x0C0, 64, 4, 8,
-        RegisterField("low", 0, 32, "rw", 0, "", "cfg_group_address[31:0]", "Low 32 bits."),
-        RegisterField("high", 32, 16, "rw", 0, "", "cfg_group_address[47:32]", "High 16 bits."),
+        "group", "Group address", 0x0C0, 64, 4, 8, True, True,
+        RegisterField("low", 0, 32, "rw", 0, "", "cfg_group_address[31:0]", "Low 32 bits.", 0, 4294967295),
+        RegisterField("high", 32, 16, "rw", 0, "", "cfg_group_address[47:32]", "High 16 bits.", 0, 65535),
     ),
     "interrupt_enable": _register(
-        "interrupt_enable", "Interrupt enable", 0x0E0, 32, 1, 4,
-        RegisterField("completion", 0, 1, "rw", 0, "", "", "Interrupt while a completion record waits."),
-        RegisterField("reception", 1, 1, "rw", 0, "", "", "Interrupt while a received frame waits."),
-        RegisterField("event_log", 2, 1, "rw", 0, "", "", "Interrupt while the event log is filled to event_log_settings.fill."),
-        RegisterField("write_refused", 3, 1, "rw", 0, "", "", "Interrupt when a write was refused."),
+        "interrupt_enable", "Interrupt enable", 0x0E0, 32, 1, 4, False, True,
+        RegisterField("completion", 0, 1, "rw", 0, "", "", "Interrupt while a completion record waits.", 0, 1),
+        RegisterField("reception", 1, 1, "rw", 0, "", "", "Interrupt while a received frame waits.", 0, 1),
+        RegisterField("event_log", 2, 1, "rw", 0, "", "", "Interrupt while the event log is filled to event_log_settings.fill.", 0, 1),
+        RegisterField("write_refused", 3, 1, "rw", 0, "", "", "Interrupt when a write was refused.", 0, 1),
     ),
     "event_log_kinds": _register(
-        "event_log_kinds", "Events to log", 0x0E4, 32, 1, 4,
-        RegisterField("kinds", 0, 19, "rw", 0, "", "", "Bit k: the log takes events of the kind k, see event_kind. 0: it takes none."),
+        "event_log_kinds", "Events to log", 0x0E4, 32, 1, 4, False, True,
+        RegisterField("kinds", 0, 19, "rw", 0, "", "", "Bit k: the log takes events of the kind k, see event_kind. 0: it takes none.", 0, 524287),
     ),
     "event_log_settings": _register(
-        "event_log_settings", "Event log settings", 0x0E8, 32, 1, 4,
-        RegisterField("fill", 0, 10, "rw", 1, "entries", "", "The interrupt comes from this many entries on."),
+        "event_log_settings", "Event log settings", 0x0E8, 32, 1, 4, False, True,
+        RegisterField("fill", 0, 10, "rw", 1, "entries", "", "The interrupt comes from this many entries on.", 1, 1023),
     ),
     "rate_series": _register(
-        "rate_series", "Rate series of a peer", 0x1C0, 32, 16, 4,
-        RegisterField("rate_0", 0, 3, "rw", 0, "", "series_rate", "Rate index of the first attempts."),
-        RegisterField("attempts_0", 3, 5, "rw", 0, "attempts", "series_attempts", "DATA attempts at it. 0: all that the retry limits allow."),
-        RegisterField("rate_1", 8, 3, "rw", 0, "", "series_rate", "Rate index of the next attempts."),
-        RegisterField("attempts_1", 11, 5, "rw", 0, "attempts", "series_attempts", "DATA attempts at it. 0: no such entry."),
-        RegisterField("rate_2", 16, 3, "rw", 0, "", "series_rate", "Rate index of the next attempts."),
-        RegisterField("attempts_2", 19, 5, "rw", 0, "attempts", "series_attempts", "DATA attempts at it. 0: no such entry."),
-        RegisterField("rate_3", 24, 3, "rw", 0, "", "series_rate", "Rate index of the last attempts."),
-        RegisterField("attempts_3", 27, 5, "rw", 0, "attempts", "series_attempts", "DATA attempts at it. 0: no such entry."),
+        "rate_series", "Rate series of a peer", 0x1C0, 32, 16, 4, True, True,
+        RegisterField("rate_0", 0, 3, "rw", 0, "", "series_rate", "Rate index of the first attempts.", 0, 7),
+        RegisterField("attempts_0", 3, 5, "rw", 0, "attempts", "series_attempts", "DATA attempts at it. 0: all that the retry limits allow.", 0, 31),
+        RegisterField("rate_1", 8, 3, "rw", 0, "", "series_rate", "Rate index of the next attempts.", 0, 7),
+        RegisterField("attempts_1", 11, 5, "rw", 0, "attempts", "series_attempts", "DATA attempts at it. 0: no such entry.", 0, 31, needs="rate_series.attempts_0"),
+        RegisterField("rate_2", 16, 3, "rw", 0, "", "series_rate", "Rate index of the next attempts.", 0, 7),
+        RegisterField("attempts_2", 19, 5, "rw", 0, "attempts", "series_attempts", "DATA attempts at it. 0: no such entry.", 0, 31, needs="rate_series.attempts_1"),
+        RegisterField("rate_3", 24, 3, "rw", 0, "", "series_rate", "Rate index of the last attempts.", 0, 7),
+        RegisterField("attempts_3", 27, 5, "rw", 0, "attempts", "series_attempts", "DATA attempts at it. 0: no such entry.", 0, 31, needs="rate_series.attempts_2"),
     ),
     "stat_tx_refused": _register(
-        "stat_tx_refused", "Packets of the host that cannot be sent", 0x200, 32, 1, 4,
-        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps."),
+        "stat_tx_refused", "Packets of the host that cannot be sent", 0x200, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
     ),
     "stat_done_overflow": _register(
-        "stat_done_overflow", "Completion records lost: the host was too slow", 0x204, 32, 1, 4,
-        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps."),
+        "stat_done_overflow", "Completion records lost: the host was too slow", 0x204, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
     ),
     "stat_rts_sent": _register(
-        "stat_rts_sent", "RTS frames sent", 0x208, 32, 1, 4,
-        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps."),
+        "stat_rts_sent", "RTS frames sent", 0x208, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
     ),
     "stat_cts_sent": _register(
-        "stat_cts_sent", "CTS frames sent", 0x20C, 32, 1, 4,
-        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps."),
+        "stat_cts_sent", "CTS frames sent", 0x20C, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
     ),
     "stat_data_sent": _register(
-        "stat_data_sent", "DATA frames sent, retries included", 0x210, 32, 1, 4,
-        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps."),
+        "stat_data_sent", "DATA frames sent, retries included", 0x210, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
     ),
     "stat_data_retries_sent": _register(
-        "stat_data_retries_sent", "DATA frames sent with the Retry bit", 0x214, 32, 1, 4,
-        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps."),
+        "stat_data_retries_sent", "DATA frames sent with the Retry bit", 0x214, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
     ),
     "stat_mac_ack_sent": _register(
-        "stat_mac_ack_sent", "MAC ACK frames sent", 0x218, 32, 1, 4,
-        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps."),
+        "stat_mac_ack_sent", "MAC ACK frames sent", 0x218, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
     ),
     "stat_timeouts": _register(
-        "stat_timeouts", "CTS and MAC ACK frames that did not come", 0x21C, 32, 1, 4,
-        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps."),
+        "stat_timeouts", "CTS and MAC ACK frames that did not come", 0x21C, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
     ),
     "stat_delivered": _register(
-        "stat_delivered", "Packets delivered", 0x220, 32, 1, 4,
-        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps."),
+        "stat_delivered", "Packets delivered", 0x220, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
     ),
     "stat_group_sent": _register(
-        "stat_group_sent", "Packets sent to a group, or without MAC ACK", 0x224, 32, 1, 4,
-        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps."),
+        "stat_group_sent", "Packets sent to a group, or without MAC ACK", 0x224, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
     ),
     "stat_short_retry_limit": _register(
-        "stat_short_retry_limit", "Packets dropped at the short retry limit", 0x228, 32, 1, 4,
-        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps."),
+        "stat_short_retry_limit", "Packets dropped at the short retry limit", 0x228, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
     ),
     "stat_long_retry_limit": _register(
-        "stat_long_retry_limit", "Packets dropped at the long retry limit", 0x22C, 32, 1, 4,
-        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps."),
+        "stat_long_retry_limit", "Packets dropped at the long retry limit", 0x22C, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
     ),
     "stat_rx_ok": _register(
-        "stat_rx_ok", "Frames received with a good FCS", 0x230, 32, 1, 4,
-        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps."),
+        "stat_rx_ok", "Frames received with a good FCS", 0x230, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
     ),
     "stat_rx_bad_fcs": _register(
-        "stat_rx_bad_fcs", "Frames received with a bad FCS", 0x234, 32, 1, 4,
-        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps."),
+        "stat_rx_bad_fcs", "Frames received with a bad FCS", 0x234, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
     ),
     "stat_rx_delivered": _register(
-        "stat_rx_delivered", "Frames given to the host", 0x238, 32, 1, 4,
-        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps."),
+        "stat_rx_delivered", "Frames given to the host", 0x238, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
     ),
     "stat_rx_duplicate": _register(
-        "stat_rx_duplicate", "DATA frames refused as duplicates", 0x23C, 32, 1, 4,
-        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps."),
+        "stat_rx_duplicate", "DATA frames refused as duplicates", 0x23C, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
     ),
     "stat_rx_overflow": _register(
-        "stat_rx_overflow", "Frames lost: the host was too slow", 0x240, 32, 1, 4,
-        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps."),
+        "stat_rx_overflow", "Frames lost: the host was too slow", 0x240, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
     ),
     "status": _register(
-        "status", "Status", 0x280, 32, 1, 4,
-        RegisterField("nav_left_us", 0, 16, "r", None, "us", "nav_left_us", "Time left in the NAV."),
-        RegisterField("cca_busy", 16, 1, "r", None, "", "phy_cca_busy", "The PHY hears something."),
-        RegisterField("contending", 17, 1, "r", None, "", "contending", "A packet or a backoff is pending."),
-        RegisterField("descriptor_ready", 18, 1, "r", None, "", "s_desc_ready", "The MAC can take a descriptor."),
+        "status", "Status", 0x280, 32, 1, 4, False, False,
+        RegisterField("nav_left_us", 0, 16, "r", None, "us", "nav_left_us", "Time left in the NAV.", 0, 65535),
+        RegisterField("cca_busy", 16, 1, "r", None, "", "phy_cca_busy", "The PHY hears something.", 0, 1),
+        RegisterField("contending", 17, 1, "r", None, "", "contending", "A packet or a backoff is pending.", 0, 1),
+        RegisterField("descriptor_ready", 18, 1, "r", None, "", "s_desc_ready", "The MAC can take a descriptor.", 0, 1),
     ),
     "error": _register(
-        "error", "Error", 0x284, 32, 1, 4,
-        RegisterField("illegal_value", 0, 1, "w1c", 0, "", "", "The value is against a rule of its field, or of a bit that belongs to no field."),
-        RegisterField("not_idle", 1, 1, "w1c", 0, "", "", "The register changes only while control.enable is 0."),
-        RegisterField("partial_write", 2, 1, "w1c", 0, "", "", "Only whole words can be written."),
-        RegisterField("not_writable", 3, 1, "w1c", 0, "", "", "Nothing can be written there."),
-        RegisterField("address", 16, 10, "r", 0, "bytes", "", "Address of the first write that was refused since the bits were all 0."),
+        "error", "Error", 0x284, 32, 1, 4, False, True,
+        RegisterField("illegal_value", 0, 1, "w1c", 0, "", "", "The value is against a rule of its field, or of a bit that belongs to no field.", 0, 1),
+        RegisterField("not_idle", 1, 1, "w1c", 0, "", "", "The register changes only while control.enable is 0.", 0, 1),
+        RegisterField("partial_write", 2, 1, "w1c", 0, "", "", "Only whole words can be written.", 0, 1),
+        RegisterField("not_writable", 3, 1, "w1c", 0, "", "", "Nothing can be written there.", 0, 1),
+        RegisterField("at_address", 16, 10, "r", 0, "bytes", "", "Address of the first write that was refused since the bits were all 0.", 0, 1023),
     ),
     "tsf": _register(
-        "tsf", "TSF timer", 0x288, 64, 1, 8,
-        RegisterField("value_us", 0, 64, "r", None, "us", "tsf_us", "Time since the MAC was enabled. Reading the low word captures the high word: never torn."),
+        "tsf", "TSF timer", 0x288, 64, 1, 8, False, False,
+        RegisterField("value_us", 0, 64, "r", None, "us", "tsf_us", "Time since the MAC was enabled. Reading the low word captures the high word: never torn.", 0, 18446744073709551615),
     ),
     "interrupt_status": _register(
-        "interrupt_status", "Interrupt status", 0x290, 32, 1, 4,
-        RegisterField("completion", 0, 1, "w1c", 0, "", "", "A completion record waits."),
-        RegisterField("reception", 1, 1, "w1c", 0, "", "", "A received frame waits."),
-        RegisterField("event_log", 2, 1, "w1c", 0, "", "", "The event log is filled to event_log_settings.fill."),
-        RegisterField("write_refused", 3, 1, "w1c", 0, "", "", "A write was refused: see error."),
+        "interrupt_status", "Interrupt status", 0x290, 32, 1, 4, False, True,
+        RegisterField("completion", 0, 1, "w1c", 0, "", "", "A completion record waits.", 0, 1),
+        RegisterField("reception", 1, 1, "w1c", 0, "", "", "A received frame waits.", 0, 1),
+        RegisterField("event_log", 2, 1, "w1c", 0, "", "", "The event log is filled to event_log_settings.fill.", 0, 1),
+        RegisterField("write_refused", 3, 1, "w1c", 0, "", "", "A write was refused: see error.", 0, 1),
     ),
     "clock": _register(
-        "clock", "Clock", 0x294, 32, 1, 4,
-        RegisterField("per_us", 0, 16, "r", None, "clocks", "", "Clocks of the MAC in a microsecond."),
+        "clock", "Clock", 0x294, 32, 1, 4, False, False,
+        RegisterField("per_us", 0, 16, "r", None, "clocks", "", "Clocks of the MAC in a microsecond.", 0, 65535),
     ),
     "event_log_status": _register(
-        "event_log_status", "Event log status", 0x298, 32, 1, 4,
-        RegisterField("entries", 0, 10, "r", None, "entries", "", "Entries to read."),
-        RegisterField("overruns", 16, 16, "r", None, "entries", "", "Entries lost since reset because the log was full; stops at the largest value."),
+        "event_log_status", "Event log status", 0x298, 32, 1, 4, False, False,
+        RegisterField("entries", 0, 10, "r", None, "entries", "", "Entries to read.", 0, 1023),
+        RegisterField("overruns", 16, 16, "r", None, "entries", "", "Entries lost since reset because the log was full; stops at the largest value.", 0, 65535),
     ),
     "event_log_time": _register(
-        "event_log_time", "Event log: time", 0x29C, 32, 1, 4,
-        RegisterField("tsf_us", 0, 32, "r", None, "us", "", "TSF time, low 32 bits."),
+        "event_log_time", "Event log: time", 0x29C, 32, 1, 4, False, False,
+        RegisterField("tsf_us", 0, 32, "r", None, "us", "", "TSF time, low 32 bits.", 0, 4294967295),
     ),
     "event_log_slots": _register(
-        "event_log_slots", "Event log: slots", 0x2A0, 32, 1, 4,
-        RegisterField("left", 0, 10, "r", None, "slots", "", "Backoff slots left: with backoff_start of a queue its draw, else those of the first queue that counts."),
+        "event_log_slots", "Event log: slots", 0x2A0, 32, 1, 4, False, False,
+        RegisterField("left", 0, 10, "r", None, "slots", "", "Backoff slots left: with backoff_start of a queue its draw, else those of the first queue that counts.", 0, 1023),
     ),
     "event_log_events": _register(
-        "event_log_events", "Event log: events", 0x2A4, 32, 1, 4,
-        RegisterField("kinds", 0, 19, "r", None, "", "", "Bit k: an event of the kind k, see event_kind."),
-        RegisterField("tx_kind", 20, 3, "r", None, "", "", "tx_start: frame_kind of the frame."),
-        RegisterField("rx_kind", 23, 3, "r", None, "", "", "rx_good: frame_kind of the frame."),
-        RegisterField("result", 26, 2, "r", None, "", "", "packet_done: tx_result."),
-        RegisterField("queue", 28, 1, "r", None, "", "", "tx_start of an RTS or DATA frame, response, timeout, packet_done: the queue."),
+        "event_log_events", "Event log: events", 0x2A4, 32, 1, 4, False, False,
+        RegisterField("kinds", 0, 19, "r", None, "", "", "Bit k: an event of the kind k, see event_kind.", 0, 524287),
+        RegisterField("tx_kind", 20, 3, "r", None, "", "", "tx_start: frame_kind of the frame.", 0, 7),
+        RegisterField("rx_kind", 23, 3, "r", None, "", "", "rx_good: frame_kind of the frame.", 0, 7),
+        RegisterField("result", 26, 2, "r", None, "", "", "packet_done: tx_result.", 0, 3),
+        RegisterField("queue", 28, 1, "r", None, "", "", "tx_start of an RTS or DATA frame, response, timeout, packet_done: the queue.", 0, 1),
     ),
     "neighbour_select": _register(
-        "neighbour_select", "Neighbour to look at", 0x2B0, 32, 1, 4,
-        RegisterField("index", 0, 4, "rw", 0, "", "nbr_index", "Slot of the neighbour table."),
-        RegisterField("histogram_bin", 8, 4, "rw", 0, "", "nbr_bin", "Bin of the histogram of service times."),
-        RegisterField("take", 31, 1, "w1p", 0, "", "nbr_take", "1: copy. Reads 0."),
+        "neighbour_select", "Neighbour to look at", 0x2B0, 32, 1, 4, False, True,
+        RegisterField("index", 0, 4, "rw", 0, "", "nbr_index", "Slot of the neighbour table.", 0, 15),
+        RegisterField("histogram_bin", 8, 4, "rw", 0, "", "nbr_bin", "Bin of the histogram of service times.", 0, 15),
+        RegisterField("take", 31, 1, "w1p", 0, "", "nbr_take", "1: copy. Reads 0.", 0, 1),
     ),
     "neighbour_contention": _register(
-        "neighbour_contention", "Neighbour: contention", 0x2B4, 32, 1, 4,
-        RegisterField("average_us16", 0, 28, "r", None, "1/16 us", "nbr_avg_contention_us16", "Running average of IFS, backoff, frozen time, timeouts and own responses."),
+        "neighbour_contention", "Neighbour: contention", 0x2B4, 32, 1, 4, False, False,
+        RegisterField("average_us16", 0, 28, "r", None, "1/16 us", "nbr_avg_contention_us16", "Running average of IFS, backoff, frozen time, timeouts and own responses.", 0, 268435455),
     ),
     "neighbour_overhead": _register(
-        "neighbour_overhead", "Neighbour: overhead", 0x2B8, 32, 1, 4,
-        RegisterField("average_us16", 0, 28, "r", None, "1/16 us", "nbr_avg_overhead_us16", "Running average of RTS, CTS, MAC ACK and SIFS."),
+        "neighbour_overhead", "Neighbour: overhead", 0x2B8, 32, 1, 4, False, False,
+        RegisterField("average_us16", 0, 28, "r", None, "1/16 us", "nbr_avg_overhead_us16", "Running average of RTS, CTS, MAC ACK and SIFS.", 0, 268435455),
     ),
     "neighbour_data_attempts": _register(
-        "neighbour_data_attempts", "Neighbour: DATA attempts", 0x2BC, 32, 1, 4,
-        RegisterField("average_256", 0, 16, "r", None, "1/256", "nbr_avg_data_attempts_256", "Running average of DATA attempts a packet. Delay of a packet = contention + overhead + this x its airtime."),
-        RegisterField("histogram_packets", 16, 16, "r", None, "packets", "nbr_histogram", "Packets in bin histogram_bin: bin 0 is below 128 us, bin k from 2^(k+6) us, bin 15 is open. Saturates."),
+        "neighbour_data_attempts", "Neighbour: DATA attempts", 0x2BC, 32, 1, 4, False, False,
+        RegisterField("average_256", 0, 16, "r", None, "1/256", "nbr_avg_data_attempts_256", "Running average of DATA attempts a packet. Delay of a packet = contention + overhead + this x its airtime.", 0, 65535),
+        RegisterField("histogram_packets", 16, 16, "r", None, "packets", "nbr_histogram", "Packets in bin histogram_bin: bin 0 is below 128 us, bin k from 2^(k+6) us, bin 15 is open. Saturates.", 0, 65535),
     ),
     "neighbour_packets": _register(
-        "neighbour_packets", "Neighbour: packets", 0x2C0, 32, 1, 4,
-        RegisterField("value", 0, 32, "r", None, "packets", "nbr_packets", "Packets finished, delivered or not."),
+        "neighbour_packets", "Neighbour: packets", 0x2C0, 32, 1, 4, False, False,
+        RegisterField("value", 0, 32, "r", None, "packets", "nbr_packets", "Packets finished, delivered or not.", 0, 4294967295),
     ),
     "neighbour_drops": _register(
-        "neighbour_drops", "Neighbour: drops", 0x2C4, 32, 1, 4,
-        RegisterField("value", 0, 32, "r", None, "packets", "nbr_drops", "Packets given up at a retry limit."),
+        "neighbour_drops", "Neighbour: drops", 0x2C4, 32, 1, 4, False, False,
+        RegisterField("value", 0, 32, "r", None, "packets", "nbr_drops", "Packets given up at a retry limit.", 0, 4294967295),
     ),
     "neighbour_service": _register(
-        "neighbour_service", "Neighbour: service time", 0x2C8, 64, 1, 8,
-        RegisterField("sum_low_us", 0, 32, "r", None, "us", "nbr_service_us[31:0]", "Low 32 bits."),
-        RegisterField("sum_high_us", 32, 16, "r", None, "us", "nbr_service_us[47:32]", "High 16 bits."),
+        "neighbour_service", "Neighbour: service time", 0x2C8, 64, 1, 8, False, False,
+        RegisterField("sum_low_us", 0, 32, "r", None, "us", "nbr_service_us[31:0]", "Low 32 bits.", 0, 4294967295),
+        RegisterField("sum_high_us", 32, 16, "r", None, "us", "nbr_service_us[47:32]", "High 16 bits.", 0, 65535),
     ),
 })

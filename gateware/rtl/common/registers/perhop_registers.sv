@@ -467,7 +467,7 @@ module perhop_registers (
             struct {
                 logic [9:0] next;
                 logic load_next;
-            } address;
+            } at_address;
         } error;
         struct {
             struct {
@@ -722,7 +722,7 @@ module perhop_registers (
             } not_writable;
             struct {
                 logic [9:0] value;
-            } address;
+            } at_address;
         } error;
         struct {
             struct {
@@ -2014,25 +2014,25 @@ module perhop_registers (
         end
     end
     assign hwif_out.error.not_writable.value = field_storage.error.not_writable.value;
-    // Field: perhop_registers.error.address
+    // Field: perhop_registers.error.at_address
     always_comb begin
         automatic logic [9:0] next_c;
         automatic logic load_next_c;
-        next_c = field_storage.error.address.value;
+        next_c = field_storage.error.at_address.value;
         load_next_c = '0;
-        if(hwif_in.error.address.we) begin // HW Write - we
-            next_c = hwif_in.error.address.next;
+        if(hwif_in.error.at_address.we) begin // HW Write - we
+            next_c = hwif_in.error.at_address.next;
             load_next_c = '1;
         end
-        field_combo.error.address.next = next_c;
-        field_combo.error.address.load_next = load_next_c;
+        field_combo.error.at_address.next = next_c;
+        field_combo.error.at_address.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
         if(rst) begin
-            field_storage.error.address.value <= 10'h0;
+            field_storage.error.at_address.value <= 10'h0;
         end else begin
-            if(field_combo.error.address.load_next) begin
-                field_storage.error.address.value <= field_combo.error.address.next;
+            if(field_combo.error.at_address.load_next) begin
+                field_storage.error.at_address.value <= field_combo.error.at_address.next;
             end
         end
     end
@@ -2262,7 +2262,7 @@ module perhop_registers (
             readback_data_var[1] = field_storage.error.not_idle.value;
             readback_data_var[2] = field_storage.error.partial_write.value;
             readback_data_var[3] = field_storage.error.not_writable.value;
-            readback_data_var[25:16] = field_storage.error.address.value;
+            readback_data_var[25:16] = field_storage.error.at_address.value;
         end
         if(rd_mux_addr == 10'h288) begin
             readback_data_var[31:0] = hwif_in.tsf.value_us.next[31:0];

@@ -52,14 +52,14 @@ package perhop_registers_pkg;
     typedef struct {
         logic [9:0] next;
         logic we;
-    } perhop_registers__error__address__in_t;
+    } perhop_registers__error__at_address__in_t;
 
     typedef struct {
         perhop_registers__error__illegal_value__in_t illegal_value;
         perhop_registers__error__not_idle__in_t not_idle;
         perhop_registers__error__partial_write__in_t partial_write;
         perhop_registers__error__not_writable__in_t not_writable;
-        perhop_registers__error__address__in_t address;
+        perhop_registers__error__at_address__in_t at_address;
     } perhop_registers__error__in_t;
 
     typedef struct {

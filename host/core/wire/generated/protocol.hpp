@@ -54,6 +54,8 @@ inline constexpr std::uint32_t group_slots = 4;
 inline constexpr std::uint32_t event_log_entries = 512;
 /// Kinds of events that the event log knows: the members of event_kind.
 inline constexpr std::uint32_t event_kinds = 19;
+/// Addresses of the MAC's registers; what is in no register reads 0, bytes.
+inline constexpr std::uint32_t register_space_bytes = 1024;
 /// One step of a delay field of the path header, us.
 inline constexpr std::uint32_t path_delay_unit_us = 16;
 /// Steps of the neighbour table's averages in one microsecond, 1/us.

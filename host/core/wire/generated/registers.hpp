@@ -5,7 +5,7 @@
 // Addresses and fields of the MAC's registers, one namespace a register:
 //
 //   write(registers::slot::address, registers::slot::value_us.put(0, 20));
-//   auto cw_min = registers::contention_window::cw_min.get(read(registers::contention_window::address));
+//   auto cw_min = registers::contention_window::cw_min.get(read(registers::contention_window::address(0)));
 #pragma once
 // clang-format off
 
@@ -32,6 +32,8 @@ struct field {
   registers::access access;
   std::uint64_t reset;  ///< 0 where the field follows the hardware
   std::string_view unit;
+  std::uint64_t min;  ///< smallest and largest value; further rules are in gateware/spec/reference.md
+  std::uint64_t max;
 
   constexpr std::uint64_t mask() const { return (~std::uint64_t{0} >> (64 - width_bits)) << low_bit; }
   /// The field's value in a register's word.
@@ -57,7 +59,7 @@ namespace id {
 inline constexpr std::uint32_t address = 0x000;
 inline constexpr std::uint32_t width_bits = 32;
 /// Always the letters PerH: something else answers if it reads differently.
-inline constexpr field value{"value", 0, 32, registers::access::read_only, 0x50657248, ""};
+inline constexpr field value{"value", 0, 32, registers::access::read_only, 0x50657248, "", 0, 4294967295u};
 inline constexpr std::array<field, 1> fields{{value}};
 }  // namespace id
 
@@ -66,9 +68,9 @@ namespace version {
 inline constexpr std::uint32_t address = 0x004;
 inline constexpr std::uint32_t width_bits = 32;
 /// Changes when something was added.
-inline constexpr field version_minor{"version_minor", 0, 16, registers::access::read_only, 2, ""};
+inline constexpr field version_minor{"version_minor", 0, 16, registers::access::read_only, 2, "", 0, 65535u};
 /// Changes when software written for the last one can fail.
-inline constexpr field version_major{"version_major", 16, 16, registers::access::read_only, 0, ""};
+inline constexpr field version_major{"version_major", 16, 16, registers::access::read_only, 0, "", 0, 65535u};
 inline constexpr std::array<field, 2> fields{{version_minor, version_major}};
 }  // namespace version
 
@@ -77,13 +79,13 @@ namespace capabilities {
 inline constexpr std::uint32_t address = 0x008;
 inline constexpr std::uint32_t width_bits = 32;
 /// Slots of the neighbour table.
-inline constexpr field neighbour_slots{"neighbour_slots", 0, 8, registers::access::read_only, 0x10, "slots"};
+inline constexpr field neighbour_slots{"neighbour_slots", 0, 8, registers::access::read_only, 0x10, "slots", 0, 255u};
 /// Rates that a rate index can name.
-inline constexpr field rate_slots{"rate_slots", 8, 8, registers::access::read_only, 8, ""};
+inline constexpr field rate_slots{"rate_slots", 8, 8, registers::access::read_only, 8, "", 0, 255u};
 /// Group addresses that the filter holds.
-inline constexpr field group_slots{"group_slots", 16, 4, registers::access::read_only, 4, ""};
+inline constexpr field group_slots{"group_slots", 16, 4, registers::access::read_only, 4, "", 0, 15u};
 /// Entries of the event log.
-inline constexpr field event_log_entries{"event_log_entries", 20, 12, registers::access::read_only, 0x200, ""};
+inline constexpr field event_log_entries{"event_log_entries", 20, 12, registers::access::read_only, 0x200, "", 0, 4095u};
 inline constexpr std::array<field, 4> fields{{neighbour_slots, rate_slots, group_slots, event_log_entries}};
 }  // namespace capabilities
 
@@ -92,7 +94,7 @@ namespace control {
 inline constexpr std::uint32_t address = 0x00C;
 inline constexpr std::uint32_t width_bits = 32;
 /// 1: the MAC runs. 0: it is held in reset; change settings then.
-inline constexpr field enable{"enable", 0, 1, registers::access::read_write, 0, ""};
+inline constexpr field enable{"enable", 0, 1, registers::access::read_write, 0, "", 0, 1u};
 inline constexpr std::array<field, 1> fields{{enable}};
 }  // namespace control
 
@@ -101,9 +103,9 @@ namespace address {
 inline constexpr std::uint32_t address = 0x020;
 inline constexpr std::uint32_t width_bits = 64;
 /// Low 32 bits of the 48-bit MAC address; the byte sent first is the most significant of all.
-inline constexpr field low{"low", 0, 32, registers::access::read_write, 0, ""};
+inline constexpr field low{"low", 0, 32, registers::access::read_write, 0, "", 0, 4294967295u};
 /// High 16 bits.
-inline constexpr field high{"high", 32, 16, registers::access::read_write, 0, ""};
+inline constexpr field high{"high", 32, 16, registers::access::read_write, 0, "", 0, 65535u};
 inline constexpr std::array<field, 2> fields{{low, high}};
 }  // namespace address
 
@@ -112,9 +114,9 @@ namespace seed {
 inline constexpr std::uint32_t address = 0x028;
 inline constexpr std::uint32_t width_bits = 64;
 /// Low half of the seed of the backoff draws: different in every node and well mixed in all bits, not a small number. It is loaded when the MAC is enabled.
-inline constexpr field low{"low", 0, 32, registers::access::read_write, 0, ""};
+inline constexpr field low{"low", 0, 32, registers::access::read_write, 0, "", 0, 4294967295u};
 /// High half.
-inline constexpr field high{"high", 32, 32, registers::access::read_write, 0, ""};
+inline constexpr field high{"high", 32, 32, registers::access::read_write, 0, "", 0, 4294967295u};
 inline constexpr std::array<field, 2> fields{{low, high}};
 }  // namespace seed
 
@@ -123,7 +125,7 @@ namespace slot {
 inline constexpr std::uint32_t address = 0x030;
 inline constexpr std::uint32_t width_bits = 32;
 /// aSlotTime.
-inline constexpr field value_us{"value_us", 0, 13, registers::access::read_write, 0x14, "us"};
+inline constexpr field value_us{"value_us", 0, 13, registers::access::read_write, 0x14, "us", 1, 8191u};
 inline constexpr std::array<field, 1> fields{{value_us}};
 }  // namespace slot
 
@@ -132,7 +134,7 @@ namespace sifs {
 inline constexpr std::uint32_t address = 0x034;
 inline constexpr std::uint32_t width_bits = 32;
 /// aSIFSTime.
-inline constexpr field value_us{"value_us", 0, 13, registers::access::read_write, 0xA, "us"};
+inline constexpr field value_us{"value_us", 0, 13, registers::access::read_write, 0xA, "us", 1, 8191u};
 inline constexpr std::array<field, 1> fields{{value_us}};
 }  // namespace sifs
 
@@ -141,7 +143,7 @@ namespace difs {
 inline constexpr std::uint32_t address = 0x038;
 inline constexpr std::uint32_t width_bits = 32;
 /// SIFS + 2 slots (9.3.7).
-inline constexpr field value_us{"value_us", 0, 15, registers::access::read_write, 0x32, "us"};
+inline constexpr field value_us{"value_us", 0, 15, registers::access::read_write, 0x32, "us", 0, 32767u};
 inline constexpr std::array<field, 1> fields{{value_us}};
 }  // namespace difs
 
@@ -150,7 +152,7 @@ namespace eifs {
 inline constexpr std::uint32_t address = 0x03C;
 inline constexpr std::uint32_t width_bits = 32;
 /// SIFS + MAC ACK at the lowest basic rate + DIFS (9.3.7).
-inline constexpr field value_us{"value_us", 0, 16, registers::access::read_write, 0x16C, "us"};
+inline constexpr field value_us{"value_us", 0, 16, registers::access::read_write, 0x16C, "us", 0, 65535u};
 inline constexpr std::array<field, 1> fields{{value_us}};
 }  // namespace eifs
 
@@ -159,7 +161,7 @@ namespace response_timeout {
 inline constexpr std::uint32_t address = 0x040;
 inline constexpr std::uint32_t width_bits = 32;
 /// From the end of an RTS or DATA frame to the latest start of its response: SIFS + slot + PHY-RX-START delay (9.3.2.6, 9.3.2.8).
-inline constexpr field value_us{"value_us", 0, 16, registers::access::read_write, 0xDE, "us"};
+inline constexpr field value_us{"value_us", 0, 16, registers::access::read_write, 0xDE, "us", 0, 65535u};
 inline constexpr std::array<field, 1> fields{{value_us}};
 }  // namespace response_timeout
 
@@ -168,7 +170,7 @@ namespace nav_reset {
 inline constexpr std::uint32_t address = 0x044;
 inline constexpr std::uint32_t width_bits = 32;
 /// Silence after a heard RTS that resets the NAV: 2 SIFS + CTS + PHY-RX-START delay + 2 slots (9.3.2.4).
-inline constexpr field value_us{"value_us", 0, 16, registers::access::read_write, 0x22C, "us"};
+inline constexpr field value_us{"value_us", 0, 16, registers::access::read_write, 0x22C, "us", 0, 65535u};
 inline constexpr std::array<field, 1> fields{{value_us}};
 }  // namespace nav_reset
 
@@ -177,7 +179,7 @@ namespace phy_rx_start_delay {
 inline constexpr std::uint32_t address = 0x048;
 inline constexpr std::uint32_t width_bits = 32;
 /// From a frame's first bit on the air to the PHY's phy_rx_start: what the receive time stamp is set back by.
-inline constexpr field value_us{"value_us", 0, 16, registers::access::read_write, 0xC0, "us"};
+inline constexpr field value_us{"value_us", 0, 16, registers::access::read_write, 0xC0, "us", 0, 65535u};
 inline constexpr std::array<field, 1> fields{{value_us}};
 }  // namespace phy_rx_start_delay
 
@@ -186,9 +188,9 @@ namespace phy_delay {
 inline constexpr std::uint32_t address = 0x04C;
 inline constexpr std::uint32_t width_bits = 32;
 /// From phy_tx_start to the frame's first bit on the air.
-inline constexpr field tx_clocks{"tx_clocks", 0, 16, registers::access::read_write, 0, "clocks"};
+inline constexpr field tx_clocks{"tx_clocks", 0, 16, registers::access::read_write, 0, "clocks", 0, 65535u};
 /// From a frame's last bit on the air to phy_rx_end.
-inline constexpr field rx_clocks{"rx_clocks", 16, 16, registers::access::read_write, 0, "clocks"};
+inline constexpr field rx_clocks{"rx_clocks", 16, 16, registers::access::read_write, 0, "clocks", 0, 65535u};
 inline constexpr std::array<field, 2> fields{{tx_clocks, rx_clocks}};
 }  // namespace phy_delay
 
@@ -197,9 +199,9 @@ namespace rts {
 inline constexpr std::uint32_t address = 0x050;
 inline constexpr std::uint32_t width_bits = 32;
 /// Rate index of RTS frames.
-inline constexpr field rate{"rate", 0, 3, registers::access::read_write, 0, ""};
+inline constexpr field rate{"rate", 0, 3, registers::access::read_write, 0, "", 0, 7u};
 /// Airtime of an RTS at that rate.
-inline constexpr field airtime_us{"airtime_us", 16, 16, registers::access::read_write, 0x160, "us"};
+inline constexpr field airtime_us{"airtime_us", 16, 16, registers::access::read_write, 0x160, "us", 1, 65535u};
 inline constexpr std::array<field, 2> fields{{rate, airtime_us}};
 }  // namespace rts
 
@@ -208,7 +210,7 @@ namespace average {
 inline constexpr std::uint32_t address = 0x054;
 inline constexpr std::uint32_t width_bits = 32;
 /// A new sample weighs 2 to the minus this.
-inline constexpr field shift{"shift", 0, 3, registers::access::read_write, 4, ""};
+inline constexpr field shift{"shift", 0, 3, registers::access::read_write, 4, "", 0, 7u};
 inline constexpr std::array<field, 1> fields{{shift}};
 }  // namespace average
 
@@ -217,15 +219,15 @@ namespace quirks {
 inline constexpr std::uint32_t address = 0x058;
 inline constexpr std::uint32_t width_bits = 32;
 /// EIFS is applied as a NAV after an error, then DIFS again; a good frame does not cancel it.
-inline constexpr field eifs_as_nav{"eifs_as_nav", 0, 1, registers::access::read_write, 0, ""};
+inline constexpr field eifs_as_nav{"eifs_as_nav", 0, 1, registers::access::read_write, 0, "", 0, 1u};
 /// The NAV set by an RTS is not reset when nothing follows.
-inline constexpr field no_nav_reset{"no_nav_reset", 1, 1, registers::access::read_write, 0, ""};
+inline constexpr field no_nav_reset{"no_nav_reset", 1, 1, registers::access::read_write, 0, "", 0, 1u};
 /// The response must have ended by response_timeout + its airtime; its start does not hold the timeout.
-inline constexpr field fixed_timeout{"fixed_timeout", 2, 1, registers::access::read_write, 0, ""};
+inline constexpr field fixed_timeout{"fixed_timeout", 2, 1, registers::access::read_write, 0, "", 0, 1u};
 /// Backoff is drawn from 0 to CW - 1.
-inline constexpr field draw_below_cw{"draw_below_cw", 3, 1, registers::access::read_write, 0, ""};
+inline constexpr field draw_below_cw{"draw_below_cw", 3, 1, registers::access::read_write, 0, "", 0, 1u};
 /// A back-off that begins on an idle medium, after an own exchange, skips the inter-frame space.
-inline constexpr field backoff_at_once{"backoff_at_once", 4, 1, registers::access::read_write, 0, ""};
+inline constexpr field backoff_at_once{"backoff_at_once", 4, 1, registers::access::read_write, 0, "", 0, 1u};
 inline constexpr std::array<field, 5> fields{{eifs_as_nav, no_nav_reset, fixed_timeout, draw_below_cw, backoff_at_once}};
 }  // namespace quirks
 
@@ -234,11 +236,11 @@ namespace access_mode {
 inline constexpr std::uint32_t address = 0x05C;
 inline constexpr std::uint32_t width_bits = 32;
 /// dcf: IEEE 802.11. csma: send at once if the medium is idle, else look again after a random time. fama: the same for an RTS before every packet to one station. csma and fama count the random time in slots, 1 to CW + 1 of them.
-inline constexpr field mode{"mode", 0, 2, registers::access::read_write, 0, ""};
+inline constexpr field mode{"mode", 0, 2, registers::access::read_write, 0, "", 0, 2u};
 /// 1: DATA to one station is done when sent, and is not answered.
-inline constexpr field no_mac_ack{"no_mac_ack", 8, 1, registers::access::read_write, 0, ""};
+inline constexpr field no_mac_ack{"no_mac_ack", 8, 1, registers::access::read_write, 0, "", 0, 1u};
 /// csma and fama: rest after a packet.
-inline constexpr field vacation_us{"vacation_us", 16, 16, registers::access::read_write, 0x14, "us"};
+inline constexpr field vacation_us{"vacation_us", 16, 16, registers::access::read_write, 0x14, "us", 0, 65535u};
 inline constexpr std::array<field, 3> fields{{mode, no_mac_ack, vacation_us}};
 }  // namespace access_mode
 
@@ -250,9 +252,9 @@ inline constexpr std::uint32_t stride_bytes = 4;
 constexpr std::uint32_t address(std::uint32_t index) { return 0x060 + index * stride_bytes; }
 inline constexpr std::uint32_t width_bits = 32;
 /// Rate index of the response.
-inline constexpr field rate{"rate", 0, 3, registers::access::read_write, 0, ""};
+inline constexpr field rate{"rate", 0, 3, registers::access::read_write, 0, "", 0, 7u};
 /// Airtime of the response; CTS and MAC ACK have the same length.
-inline constexpr field airtime_us{"airtime_us", 16, 16, registers::access::read_write, 0x130, "us"};
+inline constexpr field airtime_us{"airtime_us", 16, 16, registers::access::read_write, 0x130, "us", 1, 65535u};
 inline constexpr std::array<field, 2> fields{{rate, airtime_us}};
 }  // namespace response
 
@@ -264,13 +266,13 @@ inline constexpr std::uint32_t stride_bytes = 4;
 constexpr std::uint32_t address(std::uint32_t index) { return 0x080 + index * stride_bytes; }
 inline constexpr std::uint32_t width_bits = 32;
 /// Preamble, PLCP header, signal extension.
-inline constexpr field base_us{"base_us", 0, 10, registers::access::read_write, 0xC0, "us"};
+inline constexpr field base_us{"base_us", 0, 10, registers::access::read_write, 0xC0, "us", 0, 1023u};
 /// Half bits sent in a unit: 1 us (DSSS) or a symbol (OFDM).
-inline constexpr field half_bits_per_unit{"half_bits_per_unit", 10, 9, registers::access::read_write, 2, "half bits"};
+inline constexpr field half_bits_per_unit{"half_bits_per_unit", 10, 9, registers::access::read_write, 2, "half bits", 1, 511u};
 /// A unit lasts 2 to this microseconds.
-inline constexpr field unit_shift{"unit_shift", 19, 3, registers::access::read_write, 0, ""};
+inline constexpr field unit_shift{"unit_shift", 19, 3, registers::access::read_write, 0, "", 0, 7u};
 /// Service and tail bits, twice.
-inline constexpr field overhead_half_bits{"overhead_half_bits", 22, 6, registers::access::read_write, 0, "half bits"};
+inline constexpr field overhead_half_bits{"overhead_half_bits", 22, 6, registers::access::read_write, 0, "half bits", 0, 63u};
 inline constexpr std::array<field, 4> fields{{base_us, half_bits_per_unit, unit_shift, overhead_half_bits}};
 }  // namespace airtime
 
@@ -282,11 +284,11 @@ inline constexpr std::uint32_t stride_bytes = 4;
 constexpr std::uint32_t address(std::uint32_t index) { return 0x0A0 + index * stride_bytes; }
 inline constexpr std::uint32_t width_bits = 32;
 /// CWmin, inclusive: a power of two minus one.
-inline constexpr field cw_min{"cw_min", 0, 10, registers::access::read_write, 0x1F, "slots"};
+inline constexpr field cw_min{"cw_min", 0, 10, registers::access::read_write, 0x1F, "slots", 1, 1023u};
 /// Slots that this queue waits beyond DIFS and EIFS (AIFS). 0: the standard's DCF.
-inline constexpr field aifs_extra_slots{"aifs_extra_slots", 10, 4, registers::access::read_write, 0, "slots"};
+inline constexpr field aifs_extra_slots{"aifs_extra_slots", 10, 4, registers::access::read_write, 0, "slots", 0, 15u};
 /// CWmax, inclusive: a power of two minus one.
-inline constexpr field cw_max{"cw_max", 16, 10, registers::access::read_write, 0x3FF, "slots"};
+inline constexpr field cw_max{"cw_max", 16, 10, registers::access::read_write, 0x3FF, "slots", 0, 1023u};
 inline constexpr std::array<field, 3> fields{{cw_min, aifs_extra_slots, cw_max}};
 }  // namespace contention_window
 
@@ -295,9 +297,9 @@ namespace retry_limits {
 inline constexpr std::uint32_t address = 0x0A8;
 inline constexpr std::uint32_t width_bits = 32;
 /// dot11ShortRetryLimit: attempts of an RTS, or of a DATA frame without one.
-inline constexpr field short_retry_limit{"short_retry_limit", 0, 5, registers::access::read_write, 7, "attempts"};
+inline constexpr field short_retry_limit{"short_retry_limit", 0, 5, registers::access::read_write, 7, "attempts", 1, 31u};
 /// dot11LongRetryLimit: attempts of a DATA frame behind an RTS.
-inline constexpr field long_retry_limit{"long_retry_limit", 8, 5, registers::access::read_write, 4, "attempts"};
+inline constexpr field long_retry_limit{"long_retry_limit", 8, 5, registers::access::read_write, 4, "attempts", 1, 31u};
 inline constexpr std::array<field, 2> fields{{short_retry_limit, long_retry_limit}};
 }  // namespace retry_limits
 
@@ -306,7 +308,7 @@ namespace rts_threshold {
 inline constexpr std::uint32_t address = 0x0AC;
 inline constexpr std::uint32_t width_bits = 32;
 /// A longer MPDU is preceded by an RTS. 0: every one.
-inline constexpr field value_bytes{"value_bytes", 0, 12, registers::access::read_write, 0, "bytes"};
+inline constexpr field value_bytes{"value_bytes", 0, 12, registers::access::read_write, 0, "bytes", 0, 4095u};
 inline constexpr std::array<field, 1> fields{{value_bytes}};
 }  // namespace rts_threshold
 
@@ -315,9 +317,9 @@ namespace bssid {
 inline constexpr std::uint32_t address = 0x0B0;
 inline constexpr std::uint32_t width_bits = 64;
 /// Low 32 bits of address 3 of frames with three addresses.
-inline constexpr field low{"low", 0, 32, registers::access::read_write, 0xFFFFFFFF, ""};
+inline constexpr field low{"low", 0, 32, registers::access::read_write, 0xFFFFFFFF, "", 0, 4294967295u};
 /// High 16 bits.
-inline constexpr field high{"high", 32, 16, registers::access::read_write, 0xFFFF, ""};
+inline constexpr field high{"high", 32, 16, registers::access::read_write, 0xFFFF, "", 0, 65535u};
 inline constexpr std::array<field, 2> fields{{low, high}};
 }  // namespace bssid
 
@@ -326,11 +328,11 @@ namespace receive_filter {
 inline constexpr std::uint32_t address = 0x0B8;
 inline constexpr std::uint32_t width_bits = 32;
 /// Bit i: the group of `group` entry i has been joined.
-inline constexpr field group_joined{"group_joined", 0, 4, registers::access::read_write, 0, ""};
+inline constexpr field group_joined{"group_joined", 0, 4, registers::access::read_write, 0, "", 0, 15u};
 /// Every group has been joined.
-inline constexpr field all_groups{"all_groups", 8, 1, registers::access::read_write, 0, ""};
+inline constexpr field all_groups{"all_groups", 8, 1, registers::access::read_write, 0, "", 0, 1u};
 /// Every frame goes to the host whole, however bad it is.
-inline constexpr field monitor{"monitor", 9, 1, registers::access::read_write, 0, ""};
+inline constexpr field monitor{"monitor", 9, 1, registers::access::read_write, 0, "", 0, 1u};
 inline constexpr std::array<field, 3> fields{{group_joined, all_groups, monitor}};
 }  // namespace receive_filter
 
@@ -342,9 +344,9 @@ inline constexpr std::uint32_t stride_bytes = 8;
 constexpr std::uint32_t address(std::uint32_t index) { return 0x0C0 + index * stride_bytes; }
 inline constexpr std::uint32_t width_bits = 64;
 /// Low 32 bits.
-inline constexpr field low{"low", 0, 32, registers::access::read_write, 0, ""};
+inline constexpr field low{"low", 0, 32, registers::access::read_write, 0, "", 0, 4294967295u};
 /// High 16 bits.
-inline constexpr field high{"high", 32, 16, registers::access::read_write, 0, ""};
+inline constexpr field high{"high", 32, 16, registers::access::read_write, 0, "", 0, 65535u};
 inline constexpr std::array<field, 2> fields{{low, high}};
 }  // namespace group
 
@@ -353,13 +355,13 @@ namespace interrupt_enable {
 inline constexpr std::uint32_t address = 0x0E0;
 inline constexpr std::uint32_t width_bits = 32;
 /// Interrupt while a completion record waits.
-inline constexpr field completion{"completion", 0, 1, registers::access::read_write, 0, ""};
+inline constexpr field completion{"completion", 0, 1, registers::access::read_write, 0, "", 0, 1u};
 /// Interrupt while a received frame waits.
-inline constexpr field reception{"reception", 1, 1, registers::access::read_write, 0, ""};
+inline constexpr field reception{"reception", 1, 1, registers::access::read_write, 0, "", 0, 1u};
 /// Interrupt while the event log is filled to event_log_settings.fill.
-inline constexpr field event_log{"event_log", 2, 1, registers::access::read_write, 0, ""};
+inline constexpr field event_log{"event_log", 2, 1, registers::access::read_write, 0, "", 0, 1u};
 /// Interrupt when a write was refused.
-inline constexpr field write_refused{"write_refused", 3, 1, registers::access::read_write, 0, ""};
+inline constexpr field write_refused{"write_refused", 3, 1, registers::access::read_write, 0, "", 0, 1u};
 inline constexpr std::array<field, 4> fields{{completion, reception, event_log, write_refused}};
 }  // namespace interrupt_enable
 
@@ -368,7 +370,7 @@ namespace event_log_kinds {
 inline constexpr std::uint32_t address = 0x0E4;
 inline constexpr std::uint32_t width_bits = 32;
 /// Bit k: the log takes events of the kind k, see event_kind. 0: it takes none.
-inline constexpr field kinds{"kinds", 0, 19, registers::access::read_write, 0, ""};
+inline constexpr field kinds{"kinds", 0, 19, registers::access::read_write, 0, "", 0, 524287u};
 inline constexpr std::array<field, 1> fields{{kinds}};
 }  // namespace event_log_kinds
 
@@ -377,7 +379,7 @@ namespace event_log_settings {
 inline constexpr std::uint32_t address = 0x0E8;
 inline constexpr std::uint32_t width_bits = 32;
 /// The interrupt comes from this many entries on.
-inline constexpr field fill{"fill", 0, 10, registers::access::read_write, 1, "entries"};
+inline constexpr field fill{"fill", 0, 10, registers::access::read_write, 1, "entries", 1, 1023u};
 inline constexpr std::array<field, 1> fields{{fill}};
 }  // namespace event_log_settings
 
@@ -389,21 +391,21 @@ inline constexpr std::uint32_t stride_bytes = 4;
 constexpr std::uint32_t address(std::uint32_t index) { return 0x1C0 + index * stride_bytes; }
 inline constexpr std::uint32_t width_bits = 32;
 /// Rate index of the first attempts.
-inline constexpr field rate_0{"rate_0", 0, 3, registers::access::read_write, 0, ""};
+inline constexpr field rate_0{"rate_0", 0, 3, registers::access::read_write, 0, "", 0, 7u};
 /// DATA attempts at it. 0: all that the retry limits allow.
-inline constexpr field attempts_0{"attempts_0", 3, 5, registers::access::read_write, 0, "attempts"};
+inline constexpr field attempts_0{"attempts_0", 3, 5, registers::access::read_write, 0, "attempts", 0, 31u};
 /// Rate index of the next attempts.
-inline constexpr field rate_1{"rate_1", 8, 3, registers::access::read_write, 0, ""};
+inline constexpr field rate_1{"rate_1", 8, 3, registers::access::read_write, 0, "", 0, 7u};
 /// DATA attempts at it. 0: no such entry.
-inline constexpr field attempts_1{"attempts_1", 11, 5, registers::access::read_write, 0, "attempts"};
+inline constexpr field attempts_1{"attempts_1", 11, 5, registers::access::read_write, 0, "attempts", 0, 31u};
 /// Rate index of the next attempts.
-inline constexpr field rate_2{"rate_2", 16, 3, registers::access::read_write, 0, ""};
+inline constexpr field rate_2{"rate_2", 16, 3, registers::access::read_write, 0, "", 0, 7u};
 /// DATA attempts at it. 0: no such entry.
-inline constexpr field attempts_2{"attempts_2", 19, 5, registers::access::read_write, 0, "attempts"};
+inline constexpr field attempts_2{"attempts_2", 19, 5, registers::access::read_write, 0, "attempts", 0, 31u};
 /// Rate index of the last attempts.
-inline constexpr field rate_3{"rate_3", 24, 3, registers::access::read_write, 0, ""};
+inline constexpr field rate_3{"rate_3", 24, 3, registers::access::read_write, 0, "", 0, 7u};
 /// DATA attempts at it. 0: no such entry.
-inline constexpr field attempts_3{"attempts_3", 27, 5, registers::access::read_write, 0, "attempts"};
+inline constexpr field attempts_3{"attempts_3", 27, 5, registers::access::read_write, 0, "attempts", 0, 31u};
 inline constexpr std::array<field, 8> fields{{rate_0, attempts_0, rate_1, attempts_1, rate_2, attempts_2, rate_3, attempts_3}};
 }  // namespace rate_series
 
@@ -412,7 +414,7 @@ namespace stat_tx_refused {
 inline constexpr std::uint32_t address = 0x200;
 inline constexpr std::uint32_t width_bits = 32;
 /// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events", 0, 4294967295u};
 inline constexpr std::array<field, 1> fields{{count}};
 }  // namespace stat_tx_refused
 
@@ -421,7 +423,7 @@ namespace stat_done_overflow {
 inline constexpr std::uint32_t address = 0x204;
 inline constexpr std::uint32_t width_bits = 32;
 /// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events", 0, 4294967295u};
 inline constexpr std::array<field, 1> fields{{count}};
 }  // namespace stat_done_overflow
 
@@ -430,7 +432,7 @@ namespace stat_rts_sent {
 inline constexpr std::uint32_t address = 0x208;
 inline constexpr std::uint32_t width_bits = 32;
 /// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events", 0, 4294967295u};
 inline constexpr std::array<field, 1> fields{{count}};
 }  // namespace stat_rts_sent
 
@@ -439,7 +441,7 @@ namespace stat_cts_sent {
 inline constexpr std::uint32_t address = 0x20C;
 inline constexpr std::uint32_t width_bits = 32;
 /// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events", 0, 4294967295u};
 inline constexpr std::array<field, 1> fields{{count}};
 }  // namespace stat_cts_sent
 
@@ -448,7 +450,7 @@ namespace stat_data_sent {
 inline constexpr std::uint32_t address = 0x210;
 inline constexpr std::uint32_t width_bits = 32;
 /// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events", 0, 4294967295u};
 inline constexpr std::array<field, 1> fields{{count}};
 }  // namespace stat_data_sent
 
@@ -457,7 +459,7 @@ namespace stat_data_retries_sent {
 inline constexpr std::uint32_t address = 0x214;
 inline constexpr std::uint32_t width_bits = 32;
 /// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events", 0, 4294967295u};
 inline constexpr std::array<field, 1> fields{{count}};
 }  // namespace stat_data_retries_sent
 
@@ -466,7 +468,7 @@ namespace stat_mac_ack_sent {
 inline constexpr std::uint32_t address = 0x218;
 inline constexpr std::uint32_t width_bits = 32;
 /// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events", 0, 4294967295u};
 inline constexpr std::array<field, 1> fields{{count}};
 }  // namespace stat_mac_ack_sent
 
@@ -475,7 +477,7 @@ namespace stat_timeouts {
 inline constexpr std::uint32_t address = 0x21C;
 inline constexpr std::uint32_t width_bits = 32;
 /// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events", 0, 4294967295u};
 inline constexpr std::array<field, 1> fields{{count}};
 }  // namespace stat_timeouts
 
@@ -484,7 +486,7 @@ namespace stat_delivered {
 inline constexpr std::uint32_t address = 0x220;
 inline constexpr std::uint32_t width_bits = 32;
 /// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events", 0, 4294967295u};
 inline constexpr std::array<field, 1> fields{{count}};
 }  // namespace stat_delivered
 
@@ -493,7 +495,7 @@ namespace stat_group_sent {
 inline constexpr std::uint32_t address = 0x224;
 inline constexpr std::uint32_t width_bits = 32;
 /// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events", 0, 4294967295u};
 inline constexpr std::array<field, 1> fields{{count}};
 }  // namespace stat_group_sent
 
@@ -502,7 +504,7 @@ namespace stat_short_retry_limit {
 inline constexpr std::uint32_t address = 0x228;
 inline constexpr std::uint32_t width_bits = 32;
 /// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events", 0, 4294967295u};
 inline constexpr std::array<field, 1> fields{{count}};
 }  // namespace stat_short_retry_limit
 
@@ -511,7 +513,7 @@ namespace stat_long_retry_limit {
 inline constexpr std::uint32_t address = 0x22C;
 inline constexpr std::uint32_t width_bits = 32;
 /// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events", 0, 4294967295u};
 inline constexpr std::array<field, 1> fields{{count}};
 }  // namespace stat_long_retry_limit
 
@@ -520,7 +522,7 @@ namespace stat_rx_ok {
 inline constexpr std::uint32_t address = 0x230;
 inline constexpr std::uint32_t width_bits = 32;
 /// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events", 0, 4294967295u};
 inline constexpr std::array<field, 1> fields{{count}};
 }  // namespace stat_rx_ok
 
@@ -529,7 +531,7 @@ namespace stat_rx_bad_fcs {
 inline constexpr std::uint32_t address = 0x234;
 inline constexpr std::uint32_t width_bits = 32;
 /// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events", 0, 4294967295u};
 inline constexpr std::array<field, 1> fields{{count}};
 }  // namespace stat_rx_bad_fcs
 
@@ -538,7 +540,7 @@ namespace stat_rx_delivered {
 inline constexpr std::uint32_t address = 0x238;
 inline constexpr std::uint32_t width_bits = 32;
 /// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events", 0, 4294967295u};
 inline constexpr std::array<field, 1> fields{{count}};
 }  // namespace stat_rx_delivered
 
@@ -547,7 +549,7 @@ namespace stat_rx_duplicate {
 inline constexpr std::uint32_t address = 0x23C;
 inline constexpr std::uint32_t width_bits = 32;
 /// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events", 0, 4294967295u};
 inline constexpr std::array<field, 1> fields{{count}};
 }  // namespace stat_rx_duplicate
 
@@ -556,7 +558,7 @@ namespace stat_rx_overflow {
 inline constexpr std::uint32_t address = 0x240;
 inline constexpr std::uint32_t width_bits = 32;
 /// Count; wraps.
-inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events"};
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events", 0, 4294967295u};
 inline constexpr std::array<field, 1> fields{{count}};
 }  // namespace stat_rx_overflow
 
@@ -565,13 +567,13 @@ namespace status {
 inline constexpr std::uint32_t address = 0x280;
 inline constexpr std::uint32_t width_bits = 32;
 /// Time left in the NAV.
-inline constexpr field nav_left_us{"nav_left_us", 0, 16, registers::access::read_only, 0, "us"};
+inline constexpr field nav_left_us{"nav_left_us", 0, 16, registers::access::read_only, 0, "us", 0, 65535u};
 /// The PHY hears something.
-inline constexpr field cca_busy{"cca_busy", 16, 1, registers::access::read_only, 0, ""};
+inline constexpr field cca_busy{"cca_busy", 16, 1, registers::access::read_only, 0, "", 0, 1u};
 /// A packet or a backoff is pending.
-inline constexpr field contending{"contending", 17, 1, registers::access::read_only, 0, ""};
+inline constexpr field contending{"contending", 17, 1, registers::access::read_only, 0, "", 0, 1u};
 /// The MAC can take a descriptor.
-inline constexpr field descriptor_ready{"descriptor_ready", 18, 1, registers::access::read_only, 0, ""};
+inline constexpr field descriptor_ready{"descriptor_ready", 18, 1, registers::access::read_only, 0, "", 0, 1u};
 inline constexpr std::array<field, 4> fields{{nav_left_us, cca_busy, contending, descriptor_ready}};
 }  // namespace status
 
@@ -580,16 +582,16 @@ namespace error {
 inline constexpr std::uint32_t address = 0x284;
 inline constexpr std::uint32_t width_bits = 32;
 /// The value is against a rule of its field, or of a bit that belongs to no field.
-inline constexpr field illegal_value{"illegal_value", 0, 1, registers::access::write_one_to_clear, 0, ""};
+inline constexpr field illegal_value{"illegal_value", 0, 1, registers::access::write_one_to_clear, 0, "", 0, 1u};
 /// The register changes only while control.enable is 0.
-inline constexpr field not_idle{"not_idle", 1, 1, registers::access::write_one_to_clear, 0, ""};
+inline constexpr field not_idle{"not_idle", 1, 1, registers::access::write_one_to_clear, 0, "", 0, 1u};
 /// Only whole words can be written.
-inline constexpr field partial_write{"partial_write", 2, 1, registers::access::write_one_to_clear, 0, ""};
+inline constexpr field partial_write{"partial_write", 2, 1, registers::access::write_one_to_clear, 0, "", 0, 1u};
 /// Nothing can be written there.
-inline constexpr field not_writable{"not_writable", 3, 1, registers::access::write_one_to_clear, 0, ""};
+inline constexpr field not_writable{"not_writable", 3, 1, registers::access::write_one_to_clear, 0, "", 0, 1u};
 /// Address of the first write that was refused since the bits were all 0.
-inline constexpr field address{"address", 16, 10, registers::access::read_only, 0, "bytes"};
-inline constexpr std::array<field, 5> fields{{illegal_value, not_idle, partial_write, not_writable, address}};
+inline constexpr field at_address{"at_address", 16, 10, registers::access::read_only, 0, "bytes", 0, 1023u};
+inline constexpr std::array<field, 5> fields{{illegal_value, not_idle, partial_write, not_writable, at_address}};
 }  // namespace error
 
 /// TSF timer
@@ -597,7 +599,7 @@ namespace tsf {
 inline constexpr std::uint32_t address = 0x288;
 inline constexpr std::uint32_t width_bits = 64;
 /// Time since the MAC was enabled. Reading the low word captures the high word: never torn.
-inline constexpr field value_us{"value_us", 0, 64, registers::access::read_only, 0, "us"};
+inline constexpr field value_us{"value_us", 0, 64, registers::access::read_only, 0, "us", 0, 18446744073709551615ull};
 inline constexpr std::array<field, 1> fields{{value_us}};
 }  // namespace tsf
 
@@ -606,13 +608,13 @@ namespace interrupt_status {
 inline constexpr std::uint32_t address = 0x290;
 inline constexpr std::uint32_t width_bits = 32;
 /// A completion record waits.
-inline constexpr field completion{"completion", 0, 1, registers::access::write_one_to_clear, 0, ""};
+inline constexpr field completion{"completion", 0, 1, registers::access::write_one_to_clear, 0, "", 0, 1u};
 /// A received frame waits.
-inline constexpr field reception{"reception", 1, 1, registers::access::write_one_to_clear, 0, ""};
+inline constexpr field reception{"reception", 1, 1, registers::access::write_one_to_clear, 0, "", 0, 1u};
 /// The event log is filled to event_log_settings.fill.
-inline constexpr field event_log{"event_log", 2, 1, registers::access::write_one_to_clear, 0, ""};
+inline constexpr field event_log{"event_log", 2, 1, registers::access::write_one_to_clear, 0, "", 0, 1u};
 /// A write was refused: see error.
-inline constexpr field write_refused{"write_refused", 3, 1, registers::access::write_one_to_clear, 0, ""};
+inline constexpr field write_refused{"write_refused", 3, 1, registers::access::write_one_to_clear, 0, "", 0, 1u};
 inline constexpr std::array<field, 4> fields{{completion, reception, event_log, write_refused}};
 }  // namespace interrupt_status
 
@@ -621,7 +623,7 @@ namespace clock {
 inline constexpr std::uint32_t address = 0x294;
 inline constexpr std::uint32_t width_bits = 32;
 /// Clocks of the MAC in a microsecond.
-inline constexpr field per_us{"per_us", 0, 16, registers::access::read_only, 0, "clocks"};
+inline constexpr field per_us{"per_us", 0, 16, registers::access::read_only, 0, "clocks", 0, 65535u};
 inline constexpr std::array<field, 1> fields{{per_us}};
 }  // namespace clock
 
@@ -630,9 +632,9 @@ namespace event_log_status {
 inline constexpr std::uint32_t address = 0x298;
 inline constexpr std::uint32_t width_bits = 32;
 /// Entries to read.
-inline constexpr field entries{"entries", 0, 10, registers::access::read_only, 0, "entries"};
+inline constexpr field entries{"entries", 0, 10, registers::access::read_only, 0, "entries", 0, 1023u};
 /// Entries lost since reset because the log was full; stops at the largest value.
-inline constexpr field overruns{"overruns", 16, 16, registers::access::read_only, 0, "entries"};
+inline constexpr field overruns{"overruns", 16, 16, registers::access::read_only, 0, "entries", 0, 65535u};
 inline constexpr std::array<field, 2> fields{{entries, overruns}};
 }  // namespace event_log_status
 
@@ -641,7 +643,7 @@ namespace event_log_time {
 inline constexpr std::uint32_t address = 0x29C;
 inline constexpr std::uint32_t width_bits = 32;
 /// TSF time, low 32 bits.
-inline constexpr field tsf_us{"tsf_us", 0, 32, registers::access::read_only, 0, "us"};
+inline constexpr field tsf_us{"tsf_us", 0, 32, registers::access::read_only, 0, "us", 0, 4294967295u};
 inline constexpr std::array<field, 1> fields{{tsf_us}};
 }  // namespace event_log_time
 
@@ -650,7 +652,7 @@ namespace event_log_slots {
 inline constexpr std::uint32_t address = 0x2A0;
 inline constexpr std::uint32_t width_bits = 32;
 /// Backoff slots left: with backoff_start of a queue its draw, else those of the first queue that counts.
-inline constexpr field left{"left", 0, 10, registers::access::read_only, 0, "slots"};
+inline constexpr field left{"left", 0, 10, registers::access::read_only, 0, "slots", 0, 1023u};
 inline constexpr std::array<field, 1> fields{{left}};
 }  // namespace event_log_slots
 
@@ -659,15 +661,15 @@ namespace event_log_events {
 inline constexpr std::uint32_t address = 0x2A4;
 inline constexpr std::uint32_t width_bits = 32;
 /// Bit k: an event of the kind k, see event_kind.
-inline constexpr field kinds{"kinds", 0, 19, registers::access::read_only, 0, ""};
+inline constexpr field kinds{"kinds", 0, 19, registers::access::read_only, 0, "", 0, 524287u};
 /// tx_start: frame_kind of the frame.
-inline constexpr field tx_kind{"tx_kind", 20, 3, registers::access::read_only, 0, ""};
+inline constexpr field tx_kind{"tx_kind", 20, 3, registers::access::read_only, 0, "", 0, 7u};
 /// rx_good: frame_kind of the frame.
-inline constexpr field rx_kind{"rx_kind", 23, 3, registers::access::read_only, 0, ""};
+inline constexpr field rx_kind{"rx_kind", 23, 3, registers::access::read_only, 0, "", 0, 7u};
 /// packet_done: tx_result.
-inline constexpr field result{"result", 26, 2, registers::access::read_only, 0, ""};
+inline constexpr field result{"result", 26, 2, registers::access::read_only, 0, "", 0, 3u};
 /// tx_start of an RTS or DATA frame, response, timeout, packet_done: the queue.
-inline constexpr field queue{"queue", 28, 1, registers::access::read_only, 0, ""};
+inline constexpr field queue{"queue", 28, 1, registers::access::read_only, 0, "", 0, 1u};
 inline constexpr std::array<field, 5> fields{{kinds, tx_kind, rx_kind, result, queue}};
 }  // namespace event_log_events
 
@@ -676,11 +678,11 @@ namespace neighbour_select {
 inline constexpr std::uint32_t address = 0x2B0;
 inline constexpr std::uint32_t width_bits = 32;
 /// Slot of the neighbour table.
-inline constexpr field index{"index", 0, 4, registers::access::read_write, 0, ""};
+inline constexpr field index{"index", 0, 4, registers::access::read_write, 0, "", 0, 15u};
 /// Bin of the histogram of service times.
-inline constexpr field histogram_bin{"histogram_bin", 8, 4, registers::access::read_write, 0, ""};
+inline constexpr field histogram_bin{"histogram_bin", 8, 4, registers::access::read_write, 0, "", 0, 15u};
 /// 1: copy. Reads 0.
-inline constexpr field take{"take", 31, 1, registers::access::write_one_to_pulse, 0, ""};
+inline constexpr field take{"take", 31, 1, registers::access::write_one_to_pulse, 0, "", 0, 1u};
 inline constexpr std::array<field, 3> fields{{index, histogram_bin, take}};
 }  // namespace neighbour_select
 
@@ -689,7 +691,7 @@ namespace neighbour_contention {
 inline constexpr std::uint32_t address = 0x2B4;
 inline constexpr std::uint32_t width_bits = 32;
 /// Running average of IFS, backoff, frozen time, timeouts and own responses.
-inline constexpr field average_us16{"average_us16", 0, 28, registers::access::read_only, 0, "1/16 us"};
+inline constexpr field average_us16{"average_us16", 0, 28, registers::access::read_only, 0, "1/16 us", 0, 268435455u};
 inline constexpr std::array<field, 1> fields{{average_us16}};
 }  // namespace neighbour_contention
 
@@ -698,7 +700,7 @@ namespace neighbour_overhead {
 inline constexpr std::uint32_t address = 0x2B8;
 inline constexpr std::uint32_t width_bits = 32;
 /// Running average of RTS, CTS, MAC ACK and SIFS.
-inline constexpr field average_us16{"average_us16", 0, 28, registers::access::read_only, 0, "1/16 us"};
+inline constexpr field average_us16{"average_us16", 0, 28, registers::access::read_only, 0, "1/16 us", 0, 268435455u};
 inline constexpr std::array<field, 1> fields{{average_us16}};
 }  // namespace neighbour_overhead
 
@@ -707,9 +709,9 @@ namespace neighbour_data_attempts {
 inline constexpr std::uint32_t address = 0x2BC;
 inline constexpr std::uint32_t width_bits = 32;
 /// Running average of DATA attempts a packet. Delay of a packet = contention + overhead + this x its airtime.
-inline constexpr field average_256{"average_256", 0, 16, registers::access::read_only, 0, "1/256"};
+inline constexpr field average_256{"average_256", 0, 16, registers::access::read_only, 0, "1/256", 0, 65535u};
 /// Packets in bin histogram_bin: bin 0 is below 128 us, bin k from 2^(k+6) us, bin 15 is open. Saturates.
-inline constexpr field histogram_packets{"histogram_packets", 16, 16, registers::access::read_only, 0, "packets"};
+inline constexpr field histogram_packets{"histogram_packets", 16, 16, registers::access::read_only, 0, "packets", 0, 65535u};
 inline constexpr std::array<field, 2> fields{{average_256, histogram_packets}};
 }  // namespace neighbour_data_attempts
 
@@ -718,7 +720,7 @@ namespace neighbour_packets {
 inline constexpr std::uint32_t address = 0x2C0;
 inline constexpr std::uint32_t width_bits = 32;
 /// Packets finished, delivered or not.
-inline constexpr field value{"value", 0, 32, registers::access::read_only, 0, "packets"};
+inline constexpr field value{"value", 0, 32, registers::access::read_only, 0, "packets", 0, 4294967295u};
 inline constexpr std::array<field, 1> fields{{value}};
 }  // namespace neighbour_packets
 
@@ -727,7 +729,7 @@ namespace neighbour_drops {
 inline constexpr std::uint32_t address = 0x2C4;
 inline constexpr std::uint32_t width_bits = 32;
 /// Packets given up at a retry limit.
-inline constexpr field value{"value", 0, 32, registers::access::read_only, 0, "packets"};
+inline constexpr field value{"value", 0, 32, registers::access::read_only, 0, "packets", 0, 4294967295u};
 inline constexpr std::array<field, 1> fields{{value}};
 }  // namespace neighbour_drops
 
@@ -736,9 +738,9 @@ namespace neighbour_service {
 inline constexpr std::uint32_t address = 0x2C8;
 inline constexpr std::uint32_t width_bits = 64;
 /// Low 32 bits.
-inline constexpr field sum_low_us{"sum_low_us", 0, 32, registers::access::read_only, 0, "us"};
+inline constexpr field sum_low_us{"sum_low_us", 0, 32, registers::access::read_only, 0, "us", 0, 4294967295u};
 /// High 16 bits.
-inline constexpr field sum_high_us{"sum_high_us", 32, 16, registers::access::read_only, 0, "us"};
+inline constexpr field sum_high_us{"sum_high_us", 32, 16, registers::access::read_only, 0, "us", 0, 65535u};
 inline constexpr std::array<field, 2> fields{{sum_low_us, sum_high_us}};
 }  // namespace neighbour_service
 
