@@ -157,10 +157,10 @@ module mac_registers
   logic [REGISTER_SPACE_W-1:0] bus_address;
   logic [31:0] bus_word, bus_read_word, memory_word, memory_write_word, block_word, count;
   logic [3:0]  bus_strobes, kind;
-  logic        broken, write, filling, memory_write, unused_ack, unused_error, unused_stalls;
+  logic        broken, write, filling, memory_write, unused_read_done, unused_error, unused_write_stall;
   logic [6:0]  memory_write_index;
   logic        refused_not_writable, refused_partial_write, refused_not_idle, refused_illegal_value, refused;
-  logic        unused_write_ack, unused_write_error, unused_read_stall;
+  logic        unused_write_done, unused_write_error, unused_read_stall;
 
   axil_slave #(.ADDRESS_W(REGISTER_SPACE_W)) u_axil_slave (
     .clk, .rst,
@@ -183,9 +183,9 @@ module mac_registers
   perhop_registers u_registers (
     .clk, .rst,
     .s_cpuif_req(write || (bus_done && !bus_write)), .s_cpuif_req_is_wr(bus_write), .s_cpuif_addr(bus_address),
-    .s_cpuif_wr_data(bus_word), .s_cpuif_wr_biten('1), .s_cpuif_req_stall_wr(unused_stalls),
-    .s_cpuif_req_stall_rd(unused_read_stall), .s_cpuif_rd_ack(unused_ack), .s_cpuif_rd_err(unused_error),
-    .s_cpuif_rd_data(block_word), .s_cpuif_wr_ack(unused_write_ack), .s_cpuif_wr_err(unused_write_error),
+    .s_cpuif_wr_data(bus_word), .s_cpuif_wr_biten('1), .s_cpuif_req_stall_wr(unused_write_stall),
+    .s_cpuif_req_stall_rd(unused_read_stall), .s_cpuif_rd_ack(unused_read_done), .s_cpuif_rd_err(unused_error),
+    .s_cpuif_rd_data(block_word), .s_cpuif_wr_ack(unused_write_done), .s_cpuif_wr_err(unused_write_error),
     .hwif_in(told), .hwif_out(settings)
   );
 
@@ -346,8 +346,8 @@ module mac_registers
   assign told.neighbour_service.sum_low_us.next               = nbr_service_us[31:0];
   assign told.neighbour_service.sum_high_us.next              = nbr_service_us[47:32];
 
-  wire logic unused = &{1'b0, s_axil_awprot, s_axil_arprot, unused_ack, unused_error, unused_stalls, unused_read_stall,
-                        unused_write_ack, unused_write_error};
+  wire logic unused = &{1'b0, s_axil_awprot, s_axil_arprot, unused_read_done, unused_error, unused_write_stall, unused_read_stall,
+                        unused_write_done, unused_write_error};
 
 endmodule
 
