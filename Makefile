@@ -45,8 +45,8 @@ setup: .venv/perhop-python.stamp ## Install what is missing: Debian packages, .v
 out/build/build.ninja: .venv/perhop.stamp
 	@rm -f $@
 
-programs: setup out/build/build.ninja ## Build the two simulators only (out/build)
-	@JOBS=$(JOBS) ./setup.sh build perhop-air perhop-sim perhop-exact
+programs: setup out/build/build.ninja ## Build the simulators and the daemon only (out/build)
+	@JOBS=$(JOBS) ./setup.sh build perhop-air perhop-sim perhop-exact perhop-live-air perhop-node
 
 build: setup out/build/build.ninja ## Build the simulators and the C++ tests (default target)
 	@JOBS=$(JOBS) ./setup.sh build

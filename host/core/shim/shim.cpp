@@ -90,6 +90,8 @@ std::uint32_t wired_round_trip_us(const round_trip_timer& timer, std::uint64_t w
   return static_cast<std::uint32_t>(round_trip_us - wireless_us);
 }
 
+constexpr std::uint32_t least_window_of_syn_packets = 2;
+
 }  // namespace
 
 std::uint64_t shim_counters::malformed() const {
@@ -315,7 +317,10 @@ receive_verdict shim::on_receive(time_us now, const std::optional<wire::path_hea
 
   if (tcp && packet.tcp.has_tcp_ack) {
     if (const std::optional<std::uint32_t> limit_packets = state.limit.limit_packets()) {
-      const std::uint64_t limit_bytes = std::uint64_t{*limit_packets} * segment_bytes_of(state);
+      // Linux takes half of the largest window ever advertised for its largest segment (tcp_bound_to_half_wnd): one segment in the
+      // SYN's answer would halve all segments of the connection. A sender that begins with one segment is limited all the same.
+      const std::uint32_t window_packets = packet.tcp.syn ? std::max(*limit_packets, least_window_of_syn_packets) : *limit_packets;
+      const std::uint64_t limit_bytes = std::uint64_t{window_packets} * segment_bytes_of(state);
       if (limit_bytes < packet.tcp.window_bytes) {
         verdict.window_bytes = static_cast<std::uint32_t>(limit_bytes);
         ++counters_.windows_rewritten;

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from perhop import paths
 from perhop.errors import PerhopError, choose_from
+from perhop.live.command import app as live_app
 
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
@@ -32,6 +33,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     help="Experiments with a MAC that measures what every packet costs on every hop.",
 )
+app.add_typer(live_app, name="live")
 
 
 def main() -> None:

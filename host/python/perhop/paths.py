@@ -12,7 +12,12 @@ from perhop import __version__
 from perhop.errors import PerhopError
 
 # Program -> its place below the build folder.
-PROGRAMS = {"perhop-air": "sim/air/perhop-air", "perhop-sim": "sim/ns3/perhop-sim"}
+PROGRAMS = {
+    "perhop-air": "sim/air/perhop-air",
+    "perhop-sim": "sim/ns3/perhop-sim",
+    "perhop-live-air": "sim/live/perhop-live-air",
+    "perhop-node": "host/node/perhop-node",
+}
 
 
 def repository() -> Path:

@@ -780,6 +780,148 @@ class RadiotapHeader(_Frame):
     )
 
 
+@dataclass(frozen=True)
+class AirHello(_Frame):
+    """First message of a node's daemon to the emulated medium (sim/live): which MAC it wants. Every message of this socket is one packet of a Unix SOCK_SEQPACKET connection."""
+
+    kind: int = 1  # 8 bits: air_hello
+    version: int = 1  # 8 bits: Of these messages; another one is refused by air_welcome
+    node: int = 0  # 16 bits: The node; 0xFFFF: no node, air_command and air_answer only
+
+    SIZE_BYTES: ClassVar[int] = 4
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"kind": 1})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "little", (("kind", 8, 0),)),
+        Word(1, 1, "little", (("version", 8, 0),)),
+        Word(2, 2, "little", (("node", 16, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class AirWelcome(_Frame):
+    """The medium's answer to air_hello. With a status other than 0 the connection then ends."""
+
+    kind: int = 2  # 8 bits: air_welcome
+    version: int = 1  # 8 bits: Of these messages
+    status: int = 0  # 8 bits: 0: welcome; 1: another version; 2: there is no such node
+    send_credits: int = 0  # 8 bits, packets: So many air_send may wait for their air_completion
+    profile: int = 0  # 8 bits: Index of the timing profile
+    data_rate: int = 0  # 8 bits: Rate index of DATA frames to one station
+    rts_threshold_bytes: int = 0  # 16 bits, bytes: MPDUs longer than this are sent after an RTS
+    address: int = 0  # 64 bits: The MAC's address
+    tsf_us: int = 0  # 64 bits, us: The medium's time
+
+    SIZE_BYTES: ClassVar[int] = 24
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"kind": 2})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "little", (("kind", 8, 0),)),
+        Word(1, 1, "little", (("version", 8, 0),)),
+        Word(2, 1, "little", (("status", 8, 0),)),
+        Word(3, 1, "little", (("send_credits", 8, 0),)),
+        Word(4, 1, "little", (("profile", 8, 0),)),
+        Word(5, 1, "little", (("data_rate", 8, 0),)),
+        Word(6, 2, "little", (("rts_threshold_bytes", 16, 0),)),
+        Word(8, 8, "little", (("address", 64, 0),)),
+        Word(16, 8, "little", (("tsf_us", 64, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class AirSend(_Frame):
+    """A packet for the MAC, daemon to medium. The MSDU, from LLC/SNAP on, follows."""
+
+    kind: int = 3  # 8 bits: air_send
+    peer: int = 0  # 8 bits: The receiver's slot in the neighbour table
+    rate: int = 0  # 8 bits: Rate index of the DATA frame
+    flags: int = 0  # 8 bits: How it is sent
+    cookie: int = 0  # 32 bits: Returned in air_completion
+    receiver_address: int = 0  # 64 bits: Next hop, or broadcast
+
+    SIZE_BYTES: ClassVar[int] = 16
+    FLAGS_USE_RTS: ClassVar[int] = 0x1  # After an RTS
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"kind": 3})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "little", (("kind", 8, 0),)),
+        Word(1, 1, "little", (("peer", 8, 0),)),
+        Word(2, 1, "little", (("rate", 8, 0),)),
+        Word(3, 1, "little", (("flags", 8, 0),)),
+        Word(4, 4, "little", (("cookie", 32, 0),)),
+        Word(8, 8, "little", (("receiver_address", 64, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class AirCompletion(_Frame):
+    """The MAC is done with a packet, medium to daemon. The words of its completion_record follow, little-endian; its tag is the medium's own."""
+
+    kind: int = 4  # 8 bits: air_completion
+    reserved: int = 0  # 24 bits: None yet
+    cookie: int = 0  # 32 bits: Of the air_send
+
+    SIZE_BYTES: ClassVar[int] = 8
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"kind": 4})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "little", (("kind", 8, 0),)),
+        Word(1, 3, "little", (("reserved", 24, 0),)),
+        Word(4, 4, "little", (("cookie", 32, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class AirReception(_Frame):
+    """A DATA frame arrived for this MAC, medium to daemon. The MSDU, from LLC/SNAP on, follows."""
+
+    kind: int = 5  # 8 bits: air_reception
+    rate: int = 0  # 8 bits: Rate index
+    sequence: int = 0  # 16 bits: Sequence number of the frame
+    reserved: int = 0  # 32 bits: None yet
+    receiver_address: int = 0  # 64 bits: This MAC's, or broadcast
+    transmitter_address: int = 0  # 64 bits: The neighbour that sent it
+    tsf_us: int = 0  # 64 bits, us: Time of its last bit
+
+    SIZE_BYTES: ClassVar[int] = 32
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"kind": 5})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "little", (("kind", 8, 0),)),
+        Word(1, 1, "little", (("rate", 8, 0),)),
+        Word(2, 2, "little", (("sequence", 16, 0),)),
+        Word(4, 4, "little", (("reserved", 32, 0),)),
+        Word(8, 8, "little", (("receiver_address", 64, 0),)),
+        Word(16, 8, "little", (("transmitter_address", 64, 0),)),
+        Word(24, 8, "little", (("tsf_us", 64, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class AirCommand(_Frame):
+    """A command to the medium, such as a scripted event, from a connection without a node. Its JSON text follows."""
+
+    kind: int = 6  # 8 bits: air_command
+    reserved: int = 0  # 24 bits: None yet
+
+    SIZE_BYTES: ClassVar[int] = 4
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"kind": 6})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "little", (("kind", 8, 0),)),
+        Word(1, 3, "little", (("reserved", 24, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class AirAnswer(_Frame):
+    """The answer to an air_command. Its JSON text follows."""
+
+    kind: int = 7  # 8 bits: air_answer
+    reserved: int = 0  # 24 bits: None yet
+
+    SIZE_BYTES: ClassVar[int] = 4
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"kind": 7})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "little", (("kind", 8, 0),)),
+        Word(1, 3, "little", (("reserved", 24, 0),)),
+    )
+
+
 # By the name of the C++ struct in perhop::wire.
 FRAMES: Mapping[str, type[_Frame]] = MappingProxyType({
     "path_header_fields": PathHeaderFields,
@@ -795,6 +937,13 @@ FRAMES: Mapping[str, type[_Frame]] = MappingProxyType({
     "mac_ack_frame": MacAckFrame,
     "data_header": DataHeader,
     "radiotap_header": RadiotapHeader,
+    "air_hello": AirHello,
+    "air_welcome": AirWelcome,
+    "air_send": AirSend,
+    "air_completion": AirCompletion,
+    "air_reception": AirReception,
+    "air_command": AirCommand,
+    "air_answer": AirAnswer,
 })
 
 

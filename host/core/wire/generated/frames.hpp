@@ -778,6 +778,350 @@ struct radiotap_header {
   friend constexpr bool operator==(const radiotap_header&, const radiotap_header&) = default;
 };
 
+/// First message of a node's daemon to the emulated medium (sim/live): which MAC it wants. Every message of this socket is one packet of a Unix SOCK_SEQPACKET connection.
+struct air_hello {
+  static constexpr std::size_t size_bytes = 4;
+
+  std::uint8_t kind = 1;  ///< 8 bits: air_hello
+  std::uint8_t version = 1;  ///< 8 bits: Of these messages; another one is refused by air_welcome
+  std::uint16_t node = 0;  ///< 16 bits: The node; 0xFFFF: no node, air_command and air_answer only
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(std::uint64_t{kind});
+    bytes[1] = static_cast<std::uint8_t>(std::uint64_t{version});
+    const std::uint64_t word_2 = std::uint64_t{node};
+    bytes[2] = static_cast<std::uint8_t>(word_2);
+    bytes[3] = static_cast<std::uint8_t>(word_2 >> 8);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<air_hello> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    air_hello frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.kind = static_cast<std::uint8_t>(word_0);
+    if (frame.kind != 1) return std::nullopt;
+    const std::uint64_t word_1 = std::uint64_t{bytes[1]};
+    frame.version = static_cast<std::uint8_t>(word_1);
+    const std::uint64_t word_2 = std::uint64_t{bytes[2]} | (std::uint64_t{bytes[3]} << 8);
+    frame.node = static_cast<std::uint16_t>(word_2);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const air_hello&, const air_hello&) = default;
+};
+
+/// The medium's answer to air_hello. With a status other than 0 the connection then ends.
+struct air_welcome {
+  static constexpr std::size_t size_bytes = 24;
+
+  std::uint8_t kind = 2;  ///< 8 bits: air_welcome
+  std::uint8_t version = 1;  ///< 8 bits: Of these messages
+  std::uint8_t status = 0;  ///< 8 bits: 0: welcome; 1: another version; 2: there is no such node
+  std::uint8_t send_credits = 0;  ///< 8 bits, packets: So many air_send may wait for their air_completion
+  std::uint8_t profile = 0;  ///< 8 bits: Index of the timing profile
+  std::uint8_t data_rate = 0;  ///< 8 bits: Rate index of DATA frames to one station
+  std::uint16_t rts_threshold_bytes = 0;  ///< 16 bits, bytes: MPDUs longer than this are sent after an RTS
+  std::uint64_t address = 0;  ///< 64 bits: The MAC's address
+  std::uint64_t tsf_us = 0;  ///< 64 bits, us: The medium's time
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(std::uint64_t{kind});
+    bytes[1] = static_cast<std::uint8_t>(std::uint64_t{version});
+    bytes[2] = static_cast<std::uint8_t>(std::uint64_t{status});
+    bytes[3] = static_cast<std::uint8_t>(std::uint64_t{send_credits});
+    bytes[4] = static_cast<std::uint8_t>(std::uint64_t{profile});
+    bytes[5] = static_cast<std::uint8_t>(std::uint64_t{data_rate});
+    const std::uint64_t word_6 = std::uint64_t{rts_threshold_bytes};
+    bytes[6] = static_cast<std::uint8_t>(word_6);
+    bytes[7] = static_cast<std::uint8_t>(word_6 >> 8);
+    const std::uint64_t word_8 = std::uint64_t{address};
+    bytes[8] = static_cast<std::uint8_t>(word_8);
+    bytes[9] = static_cast<std::uint8_t>(word_8 >> 8);
+    bytes[10] = static_cast<std::uint8_t>(word_8 >> 16);
+    bytes[11] = static_cast<std::uint8_t>(word_8 >> 24);
+    bytes[12] = static_cast<std::uint8_t>(word_8 >> 32);
+    bytes[13] = static_cast<std::uint8_t>(word_8 >> 40);
+    bytes[14] = static_cast<std::uint8_t>(word_8 >> 48);
+    bytes[15] = static_cast<std::uint8_t>(word_8 >> 56);
+    const std::uint64_t word_16 = std::uint64_t{tsf_us};
+    bytes[16] = static_cast<std::uint8_t>(word_16);
+    bytes[17] = static_cast<std::uint8_t>(word_16 >> 8);
+    bytes[18] = static_cast<std::uint8_t>(word_16 >> 16);
+    bytes[19] = static_cast<std::uint8_t>(word_16 >> 24);
+    bytes[20] = static_cast<std::uint8_t>(word_16 >> 32);
+    bytes[21] = static_cast<std::uint8_t>(word_16 >> 40);
+    bytes[22] = static_cast<std::uint8_t>(word_16 >> 48);
+    bytes[23] = static_cast<std::uint8_t>(word_16 >> 56);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<air_welcome> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    air_welcome frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.kind = static_cast<std::uint8_t>(word_0);
+    if (frame.kind != 2) return std::nullopt;
+    const std::uint64_t word_1 = std::uint64_t{bytes[1]};
+    frame.version = static_cast<std::uint8_t>(word_1);
+    const std::uint64_t word_2 = std::uint64_t{bytes[2]};
+    frame.status = static_cast<std::uint8_t>(word_2);
+    const std::uint64_t word_3 = std::uint64_t{bytes[3]};
+    frame.send_credits = static_cast<std::uint8_t>(word_3);
+    const std::uint64_t word_4 = std::uint64_t{bytes[4]};
+    frame.profile = static_cast<std::uint8_t>(word_4);
+    const std::uint64_t word_5 = std::uint64_t{bytes[5]};
+    frame.data_rate = static_cast<std::uint8_t>(word_5);
+    const std::uint64_t word_6 = std::uint64_t{bytes[6]} | (std::uint64_t{bytes[7]} << 8);
+    frame.rts_threshold_bytes = static_cast<std::uint16_t>(word_6);
+    const std::uint64_t word_8 = std::uint64_t{bytes[8]} | (std::uint64_t{bytes[9]} << 8) | (std::uint64_t{bytes[10]} << 16) | (std::uint64_t{bytes[11]} << 24) | (std::uint64_t{bytes[12]} << 32) | (std::uint64_t{bytes[13]} << 40) | (std::uint64_t{bytes[14]} << 48) | (std::uint64_t{bytes[15]} << 56);
+    frame.address = static_cast<std::uint64_t>(word_8);
+    const std::uint64_t word_16 = std::uint64_t{bytes[16]} | (std::uint64_t{bytes[17]} << 8) | (std::uint64_t{bytes[18]} << 16) | (std::uint64_t{bytes[19]} << 24) | (std::uint64_t{bytes[20]} << 32) | (std::uint64_t{bytes[21]} << 40) | (std::uint64_t{bytes[22]} << 48) | (std::uint64_t{bytes[23]} << 56);
+    frame.tsf_us = static_cast<std::uint64_t>(word_16);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const air_welcome&, const air_welcome&) = default;
+};
+
+/// A packet for the MAC, daemon to medium. The MSDU, from LLC/SNAP on, follows.
+struct air_send {
+  static constexpr std::size_t size_bytes = 16;
+  static constexpr std::uint8_t flags_use_rts = 0x1;  ///< After an RTS
+
+  std::uint8_t kind = 3;  ///< 8 bits: air_send
+  std::uint8_t peer = 0;  ///< 8 bits: The receiver's slot in the neighbour table
+  std::uint8_t rate = 0;  ///< 8 bits: Rate index of the DATA frame
+  std::uint8_t flags = 0;  ///< 8 bits: How it is sent
+  std::uint32_t cookie = 0;  ///< 32 bits: Returned in air_completion
+  std::uint64_t receiver_address = 0;  ///< 64 bits: Next hop, or broadcast
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(std::uint64_t{kind});
+    bytes[1] = static_cast<std::uint8_t>(std::uint64_t{peer});
+    bytes[2] = static_cast<std::uint8_t>(std::uint64_t{rate});
+    bytes[3] = static_cast<std::uint8_t>(std::uint64_t{flags});
+    const std::uint64_t word_4 = std::uint64_t{cookie};
+    bytes[4] = static_cast<std::uint8_t>(word_4);
+    bytes[5] = static_cast<std::uint8_t>(word_4 >> 8);
+    bytes[6] = static_cast<std::uint8_t>(word_4 >> 16);
+    bytes[7] = static_cast<std::uint8_t>(word_4 >> 24);
+    const std::uint64_t word_8 = std::uint64_t{receiver_address};
+    bytes[8] = static_cast<std::uint8_t>(word_8);
+    bytes[9] = static_cast<std::uint8_t>(word_8 >> 8);
+    bytes[10] = static_cast<std::uint8_t>(word_8 >> 16);
+    bytes[11] = static_cast<std::uint8_t>(word_8 >> 24);
+    bytes[12] = static_cast<std::uint8_t>(word_8 >> 32);
+    bytes[13] = static_cast<std::uint8_t>(word_8 >> 40);
+    bytes[14] = static_cast<std::uint8_t>(word_8 >> 48);
+    bytes[15] = static_cast<std::uint8_t>(word_8 >> 56);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<air_send> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    air_send frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.kind = static_cast<std::uint8_t>(word_0);
+    if (frame.kind != 3) return std::nullopt;
+    const std::uint64_t word_1 = std::uint64_t{bytes[1]};
+    frame.peer = static_cast<std::uint8_t>(word_1);
+    const std::uint64_t word_2 = std::uint64_t{bytes[2]};
+    frame.rate = static_cast<std::uint8_t>(word_2);
+    const std::uint64_t word_3 = std::uint64_t{bytes[3]};
+    frame.flags = static_cast<std::uint8_t>(word_3);
+    const std::uint64_t word_4 = std::uint64_t{bytes[4]} | (std::uint64_t{bytes[5]} << 8) | (std::uint64_t{bytes[6]} << 16) | (std::uint64_t{bytes[7]} << 24);
+    frame.cookie = static_cast<std::uint32_t>(word_4);
+    const std::uint64_t word_8 = std::uint64_t{bytes[8]} | (std::uint64_t{bytes[9]} << 8) | (std::uint64_t{bytes[10]} << 16) | (std::uint64_t{bytes[11]} << 24) | (std::uint64_t{bytes[12]} << 32) | (std::uint64_t{bytes[13]} << 40) | (std::uint64_t{bytes[14]} << 48) | (std::uint64_t{bytes[15]} << 56);
+    frame.receiver_address = static_cast<std::uint64_t>(word_8);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const air_send&, const air_send&) = default;
+};
+
+/// The MAC is done with a packet, medium to daemon. The words of its completion_record follow, little-endian; its tag is the medium's own.
+struct air_completion {
+  static constexpr std::size_t size_bytes = 8;
+
+  std::uint8_t kind = 4;  ///< 8 bits: air_completion
+  std::uint32_t reserved = 0;  ///< 24 bits: None yet
+  std::uint32_t cookie = 0;  ///< 32 bits: Of the air_send
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(std::uint64_t{kind});
+    const std::uint64_t word_1 = (std::uint64_t{reserved} & 0xffffff);
+    bytes[1] = static_cast<std::uint8_t>(word_1);
+    bytes[2] = static_cast<std::uint8_t>(word_1 >> 8);
+    bytes[3] = static_cast<std::uint8_t>(word_1 >> 16);
+    const std::uint64_t word_4 = std::uint64_t{cookie};
+    bytes[4] = static_cast<std::uint8_t>(word_4);
+    bytes[5] = static_cast<std::uint8_t>(word_4 >> 8);
+    bytes[6] = static_cast<std::uint8_t>(word_4 >> 16);
+    bytes[7] = static_cast<std::uint8_t>(word_4 >> 24);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<air_completion> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    air_completion frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.kind = static_cast<std::uint8_t>(word_0);
+    if (frame.kind != 4) return std::nullopt;
+    const std::uint64_t word_1 = std::uint64_t{bytes[1]} | (std::uint64_t{bytes[2]} << 8) | (std::uint64_t{bytes[3]} << 16);
+    frame.reserved = static_cast<std::uint32_t>(word_1);
+    const std::uint64_t word_4 = std::uint64_t{bytes[4]} | (std::uint64_t{bytes[5]} << 8) | (std::uint64_t{bytes[6]} << 16) | (std::uint64_t{bytes[7]} << 24);
+    frame.cookie = static_cast<std::uint32_t>(word_4);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const air_completion&, const air_completion&) = default;
+};
+
+/// A DATA frame arrived for this MAC, medium to daemon. The MSDU, from LLC/SNAP on, follows.
+struct air_reception {
+  static constexpr std::size_t size_bytes = 32;
+
+  std::uint8_t kind = 5;  ///< 8 bits: air_reception
+  std::uint8_t rate = 0;  ///< 8 bits: Rate index
+  std::uint16_t sequence = 0;  ///< 16 bits: Sequence number of the frame
+  std::uint32_t reserved = 0;  ///< 32 bits: None yet
+  std::uint64_t receiver_address = 0;  ///< 64 bits: This MAC's, or broadcast
+  std::uint64_t transmitter_address = 0;  ///< 64 bits: The neighbour that sent it
+  std::uint64_t tsf_us = 0;  ///< 64 bits, us: Time of its last bit
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(std::uint64_t{kind});
+    bytes[1] = static_cast<std::uint8_t>(std::uint64_t{rate});
+    const std::uint64_t word_2 = std::uint64_t{sequence};
+    bytes[2] = static_cast<std::uint8_t>(word_2);
+    bytes[3] = static_cast<std::uint8_t>(word_2 >> 8);
+    const std::uint64_t word_4 = std::uint64_t{reserved};
+    bytes[4] = static_cast<std::uint8_t>(word_4);
+    bytes[5] = static_cast<std::uint8_t>(word_4 >> 8);
+    bytes[6] = static_cast<std::uint8_t>(word_4 >> 16);
+    bytes[7] = static_cast<std::uint8_t>(word_4 >> 24);
+    const std::uint64_t word_8 = std::uint64_t{receiver_address};
+    bytes[8] = static_cast<std::uint8_t>(word_8);
+    bytes[9] = static_cast<std::uint8_t>(word_8 >> 8);
+    bytes[10] = static_cast<std::uint8_t>(word_8 >> 16);
+    bytes[11] = static_cast<std::uint8_t>(word_8 >> 24);
+    bytes[12] = static_cast<std::uint8_t>(word_8 >> 32);
+    bytes[13] = static_cast<std::uint8_t>(word_8 >> 40);
+    bytes[14] = static_cast<std::uint8_t>(word_8 >> 48);
+    bytes[15] = static_cast<std::uint8_t>(word_8 >> 56);
+    const std::uint64_t word_16 = std::uint64_t{transmitter_address};
+    bytes[16] = static_cast<std::uint8_t>(word_16);
+    bytes[17] = static_cast<std::uint8_t>(word_16 >> 8);
+    bytes[18] = static_cast<std::uint8_t>(word_16 >> 16);
+    bytes[19] = static_cast<std::uint8_t>(word_16 >> 24);
+    bytes[20] = static_cast<std::uint8_t>(word_16 >> 32);
+    bytes[21] = static_cast<std::uint8_t>(word_16 >> 40);
+    bytes[22] = static_cast<std::uint8_t>(word_16 >> 48);
+    bytes[23] = static_cast<std::uint8_t>(word_16 >> 56);
+    const std::uint64_t word_24 = std::uint64_t{tsf_us};
+    bytes[24] = static_cast<std::uint8_t>(word_24);
+    bytes[25] = static_cast<std::uint8_t>(word_24 >> 8);
+    bytes[26] = static_cast<std::uint8_t>(word_24 >> 16);
+    bytes[27] = static_cast<std::uint8_t>(word_24 >> 24);
+    bytes[28] = static_cast<std::uint8_t>(word_24 >> 32);
+    bytes[29] = static_cast<std::uint8_t>(word_24 >> 40);
+    bytes[30] = static_cast<std::uint8_t>(word_24 >> 48);
+    bytes[31] = static_cast<std::uint8_t>(word_24 >> 56);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<air_reception> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    air_reception frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.kind = static_cast<std::uint8_t>(word_0);
+    if (frame.kind != 5) return std::nullopt;
+    const std::uint64_t word_1 = std::uint64_t{bytes[1]};
+    frame.rate = static_cast<std::uint8_t>(word_1);
+    const std::uint64_t word_2 = std::uint64_t{bytes[2]} | (std::uint64_t{bytes[3]} << 8);
+    frame.sequence = static_cast<std::uint16_t>(word_2);
+    const std::uint64_t word_4 = std::uint64_t{bytes[4]} | (std::uint64_t{bytes[5]} << 8) | (std::uint64_t{bytes[6]} << 16) | (std::uint64_t{bytes[7]} << 24);
+    frame.reserved = static_cast<std::uint32_t>(word_4);
+    const std::uint64_t word_8 = std::uint64_t{bytes[8]} | (std::uint64_t{bytes[9]} << 8) | (std::uint64_t{bytes[10]} << 16) | (std::uint64_t{bytes[11]} << 24) | (std::uint64_t{bytes[12]} << 32) | (std::uint64_t{bytes[13]} << 40) | (std::uint64_t{bytes[14]} << 48) | (std::uint64_t{bytes[15]} << 56);
+    frame.receiver_address = static_cast<std::uint64_t>(word_8);
+    const std::uint64_t word_16 = std::uint64_t{bytes[16]} | (std::uint64_t{bytes[17]} << 8) | (std::uint64_t{bytes[18]} << 16) | (std::uint64_t{bytes[19]} << 24) | (std::uint64_t{bytes[20]} << 32) | (std::uint64_t{bytes[21]} << 40) | (std::uint64_t{bytes[22]} << 48) | (std::uint64_t{bytes[23]} << 56);
+    frame.transmitter_address = static_cast<std::uint64_t>(word_16);
+    const std::uint64_t word_24 = std::uint64_t{bytes[24]} | (std::uint64_t{bytes[25]} << 8) | (std::uint64_t{bytes[26]} << 16) | (std::uint64_t{bytes[27]} << 24) | (std::uint64_t{bytes[28]} << 32) | (std::uint64_t{bytes[29]} << 40) | (std::uint64_t{bytes[30]} << 48) | (std::uint64_t{bytes[31]} << 56);
+    frame.tsf_us = static_cast<std::uint64_t>(word_24);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const air_reception&, const air_reception&) = default;
+};
+
+/// A command to the medium, such as a scripted event, from a connection without a node. Its JSON text follows.
+struct air_command {
+  static constexpr std::size_t size_bytes = 4;
+
+  std::uint8_t kind = 6;  ///< 8 bits: air_command
+  std::uint32_t reserved = 0;  ///< 24 bits: None yet
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(std::uint64_t{kind});
+    const std::uint64_t word_1 = (std::uint64_t{reserved} & 0xffffff);
+    bytes[1] = static_cast<std::uint8_t>(word_1);
+    bytes[2] = static_cast<std::uint8_t>(word_1 >> 8);
+    bytes[3] = static_cast<std::uint8_t>(word_1 >> 16);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<air_command> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    air_command frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.kind = static_cast<std::uint8_t>(word_0);
+    if (frame.kind != 6) return std::nullopt;
+    const std::uint64_t word_1 = std::uint64_t{bytes[1]} | (std::uint64_t{bytes[2]} << 8) | (std::uint64_t{bytes[3]} << 16);
+    frame.reserved = static_cast<std::uint32_t>(word_1);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const air_command&, const air_command&) = default;
+};
+
+/// The answer to an air_command. Its JSON text follows.
+struct air_answer {
+  static constexpr std::size_t size_bytes = 4;
+
+  std::uint8_t kind = 7;  ///< 8 bits: air_answer
+  std::uint32_t reserved = 0;  ///< 24 bits: None yet
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(std::uint64_t{kind});
+    const std::uint64_t word_1 = (std::uint64_t{reserved} & 0xffffff);
+    bytes[1] = static_cast<std::uint8_t>(word_1);
+    bytes[2] = static_cast<std::uint8_t>(word_1 >> 8);
+    bytes[3] = static_cast<std::uint8_t>(word_1 >> 16);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<air_answer> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    air_answer frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.kind = static_cast<std::uint8_t>(word_0);
+    if (frame.kind != 7) return std::nullopt;
+    const std::uint64_t word_1 = std::uint64_t{bytes[1]} | (std::uint64_t{bytes[2]} << 8) | (std::uint64_t{bytes[3]} << 16);
+    frame.reserved = static_cast<std::uint32_t>(word_1);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const air_answer&, const air_answer&) = default;
+};
+
 }  // namespace perhop::wire
 
 namespace perhop {
@@ -980,6 +1324,41 @@ constexpr completion_record decode_completion_record(std::span<const std::uint32
   record.avg_overhead_us16 = static_cast<std::uint32_t>(words[18] & 0xFFFFFFFU);
   record.avg_data_attempts_256 = static_cast<std::uint16_t>(words[19] & 0xFFFFU);
   return record;
+}
+
+/// The words of a stream that decode_completion_record() reads as `record`. Bits of a value beyond its field are dropped.
+constexpr std::array<std::uint32_t, completion_record_words> encode_completion_record(const completion_record& record) {
+  std::array<std::uint32_t, completion_record_words> words{};
+  words[0] |= (static_cast<std::uint32_t>(record.tag) & 0xFFFFU);
+  words[0] |= (static_cast<std::uint32_t>(record.peer) & 0xFU) << 16;
+  words[0] |= (static_cast<std::uint32_t>(record.sequence) & 0xFFFU) << 20;
+  words[1] |= (static_cast<std::uint32_t>(record.bytes) & 0xFFFU);
+  words[1] |= (static_cast<std::uint32_t>(record.rate) & 0x7U) << 12;
+  words[1] |= (static_cast<std::uint32_t>(record.result) & 0x3U) << 15;
+  words[1] |= (static_cast<std::uint32_t>(record.rts_attempts) & 0x1FU) << 17;
+  words[1] |= (static_cast<std::uint32_t>(record.data_attempts) & 0x1FU) << 22;
+  words[1] |= (static_cast<std::uint32_t>(record.ssrc) & 0x1FU) << 27;
+  words[2] |= (static_cast<std::uint32_t>(record.slrc) & 0x1FU);
+  words[2] |= (static_cast<std::uint32_t>(record.cw) & 0x3FFU) << 5;
+  words[2] |= (static_cast<std::uint32_t>(record.slots_drawn) & 0xFFFFU) << 15;
+  words[3] |= (static_cast<std::uint32_t>(record.t_enqueue_us));
+  words[4] |= (static_cast<std::uint32_t>(record.t_head_us));
+  words[5] |= (static_cast<std::uint32_t>(record.t_first_tx_us));
+  words[6] |= (static_cast<std::uint32_t>(record.t_done_us));
+  words[7] |= (static_cast<std::uint32_t>(record.queue_us));
+  words[8] |= (static_cast<std::uint32_t>(record.ifs_us));
+  words[9] |= (static_cast<std::uint32_t>(record.backoff_us));
+  words[10] |= (static_cast<std::uint32_t>(record.frozen_cca_us));
+  words[11] |= (static_cast<std::uint32_t>(record.frozen_nav_us));
+  words[12] |= (static_cast<std::uint32_t>(record.control_us));
+  words[13] |= (static_cast<std::uint32_t>(record.data_us));
+  words[14] |= (static_cast<std::uint32_t>(record.response_us));
+  words[15] |= (static_cast<std::uint32_t>(record.timeout_us));
+  words[16] |= (static_cast<std::uint32_t>(record.responder_us));
+  words[17] |= (static_cast<std::uint32_t>(record.avg_contention_us16) & 0xFFFFFFFU);
+  words[18] |= (static_cast<std::uint32_t>(record.avg_overhead_us16) & 0xFFFFFFFU);
+  words[19] |= (static_cast<std::uint32_t>(record.avg_data_attempts_256) & 0xFFFFU);
+  return words;
 }
 
 /// A part of the service time.

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "host/drivers/air_driver.hpp"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace perhop::drivers {
+
+namespace {
+
+// Between two attempts to reach the medium.
+constexpr long retry_ns = 20'000'000;
+// Of one poll(), so that others have their turn.
+constexpr int most_messages = 64;
+
+int checked(int result, const char* what) {
+  if (result < 0) throw std::system_error(errno, std::generic_category(), what);
+  return result;
+}
+
+void watch(int epoll, int descriptor) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = descriptor;
+  checked(epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event), "epoll_ctl");
+}
+
+}  // namespace
+
+air_driver::air_driver(std::string path, std::uint16_t node) : path_(std::move(path)), node_(node) {
+  epoll_ = checked(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
+  timer_ = checked(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC), "timerfd_create");
+  watch(epoll_, timer_);
+  connect();
+}
+
+air_driver::~air_driver() {
+  if (socket_ >= 0) close(socket_);
+  close(timer_);
+  close(epoll_);
+}
+
+void air_driver::set_timer(bool on) const {
+  itimerspec next{};
+  if (on) next.it_value.tv_nsec = retry_ns;
+  timerfd_settime(timer_, 0, &next, nullptr);
+}
+
+void air_driver::connect() {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path_.copy(address.sun_path, sizeof address.sun_path - 1);
+  socket_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  wire::air_hello hello;
+  hello.node = node_;
+  std::array<std::uint8_t, wire::air_hello::size_bytes> bytes;
+  hello.encode(bytes);
+  if (socket_ >= 0 && ::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
+      ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size())) {
+    watch(epoll_, socket_);
+    set_timer(false);
+    return;
+  }
+  if (socket_ >= 0) close(std::exchange(socket_, -1));
+  set_timer(true);
+}
+
+void air_driver::disconnect(driver_listener& listener) {
+  close(std::exchange(socket_, -1));
+  outstanding_ = 0;
+  set_timer(true);
+  if (std::exchange(up_, false)) listener.on_down();
+}
+
+void air_driver::poll(driver_listener& listener) {
+  std::uint64_t expirations = 0;
+  if (read(timer_, &expirations, sizeof expirations) > 0 && socket_ < 0) connect();
+  for (int count = 0; count < most_messages && socket_ >= 0; ++count) {
+    const ssize_t size = recv(socket_, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (size <= 0) {
+      disconnect(listener);
+      return;
+    }
+    on_message(listener, std::span<const std::uint8_t>(buffer_.data(), static_cast<std::size_t>(size)));
+  }
+}
+
+void air_driver::on_message(driver_listener& listener, std::span<const std::uint8_t> message) {
+  if (!up_) {
+    on_welcome(listener, message);
+    return;
+  }
+  if (const auto frame = wire::air_reception::decode(message)) {
+    listener.on_reception({.receiver_address = frame->receiver_address,
+                           .transmitter_address = frame->transmitter_address,
+                           .tsf_us = frame->tsf_us,
+                           .sequence = frame->sequence,
+                           .rate_index = frame->rate,
+                           .msdu = message.subspan(wire::air_reception::size_bytes)});
+    return;
+  }
+  const auto completion = wire::air_completion::decode(message);
+  if (!completion || message.size() != wire::air_completion::size_bytes + 4 * completion_record_words || outstanding_ == 0) {
+    ++counters_.malformed;
+    return;
+  }
+  std::array<std::uint32_t, completion_record_words> words{};
+  for (std::size_t byte = 0; byte < 4 * words.size(); ++byte) {
+    words[byte / 4] |= std::uint32_t{message[wire::air_completion::size_bytes + byte]} << 8 * (byte % 4);
+  }
+  --outstanding_;
+  listener.on_completion(completion->cookie, decode_completion_record(words));
+}
+
+void air_driver::on_welcome(driver_listener& listener, std::span<const std::uint8_t> message) {
+  const auto welcome = wire::air_welcome::decode(message);
+  if (!welcome || welcome->status != 0 || welcome->profile >= timing_profiles().size()) {
+    // Another version, or no such node: the medium ends the connection, and another one may come in its place.
+    ++counters_.malformed;
+    return;
+  }
+  mac_ = {.address = welcome->address,
+          .profile = &timing_profiles()[welcome->profile],
+          .data_rate_index = welcome->data_rate,
+          .rts_threshold_bytes = welcome->rts_threshold_bytes,
+          .send_credits = welcome->send_credits};
+  up_ = true;
+  outstanding_ = 0;
+  ++counters_.ups;
+  listener.on_up(mac_);
+}
+
+void air_driver::send(const send_request& request) {
+  wire::air_send message;
+  message.peer = request.peer;
+  message.rate = request.rate_index;
+  message.flags = request.use_rts ? wire::air_send::flags_use_rts : 0;
+  message.cookie = request.cookie;
+  message.receiver_address = request.receiver_address;
+  std::array<std::uint8_t, wire::air_send::size_bytes> head;
+  message.encode(head);
+  std::array<iovec, 2> parts{{{head.data(), head.size()}, {const_cast<std::uint8_t*>(request.msdu.data()), request.msdu.size()}}};
+  msghdr whole{};
+  whole.msg_iov = parts.data();
+  whole.msg_iovlen = parts.size();
+  // A socket that is gone tells so when it is read.
+  if (sendmsg(socket_, &whole, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+    ++counters_.lost;
+    return;
+  }
+  ++outstanding_;
+}
+
+}  // namespace perhop::drivers

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// The emulated medium (sim/live) as a driver: a Unix socket, connected anew whenever the medium comes back.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "host/drivers/driver.hpp"
+
+namespace perhop::drivers {
+
+class air_driver : public driver {
+public:
+  /// @throws std::system_error no descriptors left
+  /// @param path of the medium's socket, which need not exist yet
+  air_driver(std::string path, std::uint16_t node);
+  ~air_driver() override;
+  air_driver(const air_driver&) = delete;
+  air_driver& operator=(const air_driver&) = delete;
+
+  int descriptor() const override { return epoll_; }
+  void poll(driver_listener& listener) override;
+  bool can_send() const override { return up_ && outstanding_ < mac_.send_credits; }
+  void send(const send_request& request) override;
+  const driver_counters& counters() const override { return counters_; }
+
+private:
+  void connect();
+  void disconnect(driver_listener& listener);
+  void set_timer(bool on) const;
+  void on_message(driver_listener& listener, std::span<const std::uint8_t> message);
+  void on_welcome(driver_listener& listener, std::span<const std::uint8_t> message);
+
+  std::string path_;
+  std::uint16_t node_;
+  int epoll_ = -1;
+  int timer_ = -1;
+  int socket_ = -1;
+  bool up_ = false;
+  std::uint32_t outstanding_ = 0;
+  mac_properties mac_;
+  driver_counters counters_;
+  std::array<std::uint8_t, 8192> buffer_{};
+};
+
+}  // namespace perhop::drivers

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// What a node's daemon wants of a MAC, wherever that runs: packets down, completions and receptions up.
+///
+/// Not thread safe; nothing blocks. A driver is down until its MAC answers, and may go down and come up again.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "host/core/wire/generated/frames.hpp"
+
+namespace perhop::drivers {
+
+/// What a MAC says of itself when it comes up.
+struct mac_properties {
+  std::uint64_t address = 0;
+  const timing_profile* profile = nullptr;
+  std::uint8_t data_rate_index = 0;       ///< of DATA frames to one station
+  std::uint32_t rts_threshold_bytes = 0;  ///< longer MPDUs are sent after an RTS
+  std::uint32_t send_credits = 0;         ///< packets that may be given before a completion must come
+
+  friend bool operator==(const mac_properties&, const mac_properties&) = default;
+};
+
+struct send_request {
+  std::uint64_t receiver_address = 0;
+  std::uint8_t peer = 0;  ///< the receiver's slot in the MAC's neighbour table
+  std::uint8_t rate_index = 0;
+  bool use_rts = false;
+  std::uint32_t cookie = 0;            ///< comes back with the completion
+  std::span<const std::uint8_t> msdu;  ///< from LLC/SNAP on
+};
+
+struct reception {
+  std::uint64_t receiver_address = 0;
+  std::uint64_t transmitter_address = 0;
+  std::uint64_t tsf_us = 0;
+  std::uint16_t sequence = 0;
+  std::uint8_t rate_index = 0;
+  std::span<const std::uint8_t> msdu;  ///< valid during the call
+};
+
+/// Counted since the start.
+struct driver_counters {
+  std::uint64_t ups = 0;        ///< times that the MAC came up
+  std::uint64_t malformed = 0;  ///< messages that could not be read
+  std::uint64_t lost = 0;       ///< packets that could not be handed over
+};
+
+class driver_listener {
+public:
+  virtual ~driver_listener() = default;
+  virtual void on_up(const mac_properties& mac) = 0;
+  /// What was given and not completed never will be.
+  virtual void on_down() = 0;
+  virtual void on_completion(std::uint32_t cookie, const completion_record& record) = 0;
+  virtual void on_reception(const reception& frame) = 0;
+};
+
+class driver {
+public:
+  virtual ~driver() = default;
+  /// Readable when poll() has something to do; the same for ever.
+  virtual int descriptor() const = 0;
+  /// Tells the listener what has happened.
+  virtual void poll(driver_listener& listener) = 0;
+  /// Up, and a credit is left.
+  virtual bool can_send() const = 0;
+  /// Requires can_send().
+  virtual void send(const send_request& request) = 0;
+  virtual const driver_counters& counters() const = 0;
+};
+
+}  // namespace perhop::drivers

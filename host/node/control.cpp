@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "host/node/control.hpp"
+
+#include <arpa/inet.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace perhop::node {
+
+namespace {
+
+using nlohmann::json;
+
+std::string text_of(const shim::ip_address& address) {
+  std::array<std::uint8_t, 16> bytes;
+  for (std::size_t i = 0; i < 8; ++i) {
+    bytes[i] = static_cast<std::uint8_t>(address.high >> 8 * (7 - i));
+    bytes[i + 8] = static_cast<std::uint8_t>(address.low >> 8 * (7 - i));
+  }
+  const bool ipv4 = address.high == 0 && address.low >> 32 == 0xffff;
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  inet_ntop(ipv4 ? AF_INET : AF_INET6, ipv4 ? &bytes[12] : bytes.data(), text.data(), text.size());
+  return text.data();
+}
+
+std::string mac_text(std::uint64_t address) {
+  std::array<char, 18> text{};
+  const auto octet = [address](int index) { return static_cast<unsigned>(address >> 8 * (5 - index) & 0xff); };
+  std::snprintf(text.data(), text.size(), "%02x:%02x:%02x:%02x:%02x:%02x", octet(0), octet(1), octet(2), octet(3), octet(4), octet(5));
+  return text.data();
+}
+
+double cpu_s() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6; };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+json flow_of(const packet_path::flow_report& flow) {
+  json object{{"source", text_of(flow.key.source)},           {"source_port", flow.key.source_port},
+              {"destination", text_of(flow.key.destination)}, {"destination_port", flow.key.destination_port},
+              {"packets_in_flight", flow.packets_in_flight},  {"most_in_flight", flow.most_in_flight}};
+  if (flow.cwl_packets) object["cwl_packets"] = *flow.cwl_packets;
+  if (flow.path) {
+    object["path"] = {{"forward_hops", flow.path->forward_hops},         {"return_hops", flow.path->return_hops},
+                      {"forward_total_us", flow.path->forward_total_us}, {"forward_max_us", flow.path->forward_max_us},
+                      {"return_total_us", flow.path->return_total_us},   {"wired_round_trip_us", flow.path->wired_round_trip_us}};
+  }
+  return object;
+}
+
+json status(const node_config& config, const packet_path& path, const linux_kernel& kernel, const drivers::driver& driver) {
+  const path_counters& c = path.counters();
+  json object{{"ok", true},
+              {"name", config.name},
+              {"interface", config.interface},
+              {"mac_up", path.is_up()},
+              {"queued_packets", path.queued_packets()},
+              {"cpu_s", cpu_s()},
+              {"driver", {{"ups", driver.counters().ups}, {"malformed", driver.counters().malformed}, {"lost", driver.counters().lost}}},
+              {"routes", {{"lookups", kernel.table().lookups()}, {"changes", kernel.table().changes()}}},
+              {"packets",
+               {{"from_ip", c.from_ip},
+                {"to_ip", c.to_ip},
+                {"forwarded", c.forwarded},
+                {"queue_drops", c.queue_drops},
+                {"mac_drops", c.mac_drops},
+                {"completions", c.completions},
+                {"no_neighbour", c.no_neighbour},
+                {"no_route", c.no_route},
+                {"malformed", c.malformed},
+                {"foreign", c.foreign},
+                {"tcp_acks_held", c.tcp_acks_held},
+                {"paced", c.paced},
+                {"data_segments", c.data_segments},
+                {"bare_tcp_acks", c.bare_tcp_acks},
+                {"not_delivered", kernel.not_delivered()}}}};
+  if (path.mac()) object["mac"] = {{"address", mac_text(path.mac()->address)}, {"profile", std::string(path.mac()->profile->name)}};
+  if (const shim::shim* shim = path.shim()) {
+    const shim::shim_counters& s = shim->counters();
+    object["shim"] = {{"originated", s.originated},     {"forwarded", s.forwarded},
+                      {"received", s.received},         {"windows_rewritten", s.windows_rewritten},
+                      {"malformed", s.malformed()},     {"silent_router_seen", s.silent_router_seen},
+                      {"unknown_flow", s.unknown_flow}, {"flows", shim->flows()}};
+  }
+  object["flows"] = json::array();
+  for (const packet_path::flow_report& flow : path.flows()) object["flows"].push_back(flow_of(flow));
+  return object;
+}
+
+}  // namespace
+
+std::string answer(std::string_view asked, time_us now, const node_config& config, packet_path& path, const linux_kernel& kernel,
+                   const drivers::driver& driver) {
+  const json command = json::parse(asked, nullptr, false);
+  try {
+    const std::string name = command.at("command").get<std::string>();
+    if (name == "status") return status(config, path, kernel, driver).dump();
+    if (name == "policy") {
+      path.set_policy(now, parse_policy(command.at("policy")));
+      return R"({"ok": true})";
+    }
+    return json{{"ok", false}, {"error", "there is no command '" + name + "'"}}.dump();
+  } catch (const std::exception& error) {
+    return json{{"ok", false}, {"error", error.what()}}.dump();
+  }
+}
+
+}  // namespace perhop::node

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// What a daemon tells and takes over its control socket: one JSON object a message, one answer each.
+///
+///     {"command": "status"}                       counters, neighbours, flows with their limits
+///     {"command": "policy", "policy": {...}}      the policy of all flows from now on
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "host/node/linux_kernel.hpp"
+#include "host/node/node_config.hpp"
+#include "host/node/packet_path.hpp"
+
+namespace perhop::node {
+
+std::string answer(std::string_view asked, time_us now, const node_config& config, packet_path& path, const linux_kernel& kernel,
+                   const drivers::driver& driver);
+
+}  // namespace perhop::node

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// Bytes of an IP packet: what the shim wants to know of them, and the few changes that it asks for.
+///
+/// IPv4 and IPv6, TCP and UDP. Never reads or writes past the end of the bytes; what makes no sense is left alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "host/core/shim/packet_view.hpp"
+
+namespace perhop::node {
+
+struct ip_packet {
+  shim::ip_packet_view view{};
+  bool ipv6 = false;
+  bool group = false;            ///< to a multicast or broadcast address
+  std::size_t transport_at = 0;  ///< where TCP or UDP begins; 0: neither is readable
+};
+
+/// @return nothing when the bytes are no IP packet, or not all of one. Bytes behind the packet are allowed
+std::optional<ip_packet> read_ip(std::span<const std::uint8_t> bytes);
+
+/// Takes one from the time to live (hop limit). Requires one above 0.
+void lower_ttl(std::span<std::uint8_t> bytes, const ip_packet& packet);
+
+/// Writes the window field of a TCP header and mends the checksum. A window above 65535 becomes that.
+void write_window(std::span<std::uint8_t> bytes, const ip_packet& packet, std::uint32_t window_bytes);
+
+/// Replaces the window scaling option of a SYN by no-operations and mends the checksum.
+void strip_window_scaling(std::span<std::uint8_t> bytes, const ip_packet& packet);
+
+}  // namespace perhop::node

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "host/node/node_config.hpp"
+
+#include <arpa/inet.h>
+
+#include <array>
+#include <fstream>
+#include <initializer_list>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+namespace perhop::node {
+
+namespace {
+
+using nlohmann::json;
+
+void refuse_unknown(const json& object, const std::string& where, std::initializer_list<std::string_view> known) {
+  if (!object.is_object()) throw config_error(where + ": must be an object {...}");
+  for (const auto& [key, value] : object.items()) {
+    bool found = false;
+    for (const std::string_view name : known) found |= name == key;
+    if (!found) throw config_error(where + "." + key + ": unknown field");
+  }
+}
+
+template <typename Value>
+Value read(const json& object, const char* key, Value otherwise) {
+  const auto found = object.find(key);
+  if (found == object.end()) return otherwise;
+  try {
+    return found->get<Value>();
+  } catch (const json::exception&) {
+    throw config_error(std::string(key) + ": is " + found->dump() + ", which is of another type");
+  }
+}
+
+std::uint64_t read_count(const json& object, const char* key, std::uint64_t otherwise, std::uint64_t low, std::uint64_t high) {
+  const auto found = object.find(key);
+  if (found == object.end()) return otherwise;
+  if (!found->is_number_unsigned() || found->get<std::uint64_t>() < low || found->get<std::uint64_t>() > high) {
+    throw config_error(std::string(key) + ": is " + found->dump() + "; give a whole number from " + std::to_string(low) + " to " +
+                       std::to_string(high));
+  }
+  return found->get<std::uint64_t>();
+}
+
+/// One of the words that the pairs begin with; the first one stands for a field that is not there.
+template <typename Value>
+Value read_word(const json& object, const char* key, std::initializer_list<std::pair<std::string_view, Value>> words) {
+  const auto word = read<std::string>(object, key, std::string(words.begin()->first));
+  std::string known;
+  for (const auto& [name, value] : words) {
+    if (name == word) return value;
+    known += (known.empty() ? "" : ", ") + std::string(name);
+  }
+  throw config_error(std::string(key) + ": is '" + word + "'; one of " + known);
+}
+
+shim::ip_address read_address(const std::string& text) {
+  std::array<std::uint8_t, 16> bytes{};
+  if (inet_pton(AF_INET, text.c_str(), bytes.data()) == 1) {
+    return shim::ip_address::from_ipv4(std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 |
+                                       bytes[3]);
+  }
+  if (inet_pton(AF_INET6, text.c_str(), bytes.data()) != 1) throw config_error("neighbours: '" + text + "' is no address");
+  shim::ip_address address;
+  for (std::size_t i = 0; i < 8; ++i) {
+    address.high = address.high << 8 | bytes[i];
+    address.low = address.low << 8 | bytes[i + 8];
+  }
+  return address;
+}
+
+std::uint64_t read_mac(const std::string& text) {
+  std::uint64_t address = 0;
+  bool good = text.size() == 17;
+  for (std::size_t i = 0; good && i < text.size(); ++i) {
+    const char letter = text[i];
+    if (i % 3 == 2) {
+      good = letter == ':';
+    } else {
+      const std::size_t digit = std::string_view("0123456789abcdef").find(letter);
+      good = digit != std::string_view::npos;
+      address = address << 4 | (digit & 0xf);
+    }
+  }
+  if (!good) throw config_error("neighbours: '" + text + "' is no MAC address; write 02:00:00:00:00:01");
+  return address;
+}
+
+}  // namespace
+
+shim::flow_policy parse_policy(const json& object) {
+  refuse_unknown(object, "policy",
+                 {"cwl", "cwl_packets", "round", "tcp_ack", "tcp_ack_window", "tcp_ack_whole_window", "tcp_ack_rule",
+                  "tcp_ack_retransmission", "pacing"});
+  using policy::cwl_kind;
+  using policy::cwl_rounding;
+  using policy::dca_window_rule;
+  using policy::pacing_kind;
+  using policy::tcp_ack_kind;
+  shim::flow_policy found;
+  found.cwl.kind = read_word<cwl_kind>(object, "cwl",
+                                       {{"none", cwl_kind::none},
+                                        {"fixed", cwl_kind::fixed},
+                                        {"hop", cwl_kind::hop},
+                                        {"delay", cwl_kind::delay},
+                                        {"pipeline", cwl_kind::pipeline}});
+  if (found.cwl.kind == cwl_kind::fixed) {
+    found.cwl.fixed_packets = static_cast<std::uint32_t>(read_count(object, "cwl_packets", 0, 1, 1024));
+    if (found.cwl.fixed_packets == 0) throw config_error("cwl_packets: is missing; a fixed limit needs it");
+  }
+  found.cwl.rounding = read_word<cwl_rounding>(object, "round", {{"half_up", cwl_rounding::half_up}, {"floor", cwl_rounding::floor}});
+  found.tcp_ack.kind =
+      read_word<tcp_ack_kind>(object, "tcp_ack", {{"every", tcp_ack_kind::every}, {"dca", tcp_ack_kind::dca}, {"daa", tcp_ack_kind::daa}});
+  found.tcp_ack.fixed_window_packets = static_cast<std::uint32_t>(read_count(object, "tcp_ack_window", 0, 0, 255));
+  found.tcp_ack.whole_window = read(object, "tcp_ack_whole_window", false);
+  found.tcp_ack.rule = read_word<dca_window_rule>(object, "tcp_ack_rule",
+                                                  {{"hop", dca_window_rule::hop},
+                                                   {"delay", dca_window_rule::delay},
+                                                   {"hop_and_delay", dca_window_rule::hop_and_delay},
+                                                   {"airtime", dca_window_rule::airtime}});
+  found.tcp_ack.tcp_ack_retransmission = read(object, "tcp_ack_retransmission", true);
+  found.pacing.kind = read_word<pacing_kind>(
+      object, "pacing",
+      {{"none", pacing_kind::none}, {"window", pacing_kind::window}, {"adaptive", pacing_kind::adaptive}, {"path", pacing_kind::path}});
+  return found;
+}
+
+node_config parse_node_config(const std::string& text) {
+  const json object = json::parse(text, nullptr, false);
+  if (object.is_discarded()) throw config_error("is no valid JSON");
+  refuse_unknown(object, "configuration",
+                 {"name", "interface", "air_socket", "node", "control_socket", "queue_packets", "policy", "neighbours"});
+  node_config config;
+  config.name = read<std::string>(object, "name", "");
+  config.interface = read<std::string>(object, "interface", config.interface);
+  config.air_socket = read<std::string>(object, "air_socket", "");
+  config.control_socket = read<std::string>(object, "control_socket", "");
+  config.node = static_cast<std::uint16_t>(read_count(object, "node", 0, 0, 0xfffe));
+  config.queue_packets = read_count(object, "queue_packets", config.queue_packets, 1, 4096);
+  config.policy = parse_policy(object.value("policy", json::object()));
+  if (config.air_socket.empty()) throw config_error("air_socket: is missing");
+  for (const json& neighbour : object.value("neighbours", json::array())) {
+    refuse_unknown(neighbour, "neighbours", {"address", "mac"});
+    config.neighbours.push_back(
+        {read_address(read<std::string>(neighbour, "address", "")), read_mac(read<std::string>(neighbour, "mac", ""))});
+  }
+  return config;
+}
+
+node_config load_node_config(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw config_error(file.string() + ": cannot be read");
+  try {
+    return parse_node_config(std::string((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>()));
+  } catch (const config_error& error) {
+    throw config_error(file.string() + ": " + error.what());
+  }
+}
+
+}  // namespace perhop::node

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// The daemon's configuration: JSON, as `perhop` writes it from what a person writes.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "host/core/shim/shim.hpp"
+
+namespace perhop::node {
+
+struct neighbour_address {
+  shim::ip_address address;
+  std::uint64_t mac = 0;
+};
+
+struct node_config {
+  std::string name;
+  std::string interface = "radio0";  ///< the TUN interface
+  std::string air_socket;            ///< of the emulated medium
+  std::uint16_t node = 0;            ///< which of its nodes this is
+  std::string control_socket;        ///< made by the daemon
+  std::size_t queue_packets = default_queue_packets;
+  shim::flow_policy policy{};
+  std::vector<neighbour_address> neighbours;
+};
+
+/// What() names the field and what it takes.
+class config_error : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+/// @throws config_error
+node_config parse_node_config(const std::string& text);
+node_config load_node_config(const std::filesystem::path& file);
+
+/// The object `policy` of a run.json (sim/air/README.md).
+/// @throws config_error
+shim::flow_policy parse_policy(const nlohmann::json& policy);
+
+}  // namespace perhop::node

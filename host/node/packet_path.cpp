@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "host/node/packet_path.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace perhop::node {
+
+namespace {
+
+constexpr std::size_t most_flows = 2048;
+// TCP's window bounds what waits for its time; this does, too.
+constexpr std::size_t most_paced_packets = 1024;
+constexpr std::uint16_t ethertype_ipv4 = 0x0800;
+constexpr std::uint16_t ethertype_ipv6 = 0x86DD;
+
+bool is_bare_tcp_ack(const shim::tcp_view& tcp) { return tcp.has_tcp_ack && tcp.payload_bytes == 0 && !tcp.syn && !tcp.fin && !tcp.rst; }
+
+}  // namespace
+
+packet_path::packet_path(const packet_path_config& config, kernel& kernel, drivers::driver& driver)
+    : config_(config), kernel_(kernel), driver_(driver) {}
+
+// ---- The driver
+
+void packet_path::on_up(const drivers::mac_properties& mac) {
+  up_ = true;
+  // A medium that was started anew has the same MACs. Connections go on with what the shim knows.
+  if (!shim_ || mac_ != mac) {
+    mac_ = mac;
+    shim::shim_config config;
+    config.profile = mac.profile;
+    config.rts_threshold_bytes = mac.rts_threshold_bytes;
+    config.policy = new_policy_.value_or(config_.policy);
+    shim_.emplace(config);
+    flows_.clear();
+  }
+  pump();
+}
+
+void packet_path::on_down() { up_ = false; }
+
+void packet_path::on_completion(std::uint32_t, const completion_record& record) {
+  ++counters_.completions;
+  const bool delivered = record.result == tx_result::delivered || record.result == tx_result::group_sent;
+  if (!delivered) ++counters_.mac_drops;
+  if (shim_) shim_->on_completion(now_, policy::averages_of(record), delivered);
+  pump();
+}
+
+void packet_path::on_reception(const drivers::reception& frame) {
+  const auto llc = wire::llc_snap::decode(frame.msdu);
+  if (!llc || !shim_) {
+    ++counters_.malformed;
+    return;
+  }
+  const std::span<const std::uint8_t> content = frame.msdu.subspan(wire::llc_snap::size_bytes);
+  if (llc->ethertype == ethertype_ipv4 || llc->ethertype == ethertype_ipv6) {
+    receive(content, std::nullopt, frame.transmitter_address);
+  } else if (llc->ethertype == wire::llc_snap{}.ethertype) {
+    if (const auto header = shim_->parse(content)) {
+      receive(content.subspan(path_header_bytes), header, frame.transmitter_address);
+    }
+  } else {
+    ++counters_.foreign;
+  }
+}
+
+// ---- Up
+
+void packet_path::receive(std::span<const std::uint8_t> bytes, const std::optional<wire::path_header>& header, std::uint64_t transmitter) {
+  const auto packet = read_ip(bytes);
+  if (!packet || (header && header->exact_follows)) {
+    ++counters_.malformed;
+    return;
+  }
+  if (header && header->hops == 1 && !header->silent_router_seen) neighbours_.learn(packet->view.flow.source, transmitter);
+  bytes = bytes.first(packet->view.ip_bytes);
+  const route found = packet->group ? route{.kind = route_kind::group} : kernel_.find_route(packet->view.flow.destination, false);
+  if (found.kind == route_kind::radio && packet->view.ttl > 1) {
+    if (const auto hop = hop_to(*packet, found.next_hop, false)) pass_on(bytes, *packet, header, *hop);
+    return;
+  }
+  std::vector<std::uint8_t> copy(bytes.begin(), bytes.end());
+  if (found.kind == route_kind::local || found.kind == route_kind::group) {
+    note_tcp_ack(*packet);
+    const shim::receive_verdict verdict = shim_->on_receive(now_, header, packet->view);
+    if (packet->transport_at != 0 && packet->view.flow.protocol == shim::ip_protocol_tcp) {
+      if (verdict.window_bytes) write_window(copy, *packet, *verdict.window_bytes);
+      if (verdict.strip_window_scaling) strip_window_scaling(copy, *packet);
+    }
+  }
+  ++counters_.to_ip;
+  kernel_.deliver(copy);
+}
+
+/// A TCP ACK for what this node has sent.
+void packet_path::note_tcp_ack(const ip_packet& packet) {
+  if (packet.view.flow.protocol != shim::ip_protocol_tcp || !packet.view.tcp.has_tcp_ack) return;
+  const auto found = flows_.find(packet.view.flow.reversed());
+  if (found == flows_.end()) return;
+  flow& flow = found->second;
+  const std::uint32_t confirmed = packet.view.tcp.tcp_ack;
+  if (!flow.confirmed || static_cast<std::int32_t>(confirmed - flow.first_unconfirmed) > 0) flow.first_unconfirmed = confirmed;
+  flow.confirmed = true;
+}
+
+// ---- Down
+
+void packet_path::on_ip(time_us now, std::span<const std::uint8_t> bytes) {
+  now_ = now;
+  ++counters_.from_ip;
+  const auto packet = read_ip(bytes);
+  if (!packet || !shim_) {
+    ++counters_.no_route;
+    return;
+  }
+  bytes = bytes.first(packet->view.ip_bytes);
+  const bool own = kernel_.find_route(packet->view.flow.source, false).kind == route_kind::local;
+  if (own && packet->view.flow.protocol == shim::ip_protocol_tcp) {
+    if (holds_back(flow_of(packet->view.flow), *packet, bytes)) return;
+  }
+  originate(std::vector<std::uint8_t>(bytes.begin(), bytes.end()));
+}
+
+packet_path::flow& packet_path::flow_of(const shim::flow_key& key) {
+  const auto [found, made] = flows_.try_emplace(key);
+  found->second.last_used = now_;
+  if (made) {
+    if (flows_.size() > most_flows) {
+      const auto idle = std::min_element(flows_.begin(), flows_.end(),
+                                         [](const auto& one, const auto& other) { return one.second.last_used < other.second.last_used; });
+      flows_.erase(idle);
+    }
+    if (new_policy_) {
+      shim_->set_flow_policy(key, *new_policy_);
+      shim_->set_flow_policy(key.reversed(), *new_policy_);
+    }
+  }
+  return flows_.at(key);
+}
+
+bool packet_path::holds_back(flow& flow, const ip_packet& packet, std::span<const std::uint8_t> bytes) {
+  const shim::flow_policy& policy = new_policy_ ? *new_policy_ : config_.policy;
+  const shim::tcp_view& tcp = packet.view.tcp;
+  if (tcp.syn) flow.waiting.clear();
+  if (policy.tcp_ack.kind != policy::tcp_ack_kind::every) {
+    if (shim_->on_tcp_ack(now_, packet.view) == policy::tcp_ack_action::hold) {
+      flow.held_tcp_ack.assign(bytes.begin(), bytes.end());
+      ++counters_.tcp_acks_held;
+      return true;
+    }
+    flow.held_tcp_ack.clear();
+    if (is_bare_tcp_ack(tcp)) flow.sent_tcp_ack.assign(bytes.begin(), bytes.end());
+  }
+  if (policy.pacing.kind == policy::pacing_kind::none || (tcp.payload_bytes == 0 && flow.waiting.empty())) return false;
+  if (!flow.waiting.empty()) {
+    if (flow.waiting.size() < most_paced_packets) {
+      flow.waiting.emplace_back(bytes.begin(), bytes.end());
+    } else {
+      ++counters_.queue_drops;
+    }
+    return true;
+  }
+  flow.release = shim_->release_time(now_, packet.view);
+  if (flow.release <= now_) return false;
+  ++counters_.paced;
+  flow.waiting.emplace_back(bytes.begin(), bytes.end());
+  return true;
+}
+
+/// Sequence numbers tell: from the first that the other end waits for to the end of this packet, in segments. After a timeout that
+/// is one, as TCP believes, too.
+std::uint32_t packet_path::count_in_flight(flow& flow, const shim::tcp_view& tcp) const {
+  if (tcp.payload_bytes == 0) return flow.packets_in_flight;
+  flow.segment_bytes = std::max(flow.segment_bytes, tcp.payload_bytes);
+  const auto bytes = static_cast<std::int32_t>(tcp.sequence + tcp.payload_bytes - flow.first_unconfirmed);
+  if (!flow.confirmed || bytes <= 0) return flow.packets_in_flight;
+  flow.packets_in_flight = (static_cast<std::uint32_t>(bytes) + flow.segment_bytes - 1) / flow.segment_bytes;
+  flow.most_in_flight = std::max(flow.most_in_flight, flow.packets_in_flight);
+  return flow.packets_in_flight;
+}
+
+/// A packet of this host's IP, after all waiting.
+void packet_path::originate(std::vector<std::uint8_t> bytes) {
+  const auto packet = read_ip(bytes);
+  const bool own = kernel_.find_route(packet->view.flow.source, false).kind == route_kind::local;
+  const route found = packet->group ? route{.kind = route_kind::group} : kernel_.find_route(packet->view.flow.destination, true);
+  if (found.kind != route_kind::radio && found.kind != route_kind::group) {
+    ++counters_.no_route;
+    return;
+  }
+  const auto hop = hop_to(*packet, found.next_hop, found.kind == route_kind::group);
+  if (!hop) return;
+  if (queue_.size() >= config_.queue_packets) {
+    ++counters_.queue_drops;
+    return;
+  }
+  const shim::next_hop next = shim_hop(*hop, bytes.size());
+  if (!own) {
+    // From another interface of this host: the path begins before the radio.
+    wire::path_header header = shim_->on_forward_plain(now_, packet->view, next);
+    header.wired_hop_seen = true;
+    enqueue(*hop, header, bytes);
+    return;
+  }
+  std::uint32_t in_flight = 0;
+  if (packet->view.flow.protocol == shim::ip_protocol_tcp) {
+    in_flight = count_in_flight(flow_of(packet->view.flow), packet->view.tcp);
+    if (packet->view.tcp.payload_bytes != 0) ++counters_.data_segments;
+    if (is_bare_tcp_ack(packet->view.tcp)) ++counters_.bare_tcp_acks;
+  }
+  const wire::path_header header = shim_->on_originate(now_, packet->view, next, in_flight);
+  if (packet->transport_at != 0 && shim_->strip_window_scaling(packet->view)) strip_window_scaling(bytes, *packet);
+  enqueue(*hop, header, bytes);
+}
+
+void packet_path::pass_on(std::span<const std::uint8_t> bytes, const ip_packet& packet, std::optional<wire::path_header> header,
+                          const hop& hop) {
+  if (queue_.size() >= config_.queue_packets) {
+    ++counters_.queue_drops;
+    return;
+  }
+  ++counters_.forwarded;
+  std::vector<std::uint8_t> copy(bytes.begin(), bytes.end());
+  lower_ttl(copy, packet);
+  shim::ip_packet_view view = packet.view;
+  --view.ttl;
+  const shim::next_hop next = shim_hop(hop, copy.size());
+  if (header) {
+    shim_->on_forward(now_, *header, view, next);
+  } else {
+    header = shim_->on_forward_plain(now_, view, next);
+  }
+  enqueue(hop, *header, copy);
+}
+
+std::optional<packet_path::hop> packet_path::hop_to(const ip_packet&, const shim::ip_address& next_hop, bool group) {
+  const std::optional<std::uint64_t> address = group ? std::optional(broadcast_address) : neighbours_.find(next_hop);
+  if (!address) {
+    ++counters_.no_neighbour;
+    return std::nullopt;
+  }
+  const neighbours::slot slot = neighbours_.slot_of(*address);
+  if (slot.replaced) shim_->on_neighbour_replaced(slot.index);
+  return hop{.receiver_address = *address, .peer = slot.index, .group = group};
+}
+
+shim::next_hop packet_path::shim_hop(const hop& hop, std::size_t ip_bytes) const {
+  return {.peer = hop.peer,
+          .rate_index = hop.group ? mac_->profile->lowest_basic_rate_index : mac_->data_rate_index,
+          .mpdu_bytes = static_cast<std::uint32_t>(mac_header_bytes + llc_snap_bytes + path_header_bytes + ip_bytes + fcs_bytes)};
+}
+
+void packet_path::enqueue(const hop& hop, const wire::path_header& header, std::span<const std::uint8_t> packet) {
+  queued_packet& queued = queue_.emplace_back();
+  queued.receiver_address = hop.receiver_address;
+  queued.peer = hop.peer;
+  queued.msdu.resize(wire::llc_snap::size_bytes);
+  queued.msdu.reserve(llc_snap_bytes + path_header_bytes + packet.size());
+  wire::llc_snap{}.encode(std::span<std::uint8_t, wire::llc_snap::size_bytes>(queued.msdu));
+  const wire::path_header_buffer bytes = wire::encode(header);
+  queued.msdu.insert(queued.msdu.end(), bytes.begin(), bytes.end());
+  queued.msdu.insert(queued.msdu.end(), packet.begin(), packet.end());
+  pump();
+}
+
+void packet_path::pump() {
+  while (!queue_.empty() && driver_.can_send()) {
+    const queued_packet& first = queue_.front();
+    const bool group = (first.receiver_address >> group_address_bit & 1) != 0;
+    const std::size_t mpdu_bytes = mac_header_bytes + first.msdu.size() + fcs_bytes;
+    driver_.send({.receiver_address = first.receiver_address,
+                  .peer = first.peer,
+                  .rate_index = group ? mac_->profile->lowest_basic_rate_index : mac_->data_rate_index,
+                  .use_rts = !group && mpdu_bytes > mac_->rts_threshold_bytes,
+                  .cookie = next_cookie_++,
+                  .msdu = first.msdu});
+    queue_.pop_front();
+  }
+}
+
+// ---- Time
+
+std::optional<time_us> packet_path::next_deadline() const {
+  if (!shim_) return std::nullopt;
+  std::optional<time_us> earliest = shim_->next_deadline();
+  for (const auto& [key, flow] : flows_) {
+    if (!flow.waiting.empty()) earliest = std::min(earliest.value_or(flow.release), flow.release);
+  }
+  return earliest;
+}
+
+void packet_path::on_deadline(time_us now) {
+  now_ = now;
+  if (!shim_) return;
+  std::array<shim::tcp_ack_due, 8> due;
+  std::size_t count = 0;
+  do {
+    count = shim_->expire(now, due);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto found = flows_.find(due[i].flow);
+      if (found == flows_.end()) continue;
+      flow& flow = found->second;
+      if (due[i].release == policy::tcp_ack_release::send_held && !flow.held_tcp_ack.empty()) {
+        flow.sent_tcp_ack = std::exchange(flow.held_tcp_ack, {});
+        originate(flow.sent_tcp_ack);
+      } else if (due[i].release == policy::tcp_ack_release::send_again && !flow.sent_tcp_ack.empty()) {
+        originate(flow.sent_tcp_ack);
+      }
+    }
+  } while (count == due.size());
+  std::vector<shim::flow_key> paced;
+  for (const auto& [key, flow] : flows_) {
+    if (!flow.waiting.empty() && flow.release <= now) paced.push_back(key);
+  }
+  for (const shim::flow_key& key : paced) {
+    flow& flow = flows_.at(key);
+    while (!flow.waiting.empty() && flow.release <= now) {
+      std::vector<std::uint8_t> bytes = std::move(flow.waiting.front());
+      flow.waiting.pop_front();
+      // The next one's time is asked for when it is the next one, so that it follows the path as it is now.
+      if (!flow.waiting.empty()) flow.release = shim_->release_time(now, read_ip(flow.waiting.front())->view);
+      originate(std::move(bytes));
+    }
+  }
+}
+
+void packet_path::set_policy(time_us now, const shim::flow_policy& policy) {
+  now_ = now;
+  new_policy_ = policy;
+  if (!shim_) return;
+  for (auto& [key, flow] : flows_) {
+    flow.most_in_flight = 0;
+    shim_->set_flow_policy(key, policy);
+    shim_->set_flow_policy(key.reversed(), policy);
+    if (policy.pacing.kind == policy::pacing_kind::none) flow.release = now;
+  }
+}
+
+std::vector<packet_path::flow_report> packet_path::flows() const {
+  std::vector<flow_report> reports;
+  for (const auto& [key, flow] : flows_) {
+    reports.push_back({.key = key,
+                       .packets_in_flight = flow.packets_in_flight,
+                       .most_in_flight = flow.most_in_flight,
+                       .cwl_packets = shim_ ? shim_->cwl_packets(key) : std::nullopt,
+                       .path = shim_ ? shim_->last_path(key) : std::nullopt});
+  }
+  return reports;
+}
+
+}  // namespace perhop::node

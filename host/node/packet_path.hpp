@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// A packet's way through a node: from IP over the shim to the driver, and back. Time is an argument; the kernel and the driver are
+/// interfaces. The daemon's loop (perhop_node_main.cpp) calls it.
+///
+/// Forwarding is the shim's own: a packet that came with a path header goes on with it, by the kernel's routing table. What cannot
+/// go on over the radio (no route, time to live spent, another interface) is given to the kernel, which answers or forwards.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "host/core/shim/shim.hpp"
+#include "host/drivers/driver.hpp"
+#include "host/node/ip_packet.hpp"
+#include "host/node/kernel.hpp"
+#include "host/node/neighbours.hpp"
+
+namespace perhop::node {
+
+using policy::time_us;
+
+struct packet_path_config {
+  std::size_t queue_packets = default_queue_packets;  ///< above the MAC's own queue, drop-tail
+  shim::flow_policy policy{};                         ///< of every flow
+};
+
+/// Counted since the start.
+struct path_counters {
+  std::uint64_t from_ip = 0;        ///< packets that IP sent
+  std::uint64_t to_ip = 0;          ///< packets given to IP
+  std::uint64_t forwarded = 0;      ///< passed on by the shim
+  std::uint64_t queue_drops = 0;    ///< no room in the queue
+  std::uint64_t mac_drops = 0;      ///< given up by the MAC
+  std::uint64_t completions = 0;    ///< all, whatever came of them
+  std::uint64_t no_neighbour = 0;   ///< the MAC address of the next hop is not known
+  std::uint64_t no_route = 0;       ///< IP sent what the routing table does not send over the radio
+  std::uint64_t malformed = 0;      ///< frames whose LLC or IP makes no sense; path headers are the shim's to count
+  std::uint64_t foreign = 0;        ///< frames of other protocols
+  std::uint64_t tcp_acks_held = 0;  ///< kept back
+  std::uint64_t paced = 0;          ///< packets that waited for their time
+  std::uint64_t data_segments = 0;  ///< TCP packets with payload that this node originated and queued
+  std::uint64_t bare_tcp_acks = 0;  ///< TCP ACKs without payload that this node originated and queued
+};
+
+class packet_path : public drivers::driver_listener {
+public:
+  packet_path(const packet_path_config& config, kernel& kernel, drivers::driver& driver);
+
+  neighbours& known_neighbours() { return neighbours_; }
+
+  /// IP sent a packet.
+  void on_ip(time_us now, std::span<const std::uint8_t> bytes);
+
+  /// When on_deadline wants to be called next.
+  std::optional<time_us> next_deadline() const;
+  void on_deadline(time_us now);
+
+  /// The policy of all flows, those that are open included, from now on.
+  void set_policy(time_us now, const shim::flow_policy& policy);
+
+  // What the driver tells; set the time before with at().
+  void at(time_us now) { now_ = now; }
+  void on_up(const drivers::mac_properties& mac) override;
+  void on_down() override;
+  void on_completion(std::uint32_t cookie, const completion_record& record) override;
+  void on_reception(const drivers::reception& frame) override;
+
+  const path_counters& counters() const { return counters_; }
+  /// Nothing before the MAC came up for the first time.
+  const shim::shim* shim() const { return shim_ ? &*shim_ : nullptr; }
+  const std::optional<drivers::mac_properties>& mac() const { return mac_; }
+  bool is_up() const { return up_; }
+  std::size_t queued_packets() const { return queue_.size(); }
+
+  /// A connection whose packets this node originates, as last seen.
+  struct flow_report {
+    shim::flow_key key;
+    std::uint32_t packets_in_flight = 0;
+    std::uint32_t most_in_flight = 0;  ///< since the limit was last told to change
+    std::optional<std::uint32_t> cwl_packets;
+    std::optional<policy::path_measurement> path;
+  };
+  std::vector<flow_report> flows() const;
+
+private:
+  struct queued_packet {
+    std::uint64_t receiver_address = 0;
+    std::uint8_t peer = 0;
+    std::vector<std::uint8_t> msdu;
+  };
+  /// Where a packet goes on the radio.
+  struct hop {
+    std::uint64_t receiver_address = 0;
+    std::uint8_t peer = 0;
+    bool group = false;
+  };
+  struct flow_hash {
+    std::size_t operator()(const shim::flow_key& key) const { return static_cast<std::size_t>(shim::flow_table::hash(key)); }
+  };
+  /// What is kept of a connection beside the shim's state.
+  struct flow {
+    std::uint32_t first_unconfirmed = 0;  ///< sequence number that the other end waits for
+    bool confirmed = false;
+    std::uint32_t segment_bytes = 0;
+    std::uint32_t packets_in_flight = 0;
+    std::uint32_t most_in_flight = 0;
+    time_us last_used = 0;
+    std::vector<std::uint8_t> held_tcp_ack;         ///< empty: none
+    std::vector<std::uint8_t> sent_tcp_ack;         ///< the last bare one
+    std::deque<std::vector<std::uint8_t>> waiting;  ///< data that is paced
+    time_us release = 0;                            ///< of the first that waits
+  };
+
+  flow& flow_of(const shim::flow_key& key);
+  bool holds_back(flow& flow, const ip_packet& packet, std::span<const std::uint8_t> bytes);
+  void originate(std::vector<std::uint8_t> bytes);
+  void pass_on(std::span<const std::uint8_t> bytes, const ip_packet& packet, std::optional<wire::path_header> header, const hop& hop);
+  void enqueue(const hop& hop, const wire::path_header& header, std::span<const std::uint8_t> packet);
+  void pump();
+  std::optional<hop> hop_to(const ip_packet& packet, const shim::ip_address& next_hop, bool group);
+  shim::next_hop shim_hop(const hop& hop, std::size_t ip_bytes) const;
+  void receive(std::span<const std::uint8_t> bytes, const std::optional<wire::path_header>& header, std::uint64_t transmitter);
+  void note_tcp_ack(const ip_packet& packet);
+  std::uint32_t count_in_flight(flow& flow, const shim::tcp_view& tcp) const;
+
+  packet_path_config config_;
+  kernel& kernel_;
+  drivers::driver& driver_;
+  neighbours neighbours_;
+  std::optional<drivers::mac_properties> mac_;
+  std::optional<shim::shim> shim_;
+  bool up_ = false;
+  time_us now_ = 0;
+  std::uint32_t next_cookie_ = 0;
+  std::deque<queued_packet> queue_;
+  std::unordered_map<shim::flow_key, flow, flow_hash> flows_;
+  std::optional<shim::flow_policy> new_policy_;  ///< set_policy's, of flows not seen yet
+  path_counters counters_;
+};
+
+}  // namespace perhop::node

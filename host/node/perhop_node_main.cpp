@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// perhop-node CONFIG.JSON: the daemon of one node. Joins the TUN interface, the shim and the driver; one thread, which sleeps until
+// something happens.
+// Exit status: 0 told to end (SIGINT, SIGTERM), 2 the configuration is wrong, 1 anything else.
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "host/drivers/air_driver.hpp"
+#include "host/node/control.hpp"
+#include "host/node/linux_kernel.hpp"
+#include "host/node/node_config.hpp"
+#include "host/node/packet_path.hpp"
+
+namespace {
+
+using namespace perhop;
+using node::time_us;
+
+// Of one wake, so that the driver has its turn.
+constexpr int most_packets = 32;
+// Below the emulated medium, above ordinary processes.
+constexpr int realtime_priority = 10;
+
+time_us monotonic_us() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<time_us>(time.tv_sec) * 1'000'000 + static_cast<time_us>(time.tv_nsec) / 1000;
+}
+
+int checked(int result, const std::string& what) {
+  if (result < 0) throw std::system_error(errno, std::generic_category(), what);
+  return result;
+}
+
+int listen_at(const std::string& path) {
+  const int listener = checked(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), "socket");
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  unlink(path.c_str());
+  checked(bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address), path);
+  checked(listen(listener, 8), path);
+  return listener;
+}
+
+class daemon_loop {
+public:
+  explicit daemon_loop(const node::node_config& config)
+      : config_(config),
+        kernel_(config.interface),
+        driver_(config.air_socket, config.node),
+        path_({.queue_packets = config.queue_packets, .policy = config.policy}, kernel_, driver_) {
+    for (const node::neighbour_address& neighbour : config.neighbours) path_.known_neighbours().add(neighbour.address, neighbour.mac);
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigprocmask(SIG_BLOCK, &signals, nullptr);
+    signals_ = checked(signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC), "signalfd");
+    epoll_ = checked(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
+    timer_ = checked(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC), "timerfd_create");
+    if (!config.control_socket.empty()) control_ = listen_at(config.control_socket);
+    for (const int descriptor : {signals_, timer_, kernel_.tun(), kernel_.route_changes(), driver_.descriptor(), control_}) {
+      if (descriptor >= 0) watch(descriptor);
+    }
+  }
+
+  void run() {
+    std::array<epoll_event, 16> events;
+    for (;;) {
+      set_timer();
+      const int count = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), -1);
+      if (count < 0 && errno != EINTR) checked(count, "epoll_wait");
+      for (int i = 0; i < count; ++i) {
+        const int descriptor = events[static_cast<std::size_t>(i)].data.fd;
+        if (descriptor == signals_) return;
+        serve(descriptor);
+      }
+      const time_us now = monotonic_us();
+      if (const auto due = path_.next_deadline(); due && *due <= now) path_.on_deadline(now);
+    }
+  }
+
+private:
+  void watch(int descriptor) const {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = descriptor;
+    checked(epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event), "epoll_ctl");
+  }
+
+  void set_timer() {
+    const auto due = path_.next_deadline();
+    if (due == timer_set_) return;
+    timer_set_ = due;
+    itimerspec wake{};
+    if (due) {
+      wake.it_value.tv_sec = static_cast<time_t>(*due / 1'000'000);
+      wake.it_value.tv_nsec = static_cast<long>(*due % 1'000'000 * 1000 + 1);  // 0 would disarm it
+    }
+    timerfd_settime(timer_, TFD_TIMER_ABSTIME, &wake, nullptr);
+  }
+
+  void serve(int descriptor) {
+    if (descriptor == kernel_.tun()) {
+      for (int count = 0; count < most_packets; ++count) {
+        const auto packet = kernel_.read_packet(buffer_);
+        if (packet.empty()) break;
+        path_.on_ip(monotonic_us(), packet);
+      }
+    } else if (descriptor == driver_.descriptor()) {
+      path_.at(monotonic_us());
+      driver_.poll(path_);
+    } else if (descriptor == kernel_.route_changes()) {
+      kernel_.on_route_change();
+    } else if (descriptor == timer_) {
+      std::uint64_t expirations = 0;
+      [[maybe_unused]] const ssize_t size = read(timer_, &expirations, sizeof expirations);
+      timer_set_.reset();
+    } else if (descriptor == control_) {
+      const int client = accept4(control_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+      if (client >= 0) watch(client);
+    } else {
+      serve_client(descriptor);
+    }
+  }
+
+  void serve_client(int client) {
+    const ssize_t size = recv(client, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    bool alive = size > 0;
+    if (alive) {
+      const std::string_view asked(reinterpret_cast<const char*>(buffer_.data()), static_cast<std::size_t>(size));
+      const std::string answer = node::answer(asked, monotonic_us(), config_, path_, kernel_, driver_);
+      alive = send(client, answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(answer.size());
+    }
+    if (!alive) close(client);
+  }
+
+  node::node_config config_;
+  node::linux_kernel kernel_;
+  drivers::air_driver driver_;
+  node::packet_path path_;
+  int signals_ = -1, epoll_ = -1, timer_ = -1, control_ = -1;
+  std::optional<time_us> timer_set_;
+  std::array<std::uint8_t, 65536> buffer_{};
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: perhop-node CONFIG.JSON\n");
+    return 2;
+  }
+  try {
+    const node::node_config config = node::load_node_config(argv[1]);
+    daemon_loop daemon(config);
+    prctl(PR_SET_TIMERSLACK, 1);
+    const sched_param priority{.sched_priority = realtime_priority};
+    const bool realtime = sched_setscheduler(0, SCHED_RR, &priority) == 0;
+    std::printf("perhop-node: %s on %s, %s\n", config.name.c_str(), config.interface.c_str(),
+                realtime ? "real-time priority" : "ordinary priority");
+    std::fflush(stdout);
+    daemon.run();
+    if (!config.control_socket.empty()) unlink(config.control_socket.c_str());
+    return 0;
+  } catch (const node::config_error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "perhop-node: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`perhop live ...`: parses, calls the library and prints."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from perhop.errors import PerhopError
+
+app = typer.Typer(no_args_is_help=True, help="Real programs over the emulated medium: one network namespace a node.")
+
+Name = Annotated[str | None, typer.Option("--name", help="Which live network; needed where there are several.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def _fail(error: PerhopError, json_: bool = False) -> None:
+    if json_:
+        print(json.dumps({"error": error.as_dict()}))
+    else:
+        Console(stderr=True, soft_wrap=True).print(Text.assemble(("error: ", "bold red"), str(error)))
+    raise typer.Exit(2)
+
+
+@app.command()
+def up(
+    experiment: Annotated[Path, typer.Argument(help="An experiment file, or a folder with experiment.yaml.")],
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Override a field: --set topology.hops=3")
+    ] = None,
+    policy: Annotated[str | None, typer.Option(help="Policy of all TCP flows; default: the file's first.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the network; default: the experiment's.")] = None,
+    json_: Json = False,
+) -> None:
+    """Bring a network up: a namespace, a TUN interface and a daemon for each node, and the medium between them."""
+    from perhop.live import network, plan
+
+    try:
+        planned = plan.make_plan(experiment, set_ or (), policy, name)
+        done = network.up(planned, lambda text: Console(stderr=True).print(text, highlight=False))
+    except PerhopError as error:
+        _fail(error, json_)
+    if json_:
+        print(json.dumps(done))
+        return
+    print(f"{done['name']}: {done['nodes']} nodes, policy {done['policy']}, up in {done['setup_s']:.1f} s")
+    for node in planned.nodes:
+        print(f"  node {node.index}: {node.ipv4}  {node.ipv6}")
+    print(f"try: perhop live exec --name {planned.name} first -- ping {planned.nodes[-1].ipv4}")
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def exec(
+    node: Annotated[str, typer.Argument(help="A node's index, first or last.")],
+    command: Annotated[list[str], typer.Argument(help="What to run there, after `--`.")],
+    name: Name = None,
+) -> None:
+    """Run a program on a node; its exit status is the command's."""
+    from perhop.live import network
+
+    try:
+        arguments = network.command_in(network.only_name(name), node, command)
+    except PerhopError as error:
+        _fail(error)
+    os.execvp(arguments[0], arguments)
+
+
+@app.command()
+def down(
+    name: Annotated[str | None, typer.Argument(help="Which live network; default: the only one.")] = None,
+    all_: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
+) -> None:
+    """End a network and remove all that belongs to it, whatever state it is in."""
+    from perhop.live import network
+
+    try:
+        for each in network.names() if all_ else [network.only_name(name)]:
+            print(f"{each}: {'removed' if network.down(each) else 'there was nothing'}")
+    except PerhopError as error:
+        _fail(error)
+
+
+@app.command()
+def status(name: Name = None, json_: Json = False) -> None:
+    """What the processes, the medium and the nodes of a network are doing."""
+    from perhop.live import network
+
+    try:
+        found = network.status(network.only_name(name))
+    except PerhopError as error:
+        _fail(error, json_)
+    if json_:
+        print(json.dumps(found))
+    else:
+        _print_status(found)
+    alive = found["supervisor"] and found["medium"] and all(node["daemon"] for node in found["nodes"])
+    raise typer.Exit(0 if alive else 1)
+
+
+def _print_status(found: dict[str, Any]) -> None:
+    console = Console(width=110 if not Console().is_terminal else None)
+    medium = found["medium"]
+    console.print(f"{found['name']}: policy {found['policy']}", highlight=False)
+    if not found["supervisor"]:
+        console.print("the supervisor is gone: nothing is started again", style="bold red")
+    if medium is None:
+        console.print("the medium does not answer", style="bold red")
+    else:
+        late = medium["late"]
+        console.print(
+            f"medium: {medium['time_us'] / 1e6:.1f} s, {medium['transmissions']} frames, {late['events']} events, "
+            f"99.9 % at most {late['p999_us']} us late, {medium['slips']} times put off",
+            highlight=False,
+        )
+    table = Table(box=None, pad_edge=False)
+    for column in ("node", "address", "MAC", "from IP", "to IP", "passed on", "queue", "drops", "TCP flows (limit)"):
+        table.add_column(column)
+    for node in found["nodes"]:
+        daemon = node["daemon"]
+        if daemon is None:
+            table.add_row(str(node["index"]), node["ipv4"], Text("no daemon", style="bold red"))
+            continue
+        packets = daemon["packets"]
+        flows = " ".join(str(flow["cwl_packets"]) for flow in daemon["flows"] if "cwl_packets" in flow)
+        table.add_row(
+            str(node["index"]),
+            node["ipv4"],
+            "up" if daemon["mac_up"] else Text("down", style="bold red"),
+            *(str(value) for value in (packets["from_ip"], packets["to_ip"], packets["forwarded"])),
+            str(daemon["queued_packets"]),
+            str(packets["queue_drops"] + packets["mac_drops"]),
+            f"{len(daemon['flows'])} ({flows})" if flows else str(len(daemon["flows"])),
+        )
+    console.print(table)

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Network namespaces with a TUN interface each, by iproute2. Nothing outside of them is touched."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from perhop.errors import PerhopError
+from perhop.live.plan import INTERFACE, MTU_BYTES, LivePlan, Node
+
+TUN = Path("/dev/net/tun")
+CAP_NET_ADMIN = 12
+CAP_SYS_ADMIN = 21
+NAMESPACES = Path("/run/netns")
+
+
+def check_host() -> None:
+    """Raises PerhopError for the first thing that makes a live network impossible here."""
+    if shutil.which("ip") is None:
+        raise PerhopError("there is no `ip` (iproute2)", "install the package iproute2, or run `make setup`")
+    effective = effective_capabilities()
+    for number, name in ((CAP_NET_ADMIN, "CAP_NET_ADMIN"), (CAP_SYS_ADMIN, "CAP_SYS_ADMIN")):
+        if not effective >> number & 1:
+            raise PerhopError(
+                f"network namespaces and TUN interfaces need {name}, which this process has not",
+                "run the command as root (sudo), or in a container that is given this capability",
+            )
+    if not TUN.exists():
+        raise PerhopError(f"there is no {TUN}", "load the module tun (modprobe tun), or give the container this device")
+    if not os.access(TUN, os.R_OK | os.W_OK):
+        raise PerhopError(f"{TUN} may not be opened", "run the command as root, or give yourself access to the device")
+
+
+def effective_capabilities() -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("CapEff:"):
+            return int(line.split()[1], 16)
+    return 0
+
+
+def existing(name: str) -> list[str]:
+    """The namespaces of the live network `name`, whatever is left of it."""
+    pattern = re.compile(rf"perhop-{re.escape(name)}-\d+")
+    if not NAMESPACES.is_dir():
+        return []
+    return sorted(entry.name for entry in NAMESPACES.iterdir() if pattern.fullmatch(entry.name))
+
+
+def create(plan: LivePlan) -> None:
+    """Namespaces, interfaces, addresses and routes of all nodes. Raises PerhopError; what was made by then stays."""
+    _ip("".join(f"netns add {node.namespace}\n" for node in plan.nodes))
+    by_index = {node.index: node for node in plan.nodes}
+    for node in plan.nodes:
+        settings = {
+            "net/ipv4/ip_forward": 1,
+            "net/ipv6/conf/all/forwarding": 1,
+            "net/ipv4/conf/all/rp_filter": 0,
+            "net/ipv4/conf/default/rp_filter": 0,
+            # The address below holds the MAC address, so that neighbours find it.
+            "net/ipv6/conf/default/addr_gen_mode": 1,
+            "net/ipv6/conf/default/accept_dad": 0,
+            "net/ipv6/conf/default/router_solicitations": 0,
+            # One connection shall not know what another one has measured.
+            "net/ipv4/tcp_no_metrics_save": 1,
+        }
+        script = "; ".join(f"echo {value} > /proc/sys/{key}" for key, value in settings.items())
+        _run(["ip", "netns", "exec", node.namespace, "sh", "-c", script])
+        lines = [
+            "link set lo up",
+            f"tuntap add dev {INTERFACE} mode tun",
+            f"link set {INTERFACE} mtu {MTU_BYTES} txqueuelen 1000 up",
+            f"addr add {node.ipv4}/32 dev {INTERFACE}",
+            f"addr add {node.link_local}/64 dev {INTERFACE} nodad",
+            f"addr add {node.ipv6}/128 dev {INTERFACE} nodad",
+        ]
+        lines += [
+            route_line(
+                by_index,
+                here=node.index,
+                destination=route.destination,
+                next_hop=route.next_hop,
+                family=family,
+                plan=plan,
+            )
+            for route in plan.routes
+            if route.node == node.index
+            for family in (4, 6)
+        ]
+        _ip("\n".join(lines) + "\n", node.namespace)
+
+
+def route_line(
+    by_index: dict[int, Node], *, here: int, destination: int, next_hop: int, family: int, plan: LivePlan
+) -> str:
+    """An argument list of `ip` that sets the route, whether or not there is one."""
+    there, via = by_index[destination], by_index[next_hop]
+    target = f"{there.ipv4}/32" if family == 4 else f"{there.ipv6}/128"
+    gateway = onlink = ""
+    if destination != next_hop:
+        onlink = "onlink "
+        gateway = f"via {via.ipv4} " if family == 4 else f"via {via.link_local} "
+    # Sent from the address that everybody has a route to.
+    source = by_index[here].ipv4 if family == 4 else by_index[here].ipv6
+    metrics = " ".join(plan.route_metrics)
+    return f"route replace {target} {gateway}dev {INTERFACE} {onlink}src {source} {metrics}".rstrip()
+
+
+def run_in(namespace: str, lines: list[str]) -> None:
+    """Let `ip` do some lines in a namespace. Raises PerhopError."""
+    _ip("\n".join(lines) + "\n", namespace)
+
+
+def processes(namespace: str) -> list[int]:
+    done = subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True, check=False)
+    return [int(word) for word in done.stdout.split()]
+
+
+def delete(name: str, patience_s: float = 2) -> int:
+    """End every process in the namespaces of `name` and delete them. @return how many namespaces there were"""
+    found = existing(name)
+    end_processes([pid for namespace in found for pid in processes(namespace)], patience_s)
+    for namespace in found:
+        end_processes(processes(namespace), 0)
+        _run(["ip", "netns", "delete", namespace])
+    return len(found)
+
+
+def end_processes(pids: list[int], patience_s: float) -> None:
+    """SIGTERM, and SIGKILL for those that are still there after `patience_s`."""
+    left = [pid for pid in set(pids) if pid != os.getpid()]
+    for how, wait_s in ((signal.SIGTERM, patience_s), (signal.SIGKILL, 2.0)):
+        if how == signal.SIGTERM and patience_s == 0:
+            continue
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, how)
+        deadline = time.monotonic() + wait_s
+        while left and time.monotonic() < deadline:
+            left = [pid for pid in left if is_running(pid)]
+            if left:
+                time.sleep(0.01)
+
+
+def is_running(pid: int) -> bool:
+    """A zombie is not: it waits for its parent only."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return text.rpartition(")")[2].split()[0] not in ("Z", "X")
+
+
+def _ip(batch: str, namespace: str | None = None) -> None:
+    command = ["ip", *(["-n", namespace] if namespace else []), "-batch", "-"]
+    _run(command, batch)
+
+
+def _run(command: list[str], text: str | None = None) -> None:
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = " ".join(done.stderr.split()) or f"exit status {done.returncode}"
+        raise PerhopError(f"`{' '.join(command)}` fails: {said}", "run `perhop live down`, then try again")

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A live network as a whole: up, what it is doing, down. Its state is a folder below /run."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from perhop import files, paths
+from perhop.errors import PerhopError
+from perhop.live import messages, namespaces
+from perhop.live.plan import NAME, LivePlan, node_config
+
+UP_TIMEOUT_S = 15
+POLL_S = 0.02
+
+
+def state_folder() -> Path:
+    """Where live networks are recorded: PERHOP_LIVE_STATE, or /run/perhop-live."""
+    return Path(os.environ.get("PERHOP_LIVE_STATE", "/run/perhop-live"))
+
+
+def names() -> list[str]:
+    """All live networks recorded here, running or not."""
+    folder = state_folder()
+    return sorted(entry.name for entry in folder.iterdir() if entry.is_dir()) if folder.is_dir() else []
+
+
+def only_name(name: str | None) -> str:
+    """`name`, or that of the one network there is. Raises PerhopError."""
+    if name is not None:
+        if not NAME.fullmatch(name):
+            raise PerhopError(f"{name!r} is no name of a live network", "see `perhop live status`")
+        return name
+    known = names()
+    if not known:
+        raise PerhopError("there is no live network", "start one: `perhop live up FILE`")
+    if len(known) > 1:
+        raise PerhopError(f"there are {len(known)} live networks: {', '.join(known)}", "say which: --name NAME")
+    return known[0]
+
+
+def read_state(name: str) -> dict[str, Any]:
+    """What `up` recorded. Raises PerhopError."""
+    try:
+        state: dict[str, Any] = json.loads((state_folder() / name / "state.json").read_text())
+    except (OSError, ValueError) as error:
+        raise PerhopError(f"there is no live network {name!r}", "start it: `perhop live up FILE`") from error
+    return state
+
+
+def up(plan: LivePlan, note: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+    """Bring the network up: all daemons have their MAC. Raises PerhopError, and then leaves nothing behind."""
+    start_s = time.monotonic()
+    namespaces.check_host()
+    programs = {name: paths.program(name) for name in ("perhop-live-air", "perhop-node")}
+    folder = state_folder() / plan.name
+    if _supervisor(folder) is not None:
+        raise PerhopError(f"the live network {plan.name!r} is up already", f"`perhop live down {plan.name}` ends it")
+    if folder.exists() or namespaces.existing(plan.name):
+        note(f"cleaning up what is left of an earlier {plan.name}")
+        down(plan.name)
+    try:
+        _create(plan, folder, programs)
+        _start_supervisor(folder)
+        _wait_until_up(plan, folder)
+    except BaseException:
+        down(plan.name)
+        raise
+    return {
+        "name": plan.name,
+        "nodes": len(plan.nodes),
+        "policy": plan.policy,
+        "setup_s": round(time.monotonic() - start_s, 2),
+    }
+
+
+def _create(plan: LivePlan, folder: Path, programs: dict[str, Path]) -> None:
+    folder.mkdir(parents=True, mode=0o755)
+    commands = {"air": [str(programs["perhop-live-air"]), str(folder / "run.json"), str(folder / "air.sock")]}
+    for node in plan.nodes:
+        config = folder / f"node-{node.index}.json"
+        files.write_json(config, node_config(plan, node, folder))
+        commands[f"node-{node.index}"] = [
+            "ip", "netns", "exec", node.namespace, str(programs["perhop-node"]), str(config)
+        ]  # fmt: skip
+    files.write_json(folder / "run.json", plan.run)
+    # Before there is anything to clean up: `down` needs no more than the folder's name.
+    files.write_json(
+        folder / "state.json",
+        {
+            "name": plan.name,
+            "policy": plan.policy,
+            "nodes": [asdict(node) for node in plan.nodes],
+            "path": plan.path_nodes,
+            "commands": commands,
+            "events": plan.events,
+        },
+    )
+    namespaces.create(plan)
+
+
+def _start_supervisor(folder: Path) -> None:
+    with (folder / "supervisor.log").open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "perhop.live.supervisor", str(folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            cwd="/",
+        )
+    (folder / "supervisor.pid").write_text(f"{process.pid}\n")
+
+
+def _supervisor(folder: Path) -> int | None:
+    """The process id of the network's supervisor if it runs."""
+    try:
+        pid = int((folder / "supervisor.pid").read_text())
+    except (OSError, ValueError):
+        return None
+    return pid if pid in _processes_naming(folder) else None
+
+
+def _processes_naming(folder: Path) -> list[int]:
+    """Processes with a path below `folder`, or itself, among their arguments: the network's own, and nobody else's."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            arguments = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue
+        ours = any(Path(argument).name in ("perhop-live-air", "perhop-node") for argument in arguments)
+        ours = ours or "perhop.live.supervisor" in arguments
+        if ours and any(argument == str(folder) or argument.startswith(f"{folder}/") for argument in arguments):
+            found.append(int(entry.name))
+    return [pid for pid in found if namespaces.is_running(pid)]
+
+
+def _wait_until_up(plan: LivePlan, folder: Path) -> None:
+    deadline_s = time.monotonic() + UP_TIMEOUT_S
+    missing = [node.index for node in plan.nodes]
+    while missing:
+        missing = [index for index in missing if not _node_is_up(folder, index)]
+        if missing and time.monotonic() > deadline_s:
+            logs = {
+                name: _last_line(folder / f"{name}.log") for name in ("air", *(f"node-{index}" for index in missing))
+            }
+            said = "; ".join(f"{name}: {line}" for name, line in logs.items() if line)
+            raise PerhopError(f"nodes {missing} have no MAC after {UP_TIMEOUT_S} s ({said})", "mend what the logs say")
+        if missing:
+            time.sleep(POLL_S)
+
+
+def _node_is_up(folder: Path, index: int) -> bool:
+    try:
+        return bool(messages.ask_node(folder / f"node-{index}.sock", {"command": "status"})["mac_up"])
+    except PerhopError:
+        return False
+
+
+def _last_line(path: Path) -> str:
+    try:
+        lines = path.read_text(errors="replace").strip().splitlines()
+    except OSError:
+        return ""
+    return lines[-1] if lines else ""
+
+
+def down(name: str) -> bool:
+    """End and remove whatever there is of the network `name`. @return whether there was anything"""
+    folder = state_folder() / name
+    found = folder.exists()
+    # The supervisor first, or it would start the others again.
+    supervisor = _supervisor(folder)
+    if supervisor is not None:
+        namespaces.end_processes([supervisor], 5)
+    namespaces.end_processes(_processes_naming(folder), 2)
+    found = namespaces.delete(name) > 0 or found
+    shutil.rmtree(folder, ignore_errors=True)
+    return found or supervisor is not None
+
+
+def status(name: str) -> dict[str, Any]:
+    """What the processes say of themselves; None for those that do not answer. Raises PerhopError."""
+    state = read_state(name)
+    folder = state_folder() / name
+    try:
+        started = json.loads((folder / "processes.json").read_text())
+    except (OSError, ValueError):
+        started = {}
+    nodes = []
+    for node in state["nodes"]:
+        nodes.append({**node, "daemon": _answer(messages.ask_node, folder / f"node-{node['index']}.sock")})
+    return {
+        "name": name,
+        "policy": state["policy"],
+        "supervisor": _supervisor(folder),
+        "processes": started,
+        "medium": _answer(messages.ask_medium, folder / "air.sock"),
+        "nodes": nodes,
+    }
+
+
+def _answer(ask: Callable[..., dict[str, Any]], path: Path) -> dict[str, Any] | None:
+    try:
+        return ask(path, {"command": "status"}, timeout_s=2)
+    except PerhopError:
+        return None
+
+
+def node_of(state: dict[str, Any], word: str) -> dict[str, Any]:
+    """A node by its index, `first` or `last`. Raises PerhopError."""
+    nodes: list[dict[str, Any]] = state["nodes"]
+    if word in ("first", "last"):
+        return nodes[0 if word == "first" else -1]
+    if word.isdigit() and int(word) < len(nodes):
+        return nodes[int(word)]
+    raise PerhopError(f"there is no node {word!r}", f"use first, last, or an index from 0 to {len(nodes) - 1}")
+
+
+def command_in(name: str, word: str, command: list[str]) -> list[str]:
+    """The argument list that runs `command` on a node. Raises PerhopError."""
+    return ["ip", "netns", "exec", node_of(read_state(name), word)["namespace"], *command]

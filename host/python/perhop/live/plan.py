@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a live network is made of: from an experiment file to addresses, routes and configurations."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from perhop import resolve, routes
+from perhop import spec_generated as spec
+from perhop import topology as topo
+from perhop.errors import PerhopError
+from perhop.load import load
+from perhop.policies import parse_policy
+
+INTERFACE = "radio0"
+# So that a packet with path header still fits the largest MSDU, and TCP's segments are those of a wired host.
+MTU_BYTES = 1500
+# A name becomes a part of names of namespaces and of paths of sockets, which are short.
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node: its namespace and its addresses."""
+
+    index: int
+    namespace: str
+    mac: str
+    ipv4: str
+    ipv6: str
+    link_local: str
+
+
+@dataclass(frozen=True)
+class LivePlan:
+    """A network that is not there yet."""
+
+    name: str
+    nodes: list[Node]
+    routes: list[routes.Route]
+    run: dict[str, Any]  # run.json
+    policy: str
+    policy_json: dict[str, Any]
+    path_nodes: list[int]  # of the first flow
+    route_metrics: list[str]
+    events: list[dict[str, Any]]
+
+
+def namespace(name: str, index: int) -> str:
+    return f"perhop-{name}-{index}"
+
+
+def make_node(name: str, index: int) -> Node:
+    """The addresses are those of the simulator (sim/ns3/node-address.h); IPv6 ones hold the MAC address."""
+    address = spec.NODE_ADDRESS_BASE + index + 1
+    octets = address.to_bytes(6, "big")
+    interface_id = bytes([octets[0] ^ 2, *octets[1:3], 0xFF, 0xFE, *octets[3:]]).hex()
+    suffix = ":".join(f"{int(interface_id[at : at + 4], 16):x}" for at in range(0, 16, 4))
+    return Node(
+        index=index,
+        namespace=namespace(name, index),
+        mac=":".join(f"{octet:02x}" for octet in octets),
+        ipv4=f"10.0.{index // 250}.{index % 250 + 1}",
+        ipv6=f"fd70:6572:686f:70:{suffix}",
+        link_local=f"fe80::{suffix}",
+    )
+
+
+def make_plan(
+    file: Path, overrides: Iterable[str] = (), policy: str | None = None, name: str | None = None
+) -> LivePlan:
+    """The network that the experiment file says, with one policy. Raises PerhopError."""
+    if file.is_dir():
+        file = file / "experiment.yaml"
+    points = load(file, overrides)
+    if len(points) > 1:
+        swept = ", ".join(points[0].swept)
+        raise PerhopError(
+            f"{file} sweeps {swept}: {len(points)} networks",
+            f"choose one: --set {points[0].swept and next(iter(points[0].swept))}=..",
+        )
+    experiment = points[0].experiment
+    name = name or experiment.name
+    if not NAME.fullmatch(name):
+        raise PerhopError(
+            f"{name!r} is no name of a live network", "give at most 32 letters, digits, _ . - with --name"
+        )
+    runs = resolve.resolve(points)
+    run = runs[0]
+    if policy is not None:
+        chosen = parse_policy(policy)
+        if len(chosen) != 1:
+            raise PerhopError(f"{policy!r} stands for several policies", "name one")
+        label, policy_json = chosen[0].label, chosen[0].run_json()
+    else:
+        label = run.policy or "no limit"
+        policy_json = next((flow["policy"] for flow in run.config["flows"] if "policy" in flow), {})
+    config = dict(run.config)
+    positions = [(node["x_m"], node["y_m"]) for node in config["nodes"]]
+    links = topo.neighbours(positions, experiment.medium.tx_range_m)
+    pairs = [
+        pair for pair in itertools.combinations(range(len(positions)), 2) if _joined(links, *pair)
+    ]  # flows may go anywhere
+    found = routes.routes(links, pairs)
+    events = config.pop("events", [])
+    config["outputs"] = {**config["outputs"], "directory": ".", "pcapng": False}
+    first = next((flow for flow in config["flows"] if flow["kind"] == "tcp"), None)
+    metrics = []
+    if first is not None:
+        # As ns-3's TCP: the sender begins with one segment, the receiver acknowledges each and advertises as much.
+        metrics += ["initcwnd", "1"]
+        metrics += ["quickack", "1"] if first.get("tcp_ack_every", 1) == 1 else []
+        metrics += ["window", str(first["max_window_packets"] * first["segment_bytes"])]
+    flow = config["flows"][0]
+    return LivePlan(
+        name=name,
+        nodes=[make_node(name, index) for index in range(len(positions))],
+        routes=found,
+        run=config,
+        policy=label,
+        policy_json=policy_json,
+        path_nodes=routes.path(links, flow["src"], flow["dst"]),
+        route_metrics=metrics,
+        events=events,
+    )
+
+
+def _joined(links: list[list[int]], one: int, other: int) -> bool:
+    try:
+        routes.path(links, one, other)
+    except routes.Unreachable:
+        return False
+    return True
+
+
+def node_config(plan: LivePlan, node: Node, folder: Path) -> dict[str, Any]:
+    """What perhop-node reads. All nodes are told of all: which of them are neighbours is the routes' business."""
+    return {
+        "name": f"{plan.name} node {node.index}",
+        "interface": INTERFACE,
+        "air_socket": str(folder / "air.sock"),
+        "node": node.index,
+        "control_socket": str(folder / f"node-{node.index}.sock"),
+        "queue_packets": plan.run["mac"]["queue_packets"],
+        "policy": plan.policy_json,
+        "neighbours": [
+            {"address": address, "mac": other.mac}
+            for other in plan.nodes
+            if other is not node
+            for address in (other.ipv4, other.ipv6)
+        ],
+    }

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Live networks for tests: namespaces, the kernel's TCP, the Verilated MACs. Skipped, loudly, where that cannot be."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from perhop.errors import PerhopError
+from perhop.live import namespaces, network
+
+ROOT = Path(__file__).resolve().parents[2]
+CHAIN = ROOT / "sim/experiments/chain"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Without capabilities or /dev/net/tun only what says so (mark `anywhere`) runs."""
+    try:
+        namespaces.check_host()
+    except PerhopError as error:
+        for item in items:
+            if Path(str(item.fspath)).parent == Path(__file__).parent and "anywhere" not in item.keywords:
+                item.add_marker(pytest.mark.skip(reason=f"no live network here: {error.problem}"))
+
+
+def run_perhop(*words: str, state: Path, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
+    """The command `perhop`, as its own process."""
+    program = "import sys; from perhop.cli import main; sys.argv[0] = 'perhop'; main()"
+    return subprocess.run(
+        [sys.executable, "-c", program, *words],
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        env={**os.environ, "PERHOP_LIVE_STATE": str(state)},
+        check=False,
+    )
+
+
+@dataclass
+class Live:
+    """A live network that is up."""
+
+    name: str
+    state: Path
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    def perhop(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return run_perhop(*words, state=self.state)
+
+    def run(self, node: int, *command: str, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
+        """Run a program on a node."""
+        inside = ["ip", "netns", "exec", namespaces_of(self.name, node), *command]
+        return subprocess.run(inside, capture_output=True, text=True, timeout=timeout_s, check=False)
+
+    def start(self, node: int, *command: str) -> subprocess.Popen[str]:
+        inside = ["ip", "netns", "exec", namespaces_of(self.name, node), *command]
+        process = subprocess.Popen(inside, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.started.append(process)
+        return process
+
+    def ping(self, node: int, address: str, count: int = 3, *more: str) -> subprocess.CompletedProcess[str]:
+        return self.run(node, "ping", "-n", "-i", "0.2", "-W", "2", "-c", str(count), *more, address)
+
+    def status(self) -> dict[str, Any]:
+        return network.status(self.name)
+
+    def daemon(self, node: int) -> dict[str, Any]:
+        return self.status()["nodes"][node]["daemon"]
+
+    def pid(self, process: str) -> int:
+        return self.status()["processes"][process]["pid"]
+
+    def iperf(self, seconds: int, *more: str, server: str = "10.0.0.4") -> dict[str, Any]:
+        """One transfer from the first to the last node with the kernel's Reno. What iperf3 says of it."""
+        last = len(self.status()["nodes"]) - 1
+        listening = self.start(last, "iperf3", "-s", "-1")
+        wait_until(lambda: "5201" in self.run(last, "ss", "-Hltn").stdout, 5)
+        done = self.run(
+            0, "iperf3", "-c", server, "-C", "reno", "-t", str(seconds), "-J", *more, timeout_s=seconds + 60
+        )
+        listening.wait(10)
+        said: dict[str, Any] = json.loads(done.stdout)
+        assert "error" not in said, said
+        return said
+
+
+def namespaces_of(name: str, node: int) -> str:
+    return f"perhop-{name}-{node}"
+
+
+def wait_until(holds: Callable[[], Any], timeout_s: float) -> None:
+    deadline_s = time.monotonic() + timeout_s
+    while not holds():
+        assert time.monotonic() < deadline_s, f"still not so after {timeout_s} s"
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="session")
+def state() -> Iterator[Path]:
+    """The folder of the tests' networks: its path must be short enough for sockets, and no other run may share it."""
+    folder = Path(tempfile.mkdtemp(prefix="ph"))
+    os.environ["PERHOP_LIVE_STATE"] = str(folder)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def start_network(state: Path) -> Iterator[Callable[..., Live]]:
+    """Gives start(*words) -> Live: a chain, with more words for `perhop live up`; down after the module."""
+    networks: list[Live] = []
+
+    def start(*words: str, hops: int = 3) -> Live:
+        name = f"t{os.getpid()}-{len(networks)}"
+        live = Live(name, state)
+        networks.append(live)
+        done = live.perhop("live", "up", str(CHAIN), "--set", f"topology.hops={hops}", "--name", name, *words)
+        assert done.returncode == 0, done.stderr
+        return live
+
+    yield start
+    for live in networks:
+        for process in live.started:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        live.perhop("live", "down", live.name)
+        assert not [entry for entry in namespaces.existing(live.name)]
+
+
+def kill_hard(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
