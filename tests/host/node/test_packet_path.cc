@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "host/node/packet_path.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+namespace perhop::node {
+namespace {
+
+using bytes = std::vector<std::uint8_t>;
+
+struct sent_packet {
+  drivers::send_request request;
+  bytes msdu;
+};
+
+class recording_driver : public drivers::driver {
+public:
+  int descriptor() const override { return -1; }
+  void poll(drivers::driver_listener&) override {}
+  bool can_send() const override { return credits > 0; }
+  void send(const drivers::send_request& request) override {
+    --credits;
+    sent.push_back({request, bytes(request.msdu.begin(), request.msdu.end())});
+  }
+  const drivers::driver_counters& counters() const override { return counters_; }
+
+  int credits = 4;
+  std::vector<sent_packet> sent;
+
+private:
+  drivers::driver_counters counters_;
+};
+
+constexpr std::uint32_t first = 0x0a000001, second = 0x0a000002, third = 0x0a000003;
+
+/// Node 2 of a chain of three.
+class recording_kernel : public kernel {
+public:
+  route find_route(const shim::ip_address& destination, bool) override {
+    const auto found = table.find(static_cast<std::uint32_t>(destination.low));
+    return found == table.end() ? route{} : found->second;
+  }
+  void deliver(std::span<const std::uint8_t> packet) override { delivered.emplace_back(packet.begin(), packet.end()); }
+
+  std::map<std::uint32_t, route> table = {{second, {.kind = route_kind::local}},
+                                          {first, {route_kind::radio, shim::ip_address::from_ipv4(first)}},
+                                          {third, {route_kind::radio, shim::ip_address::from_ipv4(third)}}};
+  std::vector<bytes> delivered;
+};
+
+bytes udp(std::uint32_t source, std::uint32_t destination, std::uint8_t ttl = 64) {
+  bytes packet(48, 0);
+  packet[0] = 0x45;
+  packet[3] = static_cast<std::uint8_t>(packet.size());
+  packet[8] = ttl;
+  packet[9] = shim::ip_protocol_udp;
+  for (std::size_t i = 0; i < 4; ++i) {
+    packet[12 + i] = static_cast<std::uint8_t>(source >> 8 * (3 - i));
+    packet[16 + i] = static_cast<std::uint8_t>(destination >> 8 * (3 - i));
+  }
+  return packet;
+}
+
+bytes with_header(const wire::path_header& header, const bytes& packet) {
+  bytes msdu(wire::llc_snap::size_bytes);
+  wire::llc_snap{}.encode(std::span<std::uint8_t, wire::llc_snap::size_bytes>(msdu));
+  const auto encoded = wire::encode(header);
+  msdu.insert(msdu.end(), encoded.begin(), encoded.end());
+  msdu.insert(msdu.end(), packet.begin(), packet.end());
+  return msdu;
+}
+
+class packet_path_test : public testing::Test {
+protected:
+  packet_path_test() {
+    path.known_neighbours().add(shim::ip_address::from_ipv4(first), 11);
+    path.known_neighbours().add(shim::ip_address::from_ipv4(third), 13);
+    path.on_up(mac);
+  }
+
+  void receive(const bytes& msdu, std::uint64_t from = 11) {
+    path.at(++now);
+    path.on_reception({.receiver_address = 12, .transmitter_address = from, .msdu = msdu});
+  }
+
+  wire::path_header header_of(const sent_packet& packet) const {
+    return *wire::decode(std::span<const std::uint8_t>(packet.msdu).subspan(llc_snap_bytes));
+  }
+
+  time_us now = 1;
+  drivers::mac_properties mac{.address = 12, .profile = find_profile("dsss_long"), .data_rate_index = 1, .send_credits = 4};
+  recording_kernel kernel;
+  recording_driver driver;
+  packet_path path{{.queue_packets = 3, .policy = {.cwl = {.kind = policy::cwl_kind::none}}}, kernel, driver};
+};
+
+TEST_F(packet_path_test, a_packet_of_this_host_leaves_with_a_path_header_of_one_hop) {
+  path.on_ip(++now, udp(second, third));
+  ASSERT_EQ(driver.sent.size(), 1U);
+  EXPECT_EQ(driver.sent[0].request.receiver_address, 13U);
+  EXPECT_TRUE(driver.sent[0].request.use_rts);
+  EXPECT_EQ(header_of(driver.sent[0]).hops, 1);
+  EXPECT_GT(header_of(driver.sent[0]).total_delay_us, 0U);
+  EXPECT_EQ(bytes(driver.sent[0].msdu.begin() + llc_snap_bytes + path_header_bytes, driver.sent[0].msdu.end()), udp(second, third));
+}
+
+TEST_F(packet_path_test, a_packet_for_another_node_goes_on_with_one_hop_more_and_a_lower_time_to_live) {
+  receive(with_header({.hops = 1, .total_delay_us = 4000, .max_delay_us = 4000}, udp(first, third)));
+  ASSERT_EQ(driver.sent.size(), 1U);
+  EXPECT_EQ(driver.sent[0].request.receiver_address, 13U);
+  const wire::path_header header = header_of(driver.sent[0]);
+  EXPECT_EQ(header.hops, 2);
+  EXPECT_GT(header.total_delay_us, 4000U);
+  EXPECT_EQ(driver.sent[0].msdu[llc_snap_bytes + path_header_bytes + 8], 63);
+  EXPECT_TRUE(kernel.delivered.empty());
+}
+
+TEST_F(packet_path_test, a_packet_for_this_host_arrives_as_it_was_sent) {
+  receive(with_header({.hops = 1, .total_delay_us = 4000, .max_delay_us = 4000}, udp(first, second)));
+  ASSERT_EQ(kernel.delivered.size(), 1U);
+  EXPECT_EQ(kernel.delivered[0], udp(first, second));
+  EXPECT_TRUE(driver.sent.empty());
+}
+
+TEST_F(packet_path_test, what_cannot_go_on_is_the_kernels_to_answer) {
+  receive(with_header({.hops = 1, .total_delay_us = 4000, .max_delay_us = 4000}, udp(first, third, 1)));
+  kernel.table.erase(third);
+  receive(with_header({.hops = 1, .total_delay_us = 4000, .max_delay_us = 4000}, udp(first, third)));
+  EXPECT_EQ(kernel.delivered.size(), 2U);
+  EXPECT_TRUE(driver.sent.empty());
+}
+
+TEST_F(packet_path_test, plain_ip_is_passed_on_as_from_a_silent_router) {
+  bytes msdu = {0xaa, 0xaa, 3, 0, 0, 0, 0x08, 0x00};
+  const bytes packet = udp(first, third);
+  msdu.insert(msdu.end(), packet.begin(), packet.end());
+  receive(msdu);
+  ASSERT_EQ(driver.sent.size(), 1U);
+  EXPECT_TRUE(header_of(driver.sent[0]).silent_router_seen);
+}
+
+TEST_F(packet_path_test, malformed_headers_are_counted_and_dropped) {
+  bytes msdu = with_header({.hops = 1, .total_delay_us = 4000, .max_delay_us = 4000}, udp(first, second));
+  msdu[llc_snap_bytes] ^= 0xf0;  // another version
+  receive(msdu);
+  receive({0xaa, 0xaa, 3, 0});
+  receive({0xaa, 0xaa, 3, 0, 0, 0, 0x88, 0xb5});
+  receive({0xaa, 0xaa, 3, 0, 0, 0, 0x12, 0x34, 0, 0});
+  receive(with_header({.hops = 1}, {0x45, 0, 0, 200}));
+  EXPECT_TRUE(kernel.delivered.empty());
+  EXPECT_TRUE(driver.sent.empty());
+  EXPECT_EQ(path.shim()->counters().malformed(), 2U);
+  EXPECT_EQ(path.counters().malformed, 2U);
+  EXPECT_EQ(path.counters().foreign, 1U);
+}
+
+TEST_F(packet_path_test, the_queue_loses_the_newest_and_goes_on_with_every_credit) {
+  for (int i = 0; i < 9; ++i) path.on_ip(++now, udp(second, third));
+  EXPECT_EQ(driver.sent.size(), 4U);
+  EXPECT_EQ(path.queued_packets(), 3U);
+  EXPECT_EQ(path.counters().queue_drops, 2U);
+  driver.credits = 1;
+  path.at(++now);
+  path.on_completion(0, {.result = tx_result::delivered});
+  EXPECT_EQ(driver.sent.size(), 5U);
+  EXPECT_EQ(path.queued_packets(), 2U);
+}
+
+TEST_F(packet_path_test, a_neighbour_that_nobody_told_of_is_learnt_from_one_hop) {
+  const std::uint32_t stranger = 0x0a000009;
+  kernel.table[stranger] = {route_kind::radio, shim::ip_address::from_ipv4(stranger)};
+  path.on_ip(++now, udp(second, stranger));
+  EXPECT_EQ(path.counters().no_neighbour, 1U);
+  receive(with_header({.hops = 2, .total_delay_us = 8000, .max_delay_us = 4000}, udp(stranger, second)), 19);
+  path.on_ip(++now, udp(second, stranger));
+  EXPECT_EQ(path.counters().no_neighbour, 2U) << "two hops away: who sent it here is not who it is from";
+  receive(with_header({.hops = 1, .total_delay_us = 4000, .max_delay_us = 4000}, udp(stranger, second)), 19);
+  path.on_ip(++now, udp(second, stranger));
+  ASSERT_EQ(driver.sent.size(), 1U);
+  EXPECT_EQ(driver.sent[0].request.receiver_address, 19U);
+}
+
+TEST_F(packet_path_test, a_group_packet_is_broadcast_at_the_lowest_basic_rate_without_rts) {
+  bytes packet = udp(second, 0xe0000001);
+  path.on_ip(++now, packet);
+  ASSERT_EQ(driver.sent.size(), 1U);
+  EXPECT_EQ(driver.sent[0].request.receiver_address, broadcast_address);
+  EXPECT_EQ(driver.sent[0].request.rate_index, mac.profile->lowest_basic_rate_index);
+  EXPECT_FALSE(driver.sent[0].request.use_rts);
+}
+
+}  // namespace
+}  // namespace perhop::node
