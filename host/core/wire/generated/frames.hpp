@@ -1341,6 +1341,7 @@ constexpr std::array<std::uint32_t, completion_record_words> encode_completion_r
   words[2] |= (static_cast<std::uint32_t>(record.slrc) & 0x1FU);
   words[2] |= (static_cast<std::uint32_t>(record.cw) & 0x3FFU) << 5;
   words[2] |= (static_cast<std::uint32_t>(record.slots_drawn) & 0xFFFFU) << 15;
+  words[2] |= (static_cast<std::uint32_t>(record.queue) & 0x1U) << 31;
   words[3] |= (static_cast<std::uint32_t>(record.t_enqueue_us));
   words[4] |= (static_cast<std::uint32_t>(record.t_head_us));
   words[5] |= (static_cast<std::uint32_t>(record.t_first_tx_us));
