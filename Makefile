@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport VERILATOR_ROOT PYTHONPATH PYTHONHOME CDPATH
 export CCACHE_BASEDIR := $(CURDIR)
 
-.PHONY: help setup programs build bindings chain reproduce bianchi verify-warp bench-bound bench-core bench-exact bench-sim prove test test-long fuzz clean
+.PHONY: help setup programs build bindings chain reproduce bianchi verify-warp bench-bound bench-core bench-exact bench-sim prove test test-gateware mutate test-long fuzz clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -92,6 +92,12 @@ prove: setup ## Formal proofs of the MAC core
 
 test: build ## All tests and linters that take minutes: repository, lint, C++, simulation, gateware, Python
 	@$(PYTHON) tests/run.py --target test --jobs $(JOBS)
+
+test-gateware: setup ## Tests of the gateware with coverage of its lines and of the frame exchange (out/test-gateware/report.md)
+	@$(PYTHON) tests/run_gateware.py --jobs $(JOBS)
+
+mutate: setup ## Plants the defects of other MACs in ours, one at a time: each must fail a test
+	@$(PYTHON) tests/mutate.py --jobs $(JOBS)
 
 test-long: build ## The tests that take longer
 	@$(PYTHON) tests/run.py --target test-long --jobs $(JOBS)

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 import uuid
 import xml.etree.ElementTree as ET
@@ -22,12 +23,28 @@ ROOT = Path(__file__).resolve().parents[2]
 RTL = Path(os.environ.get("PERHOP_RTL", ROOT / "gateware" / "rtl")).resolve()
 RTL_FOLDERS = ("common", "common/registers", "mac", "datapath", "top")
 OUT = Path(os.environ.get("PERHOP_TEST_OUT", ROOT / "out" / "gateware-tests")).resolve()
+# Where tests/run_gateware.py wants to find what was covered; None: nobody does.
+COVERAGE_FOLDER = Path(os.environ["PERHOP_COVERAGE"]) if os.environ.get("PERHOP_COVERAGE") else None
+COVERAGE_ARGS = ("--coverage-line", "--coverage-toggle", "--output-split", "0") if COVERAGE_FOLDER else ()
 # One file of C++: split ones want a precompiled header, which ccache does not find.
-BUILD_ARGS = ("-Wall", "--assert", "--x-assign", "fast", "--no-timing", "--quiet-stats", "--output-split", "0")
+BUILD_ARGS = (
+    *("-Wall", "--assert", "--x-assign", "fast", "--no-timing", "--quiet-stats", "--output-split", "0"),
+    *COVERAGE_ARGS,
+)
 # Registers that nothing resets start with random bits, so that a test fails where they matter.
 RUN_ARGS = ("+verilator+rand+reset+2", "+verilator+seed+1")
 # One run of pytest, with all its workers.
 SESSION = os.environ.get("PYTEST_XDIST_TESTRUNUID", uuid.uuid4().hex)
+
+
+class BuildError(Exception):
+    """The RTL, or a bench, did not build: no verdict about what it does."""
+
+
+def run_args() -> list[str]:
+    """Arguments of one simulation."""
+    counters = [f"+verilator+coverage+file+{COVERAGE_FOLDER / uuid.uuid4().hex}.dat"] if COVERAGE_FOLDER else []
+    return [*RUN_ARGS, *counters]
 
 
 def cocotb_tests(namespace: Mapping[str, object]) -> list[str]:
@@ -83,15 +100,18 @@ def build(module: str, parameters: Mapping[str, object] | None = None) -> Path:
             os.environ["PATH"] = os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ["PATH"]])
             if shutil.which("ccache"):
                 os.environ["OBJCACHE"] = "ccache"
-            get_runner("verilator").build(
-                sources=sources,
-                hdl_toplevel=module,
-                parameters=parameters or {},
-                build_args=[*BUILD_ARGS, *map(str, sorted((ROOT / "gateware" / "lint").glob("*.vlt")))],
-                build_dir=folder,
-                timescale=("1ns", "1ps"),
-                always=True,
-            )
+            try:
+                get_runner("verilator").build(
+                    sources=sources,
+                    hdl_toplevel=module,
+                    parameters=parameters or {},
+                    build_args=[*BUILD_ARGS, *map(str, sorted((ROOT / "gateware" / "lint").glob("*.vlt")))],
+                    build_dir=folder,
+                    timescale=("1ns", "1ps"),
+                    always=True,
+                )
+            except (SystemExit, RuntimeError, subprocess.CalledProcessError) as error:
+                raise BuildError(f"{module} does not build: {error}") from error
             stamp.write_text(digest.hexdigest())
     return folder
 
@@ -113,7 +133,7 @@ def _run(module: str, folder: Path, test_file: Path, names: Sequence[str], work:
                 test_dir=work,
                 results_xml=str(results),
                 test_filter=rf"^{re.escape(test_file.stem)}\.(" + "|".join(map(re.escape, names)) + ")$",
-                plusargs=list(RUN_ARGS),
+                plusargs=run_args(),
                 seed=1,
                 log_file=log,
             )

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""mac_core in every step of the frame exchange, interrupted by everything that can interrupt it.
+
+The model is played against surroundings that aim (testbench/steered_air.py); what reached it then reaches the gateware,
+which must do the same. tests/find_exchange_seeds.py finds seeds that together meet every bin of
+testbench/exchange_bins.py.
+"""
+
+import json
+import os
+import random
+from pathlib import Path
+
+import cocotb
+import pytest
+from testbench.build import COVERAGE_FOLDER, cocotb_tests, simulate
+from testbench.exchange import Completion, Output
+from testbench.exchange_bins import ObservedStation, save_hits
+from testbench.mac_core_driver import MacCoreDriver, Recorded, random_split, warp
+from testbench.steered_air import RUN_US, SteeredAir, rehearse, steered_settings
+
+SEEDS = json.loads(Path(__file__).with_name("exchange_seeds.json").read_text())
+# All of them take half a minute: `make test` runs every eighth, `make test-gateware` all.
+CHOSEN = SEEDS if COVERAGE_FOLDER else SEEDS[::8]
+PARTS = 4
+AVERAGES = ("avg_contention_us16", "avg_overhead_us16", "avg_data_attempts_256")
+
+
+def in_order(outputs: list[Output]) -> list[tuple]:
+    """Comparable without the averages, which the gateware rounds; outputs of one microsecond in a fixed order."""
+    return sorted(
+        (output.at_us, type(output).__name__, *(item for item in vars(output).items() if item[0] not in AVERAGES))
+        for output in outputs
+    )
+
+
+async def replay(dut, seed: int) -> ObservedStation:
+    """What the model met under a seed, once more, with the gateware."""
+    cocotb.log.info("PERHOP_SEED=%d", seed)
+    source = random.Random(seed)
+    settings = steered_settings(source)
+    station = ObservedStation(settings)
+    inputs = rehearse(station, SteeredAir(settings, source, RUN_US), RUN_US)
+    driver = MacCoreDriver(dut)
+    await driver.reset(settings)
+    await driver.run(Recorded(inputs), RUN_US, warp if seed % 3 else random_split(random.Random(seed)))
+    assert not driver.refused
+    found, wanted = in_order(driver.outputs), in_order(station.outputs)
+    for number in range(max(len(found), len(wanted))):
+        one, other = (outputs[number] if number < len(outputs) else None for outputs in (found, wanted))
+        if one != other:
+            last_us = max(output[0] for output in (one, other) if output)
+            before = "\n  ".join(str(tick) for tick in inputs if tick.at_us <= last_us)
+            raise AssertionError(
+                f"seed {seed}, {settings}\noutput {number} is\n  {one}\nand not\n  {other}\n"
+                f"after the inputs\n  {before[-4000:]}"
+            )
+    # Every packet is reported once.
+    tags = sorted(output.tag for output in driver.outputs if isinstance(output, Completion))
+    given = [packet.tag for tick in inputs for packet in tick.packets]
+    assert len(set(tags)) == len(tags) and set(tags) <= set(given)
+    assert len(given) - len(tags) <= 1 + station.queued()
+    return station
+
+
+@cocotb.test()
+@cocotb.parametrize(part=range(PARTS))
+async def every_step_stands_every_interruption(dut, part):
+    seeds = [int(os.environ["PERHOP_SEED"])] if "PERHOP_SEED" in os.environ else CHOSEN[part::PARTS]
+    for seed in seeds:
+        station = await replay(dut, seed)
+        save_hits(station.bins, station.seen)
+
+
+@pytest.mark.parametrize("name", cocotb_tests(globals()))
+def test_exchange(name):
+    simulate("mac_core", __file__, name)
