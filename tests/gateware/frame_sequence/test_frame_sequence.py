@@ -200,6 +200,19 @@ async def ns2_waits_for_the_whole_response_and_for_nothing_else(dut):
 
 
 @cocotb.test()
+@cocotb.parametrize(rate=range(8))
+async def ns2_waits_for_the_mac_ack_of_the_rate_that_the_data_had(dut, rate):
+    sequence = Sequence(dut, head_rate=rate)
+    for each in range(8):
+        dut.cfg_response_airtime_us[each].value = 40 + 10 * each
+    await sequence.set(cfg_quirk_fixed_timeout=1, cfg_response_timeout_us=14)
+    await sequence.take()
+    assert sequence.send_duration_us == SIFS_US + 40 + 10 * rate
+    await sequence.clock()
+    assert sequence.wait_us == DATA_US + 14 + 40 + 10 * rate
+
+
+@cocotb.test()
 async def a_failure_at_the_limit_gives_the_packet_up(dut):
     sequence = Sequence(dut)
     await sequence.send_first()

@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Defects of existing open MACs, as small patches to ours: each must fail a test. tests/mutate.py plants them.
+
+DEFECTS lists what this MAC must never have; at least one mutation stands for each.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Text of a file that stands there once, and what takes its place."""
+
+    file: str
+    original: str
+    replacement: str
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One defect, planted. `tests` are arguments of pytest: the fewest that should fail."""
+
+    defect: int
+    name: str
+    about: str
+    edits: tuple[Edit, ...]
+    tests: tuple[str, ...]
+    generate: bool = False  # gateware/spec/generate.py runs on what the edits leave
+
+
+MAC = "gateware/rtl/mac"
+GATEWARE = "tests/gateware"
+
+DEFECTS = {
+    1: "a frozen back-off resumes without waiting DIFS or EIFS again",
+    2: "microseconds are counted instead of whole slots",
+    3: "the medium is not looked at again when the back-off ends",
+    4: "no post-back-off after a success: a saturated sender is greedy",
+    5: "a MAC ACK with a bad FCS is taken for success",
+    6: "a CTS is sent while the NAV is busy",
+    7: "EIFS is a constant, or a good frame does not cancel it",
+    8: "one retry counter for short and long",
+    9: "random draws from a fixed seed, or correlated between stations",
+    10: "the MAC ACK time-out assumes one rate",
+    11: "the 64-bit TSF is not read in one piece",
+    12: "queues share contention window, retry counters or back-off",
+    13: "a busy medium draws the back-off anew instead of freezing it",
+    14: "registers are mirrored by hand in software",
+}
+
+MUTATIONS = (
+    Mutation(
+        1,
+        "resumes_without_ifs",
+        "slots count down from the end of the carrier on, while the inter-frame space still runs",
+        (
+            Edit(
+                f"{MAC}/backoff_counter.sv",
+                "n_slots = slots_share(n_free, cca_busy, ifs_left_us, UNIT_TICKS);",
+                "n_slots = slots_share(n_free, cca_busy, '0, UNIT_TICKS);",
+            ),
+        ),
+        (f"{GATEWARE}/backoff_counter",),
+    ),
+    Mutation(
+        1,
+        "idle_time_goes_on_through_a_carrier",
+        "a carrier does not end the idle time, so that the inter-frame space is over when it ends",
+        (
+            Edit(
+                f"{MAC}/interframe_space.sv",
+                "idle_us_q <= cca_busy ? '0 : saturated(",
+                "idle_us_q <= cca_busy ? idle_us_q : saturated(",
+            ),
+        ),
+        (f"{GATEWARE}/interframe_space",),
+    ),
+    Mutation(
+        2,
+        "a_broken_slot_counts",
+        "the part of a slot that was over when the medium turned busy is not counted again",
+        (
+            Edit(
+                f"{MAC}/backoff_counter.sv",
+                "phase_us = in_slots ? phase_us_q : '0;",
+                "phase_us = phase_us_q;",
+            ),
+            Edit(
+                f"{MAC}/backoff_counter.sv",
+                "end else if (n_slots == '0) begin\n          phase_us_q <= '0;",
+                "end else if (n_slots == '0) begin\n          phase_us_q <= phase_us_q;",
+            ),
+        ),
+        (f"{GATEWARE}/backoff_counter",),
+    ),
+    Mutation(
+        3,
+        "sends_when_the_slots_are_over",
+        "no look at the idle time when no slot is left",
+        (
+            Edit(
+                f"{MAC}/frame_sequence.sv",
+                "dcf ? slots_left == '0 && reserved_us == '0 && idle_us >= ifs_us : !medium_busy;",
+                "dcf ? slots_left == '0 && reserved_us == '0 : !medium_busy;",
+            ),
+        ),
+        (f"{GATEWARE}/frame_sequence", "-k", "nothing_is_sent_before"),
+    ),
+    Mutation(
+        3,
+        "sends_under_nav",
+        "no look at the NAV when no slot is left",
+        (
+            Edit(
+                f"{MAC}/frame_sequence.sv",
+                "dcf ? slots_left == '0 && reserved_us == '0 && idle_us >= ifs_us : !medium_busy;",
+                "dcf ? slots_left == '0 && idle_us >= ifs_us : !medium_busy;",
+            ),
+        ),
+        (f"{GATEWARE}/frame_sequence", "-k", "nothing_is_sent_before"),
+    ),
+    Mutation(
+        4,
+        "no_post_backoff",
+        "a delivered packet calls for no back-off",
+        (
+            Edit(
+                f"{MAC}/frame_sequence.sv",
+                "if ((delivered || sent) && dcf) draw_pending_q <= 1'b1;",
+                "if (sent && dcf) draw_pending_q <= 1'b1;",
+            ),
+        ),
+        (f"{GATEWARE}/mac_core/test_mac_core.py", "-k", "exchange"),
+    ),
+    Mutation(
+        4,
+        "no_post_backoff_after_a_group_frame",
+        "a frame to a group calls for no back-off",
+        (
+            Edit(
+                f"{MAC}/frame_sequence.sv",
+                "if ((delivered || sent) && dcf) draw_pending_q <= 1'b1;",
+                "if (delivered && dcf) draw_pending_q <= 1'b1;",
+            ),
+        ),
+        (f"{GATEWARE}/frame_sequence", "-k", "a_group_frame_needs_no_answer"),
+    ),
+    Mutation(
+        5,
+        "bad_mac_ack_is_success",
+        "the FCS of a MAC ACK is not looked at",
+        (
+            Edit(
+                f"{MAC}/phy_events.sv",
+                "rx_mac_ack_for_us = good && for_us_q",
+                "rx_mac_ack_for_us = end_q && for_us_q",
+            ),
+        ),
+        (f"{GATEWARE}/phy_events",),
+    ),
+    Mutation(
+        6,
+        "cts_under_nav",
+        "an RTS is answered whatever the NAV says",
+        (
+            Edit(
+                f"{MAC}/responder.sv",
+                "accept_rts = rx_rts_for_us && may_answer && !busy_q && nav_left_us == '0;",
+                "accept_rts = rx_rts_for_us && may_answer && !busy_q;",
+            ),
+        ),
+        (f"{GATEWARE}/responder",),
+    ),
+    Mutation(
+        7,
+        "eifs_is_not_cancelled",
+        "a good frame after a bad one leaves EIFS in force",
+        (
+            Edit(
+                f"{MAC}/interframe_space.sv",
+                "else if (rx_end) extended_q <= rx_bad && !cfg_quirk_eifs_as_nav;",
+                "else if (rx_bad) extended_q <= !cfg_quirk_eifs_as_nav;",
+            ),
+        ),
+        (f"{GATEWARE}/interframe_space",),
+    ),
+    Mutation(
+        7,
+        "eifs_is_364_in_the_gateware",
+        "DSSS's EIFS whatever the register says",
+        (Edit(f"{MAC}/interframe_space.sv", "extended_q ? cfg_eifs_us :", "extended_q ? 16'd364 :"),),
+        (f"{GATEWARE}/interframe_space",),
+    ),
+    Mutation(
+        7,
+        "eifs_is_364_in_every_profile",
+        "EIFS is not computed from SIFS, DIFS and the slowest MAC ACK of the profile",
+        (
+            Edit(
+                "gateware/spec/model.py",
+                "eifs_us=source.sifs_us + slowest_mac_ack_us + difs_us,",
+                "eifs_us=364,",
+            ),
+        ),
+        (f"{GATEWARE}/spec/test_profiles.py",),
+        generate=True,
+    ),
+    Mutation(
+        8,
+        "one_retry_counter",
+        "both kinds of failure are counted in one place",
+        (
+            Edit(
+                f"{MAC}/retry_counters.sv",
+                "if (short_failure) ssrc_q <= ssrc_q + 1'b1;",
+                "if (short_failure || long_failure) ssrc_q <= ssrc_q + 1'b1;",
+            ),
+            Edit(
+                f"{MAC}/retry_counters.sv",
+                "wire logic long_last  = 6'(slrc_q) + 6'd1",
+                "wire logic long_last  = 6'(ssrc_q) + 6'd1",
+            ),
+        ),
+        (f"{GATEWARE}/retry_counters",),
+    ),
+    Mutation(
+        9,
+        "fixed_seed",
+        "the seed is not loaded",
+        (
+            Edit(f"{MAC}/random_draw.sv", "s0_q <= cfg_seed[31:0];", "s0_q <= GOLDEN;"),
+            Edit(f"{MAC}/random_draw.sv", "cfg_seed == '0 ? GOLDEN : cfg_seed[63:32];", "32'd1;"),
+        ),
+        (f"{GATEWARE}/random_draw",),
+    ),
+    Mutation(
+        9,
+        "correlated_draws",
+        "half of the seed is not used, and draws are a linear function of the rest",
+        (
+            Edit(f"{MAC}/random_draw.sv", "cfg_seed == '0 ? GOLDEN : cfg_seed[63:32];", "GOLDEN;"),
+            Edit(f"{MAC}/random_draw.sv", "sum = s0_q + s1_q;", "sum = s0_q;"),
+        ),
+        (f"{GATEWARE}/random_draw",),
+    ),
+    Mutation(
+        10,
+        "responses_at_one_rate",
+        "the MAC ACK, and how long it is waited for, are those of the control rate",
+        (
+            Edit(
+                f"{MAC}/frame_sequence.sv",
+                "mac_ack_airtime_us = cfg_response_airtime_us[rate_q];",
+                "mac_ack_airtime_us = cfg_response_airtime_us[cfg_rts_rate];",
+            ),
+        ),
+        (f"{GATEWARE}/frame_sequence", "-k", "ns2_waits_for_the_mac_ack"),
+    ),
+    Mutation(
+        10,
+        "time_out_of_one_rate",
+        "DATA at any rate is given the airtime of the first rate's MAC ACK to be answered in",
+        (
+            Edit(
+                f"{MAC}/frame_sequence.sv",
+                "17'(cfg_response_timeout_us) + (cfg_quirk_fixed_timeout ? 17'(response_us) : 17'd0);",
+                "17'(cfg_response_timeout_us) + (cfg_quirk_fixed_timeout ? 17'(cfg_response_airtime_us[0]) : 17'd0);",
+            ),
+        ),
+        (f"{GATEWARE}/frame_sequence", "-k", "ns2_waits_for_the_mac_ack"),
+    ),
+    Mutation(
+        10,
+        "answers_at_one_rate",
+        "DATA is answered at the first rate's response rate",
+        (
+            Edit(f"{MAC}/responder.sv", "<= cfg_response_rate[rx_rate];", "<= cfg_response_rate[0];"),
+            Edit(
+                f"{MAC}/responder.sv",
+                "airtime_us = cfg_response_airtime_us[rx_rate];",
+                "airtime_us = cfg_response_airtime_us[0];",
+            ),
+        ),
+        (f"{GATEWARE}/responder",),
+    ),
+    Mutation(
+        11,
+        "tsf_carries_late",
+        "the TSF's upper half follows the lower one a clock later",
+        (
+            Edit(f"{MAC}/tsf_timer.sv", "logic [63:0] tsf_us_q;", "logic [63:0] tsf_us_q;\n  logic carry_q;"),
+            Edit(
+                f"{MAC}/tsf_timer.sv",
+                "    if (rst) tsf_us_q <= '0;\n    else if (tick_n != '0) tsf_us_q <= tsf_us_q + 64'(tick_n);",
+                "    if (rst) {carry_q, tsf_us_q} <= '0;\n    else begin\n"
+                "      {carry_q, tsf_us_q[31:0]} <= 33'(tsf_us_q[31:0]) + 33'(tick_n);\n"
+                "      tsf_us_q[63:32] <= tsf_us_q[63:32] + 32'(carry_q);\n    end",
+            ),
+        ),
+        (f"{GATEWARE}/tsf_timer",),
+    ),
+    Mutation(
+        13,
+        "busy_medium_draws_anew",
+        "a carrier that appears while a back-off runs has another number drawn",
+        (
+            Edit(
+                f"{MAC}/frame_sequence.sv",
+                "  // Contention.\n",
+                "  // Contention.\n  logic was_busy_q;\n  always_ff @(posedge clk) was_busy_q <= cca_busy;\n",
+            ),
+            Edit(
+                f"{MAC}/frame_sequence.sv",
+                "!backoff_running && medium_busy && !go;",
+                "(!backoff_running ? medium_busy : cca_busy && !was_busy_q) && !go;",
+            ),
+        ),
+        (f"{GATEWARE}/mac_core/test_mac_core.py", "-k", "access"),
+    ),
+    Mutation(
+        11,
+        "tsf_register_is_not_buffered",
+        "reading the low word of the TSF register does not capture the high one",
+        (
+            Edit(
+                "gateware/spec/registers.rdl",
+                'name = "TSF timer";\n    regwidth = 64;\n    buffer_reads;',
+                'name = "TSF timer";\n    regwidth = 64;',
+            ),
+        ),
+        (f"{GATEWARE}/mac_registers", "-k", "torn"),
+        generate=True,
+    ),
+    Mutation(
+        14,
+        "field_moved_in_the_specification_alone",
+        "a field of the register map moves by a bit, and nothing is generated from it",
+        (
+            Edit(
+                "gateware/spec/registers.rdl",
+                'at_least = "cw_min"; } cw_max[25:16]',
+                'at_least = "cw_min"; } cw_max[26:17]',
+            ),
+        ),
+        (f"{GATEWARE}/spec/test_spec_is_current.py",),
+    ),
+    Mutation(
+        14,
+        "field_moved_by_hand",
+        "the host's copy of the register map is edited by hand",
+        (
+            Edit(
+                "host/core/wire/generated/registers.hpp",
+                'cw_max{"cw_max", 16, 10, registers::access::read_write, 0x3FF,',
+                'cw_max{"cw_max", 17, 10, registers::access::read_write, 0x3FF,',
+            ),
+        ),
+        (f"{GATEWARE}/spec/test_spec_is_current.py",),
+    ),
+    Mutation(
+        14,
+        "port_narrower_than_its_register",
+        "the gateware takes a bit less than the register has",
+        (
+            Edit(
+                f"{MAC}/mac_core.sv",
+                "input  wire logic [15:0] cfg_eifs_us,",
+                "input  wire logic [14:0] cfg_eifs_us,",
+            ),
+        ),
+        (f"{GATEWARE}/spec/test_gateware_fits.py",),
+    ),
+)
