@@ -9,8 +9,12 @@ time; each prints one line with its verdict, how it was shown and its time:
   bounded n      holds in the first n clocks; jumps_split begins in any state, so that its few clocks say all there is
   cover n        can happen within n clocks: assumptions leave room for it, so the other proofs are about something
 
+Then each proof runs once more on RTL with a break planted in it (breaks.py), and must fail: --no-planted leaves that
+out, --planted does nothing else.
+
 Files, logs and counterexamples (engine_0/trace*.vcd) lie in out/prove/<job>. Ends with a line RESULT and JSON, also in
-out/prove/result.json; exit status 1 when a proof failed, 2 for wrong arguments, 130 when interrupted.
+out/prove/result.json; exit status 1 when a proof failed or did not find its break, 2 for wrong arguments, 130 when
+interrupted.
 """
 
 import argparse
@@ -23,8 +27,10 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from breaks import BREAKS, Break
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BIN = ROOT / ".venv" / "bin"
@@ -70,6 +76,7 @@ class Job:
     folder: str = "mac"
     long: bool = False
     watch_registers: bool = False
+    planted: Break | None = None
 
 
 JOBS = (
@@ -194,13 +201,122 @@ JOBS = (
         free_wires=(),
         parameters=("MEMORY_WORDS=32",),
     ),
+    Job(
+        "descriptor_order",
+        "descriptors come to the head in order, each once, unchanged, with the time they came",
+        ("queue_rules",),
+        top="descriptor_queue",
+        free=(),
+        free_wires=(),
+    ),
+    Job(
+        "contention_window",
+        "CW is a power of two less one within its limits, and changes as clause 9.3.3 says",
+        ("window_rules",),
+        top="contention_window",
+        free=(),
+        free_wires=(),
+    ),
+    Job(
+        "random_state",
+        "the random generator never falls into the state it could not leave, and moves only when told",
+        ("draw_rules",),
+        top="random_draw",
+        free=(),
+        free_wires=(),
+    ),
+    Job(
+        "responses",
+        "what is accepted is answered once, SIFS later; a CTS is withheld under NAV, a MAC ACK is not",
+        ("response_rules",),
+        top="responder",
+        free=(),
+        free_wires=(),
+    ),
+    Job(
+        "duplicates",
+        "a repetition of the last frame accepted is known again, and nothing else is held back",
+        ("duplicate_rules",),
+        top="duplicate_cache",
+        free=(),
+        free_wires=(),
+    ),
+    Job(
+        "address_filter",
+        "the host gets what is for it, and in monitor mode everything",
+        ("filter_rules",),
+        top="address_filter",
+        folder="datapath",
+        free=(),
+        free_wires=(),
+    ),
+    Job(
+        "airtime",
+        "the airtime calculator is exact, and in time, for every length (5.5 Mb/s)",
+        ("airtime_rules",),
+        top="airtime_calculator",
+        folder="datapath",
+        free=(),
+        free_wires=(),
+    ),
+    Job(
+        "completion_records",
+        "completion records come out whole and unchanged, or are lost whole and counted (a memory of one record)",
+        ("record_rules",),
+        mode="bounded",
+        depth=34,
+        top="completion_stream",
+        folder="datapath",
+        free=(),
+        free_wires=(),
+        parameters=("MEMORY_WORDS=32",),
+    ),
+    Job(
+        "tx_buffer_rules",
+        "a packet is told whole or refused and counted; its own bytes are sent, however often (rings of 4 bytes)",
+        ("transmit_buffer_rules",),
+        mode="bounded",
+        depth=12,
+        top="tx_packet_buffer",
+        folder="datapath",
+        free=(),
+        free_wires=(),
+        parameters=("RING_BYTES=4", "PACKETS=2", "FRAME_W=2", "DESC_W=1"),
+    ),
+    Job(
+        "deframer_rules",
+        "a frame is good only at the length told; of DATA exactly the MSDU comes out",
+        ("deframer_rules",),
+        top="deframer",
+        folder="datapath",
+        free=("crc32",),
+        free_wires=(),
+    ),
 )
 
 
 def sources(job: Job) -> list[str]:
     """The RTL that a job reads, packages first; paths relative to the root of the checkout."""
     modules = [path for folder in ("common", job.folder) for path in (ROOT / RTL / folder).glob("*.sv")]
-    return [*PACKAGES, *sorted(str(path.relative_to(ROOT)) for path in modules if not path.stem.endswith("_pkg"))]
+    files = [*PACKAGES, *sorted(str(path.relative_to(ROOT)) for path in modules if not path.stem.endswith("_pkg"))]
+    if job.planted:
+        files[files.index(job.planted.file)] = write_broken(job)
+    return files
+
+
+def write_broken(job: Job) -> str:
+    """Writes the file that the job's break is in, broken; returns its path from the root of the checkout.
+
+    Raises RuntimeError if what the break replaces does not stand there once.
+    """
+    text = (ROOT / job.planted.file).read_text()
+    found = text.count(job.planted.original)
+    if found != 1:
+        raise RuntimeError(f"{job.planted.file} holds {job.planted.original!r} {found} times and not once")
+    written = OUT / f"{job.name}-files" / Path(job.planted.file).name
+    written.parent.mkdir(parents=True, exist_ok=True)
+    written.write_text(text.replace(job.planted.original, job.planted.replacement))
+    return str(written.relative_to(ROOT))
 
 
 def read_command(job: Job, files: list[str]) -> str:
@@ -272,7 +388,8 @@ def write_stability_rules(job: Job) -> str:
     template = (ROOT / FORMAL / "stability_rules.sv.in").read_text()
     for mark, lines in {"@DECLARED@": declared, "@KEPT@": kept, "@RULED@": ruled}.items():
         template = template.replace(mark, "\n".join(lines))
-    written = OUT / "stability_rules.sv"
+    written = OUT / f"{job.name}-files" / "stability_rules.sv"
+    written.parent.mkdir(parents=True, exist_ok=True)
     written.write_text(template)
     return str(written.relative_to(ROOT))
 
@@ -303,7 +420,11 @@ def run_job(job: Job) -> Verdict:
     environment = dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}")
     log, status = run_program(command, environment, TIMEOUT_S["long" if job.long else "test"])
     seconds = time.monotonic() - started
-    passed = status == 0 and re.search(r"DONE \(PASS, rc=0\)", log) is not None
+    if job.planted:
+        # It failed: neither an error nor an end of time would say so.
+        passed = re.search(r"DONE \((FAIL|UNKNOWN), rc=[24]\)", log) is not None and status != 124
+    else:
+        passed = status == 0 and re.search(r"DONE \(PASS, rc=0\)", log) is not None
     findings = re.findall(
         r"failed assertion .*|unreached cover statement .*|counterexample trace.*|ERROR.*|stopped after.*", log
     )
@@ -355,34 +476,49 @@ def main() -> int:
     """Returns the exit status that the module's text promises."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--long", action="store_true", help="also the proofs that take minutes each")
+    planted = parser.add_mutually_exclusive_group()
+    planted.add_argument("--planted", action="store_true", help="only the breaks that proofs must find")
+    planted.add_argument("--no-planted", action="store_true", help="only the proofs")
     parser.add_argument("job", nargs="*", help="only these: " + " ".join(job.name for job in JOBS))
     arguments = parser.parse_args()
     unknown = set(arguments.job) - {job.name for job in JOBS}
     if unknown:
         parser.error(f"no such job: {' '.join(sorted(unknown))}; there are {' '.join(job.name for job in JOBS)}")
     jobs = [job for job in JOBS if (job.name in arguments.job if arguments.job else arguments.long or not job.long)]
-    OUT.mkdir(parents=True, exist_ok=True)
+    (OUT / "planted").mkdir(parents=True, exist_ok=True)
+    proofs = [] if arguments.planted else jobs
+    broken = [] if arguments.no_planted else [with_break(job) for job in jobs if job.name in BREAKS]
+    jobs = [*proofs, *broken]
 
     verdicts: dict[str, Verdict] = {}
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for future in as_completed([pool.submit(run_job, job) for job in jobs]):
             verdict = future.result()
             verdicts[verdict.job.name] = verdict
-            word = "pass" if verdict.passed else "FAIL"
-            line = f"{word}  {verdict.job.name:24} {verdict.shown:15} {verdict.seconds:6.1f} s  {verdict.job.claim}"
+            if verdict.job.planted:
+                word, about = "found" if verdict.passed else "MISSED", verdict.job.planted.about
+            else:
+                word, about = "pass" if verdict.passed else "FAIL", verdict.job.claim
+            line = f"{word:6} {verdict.job.name:32} {verdict.shown:15} {verdict.seconds:6.1f} s  {about}"
             print(f"[{len(verdicts)}/{len(jobs)}] {line}", flush=True)
             for finding in verdict.findings if not verdict.passed else []:
                 print(f"      {finding}", flush=True)
 
     result = {
         "target": "prove",
-        "proofs": {job.name: "pass" if verdicts[job.name].passed else "fail" for job in jobs},
-        "shown": {job.name: verdicts[job.name].shown for job in jobs},
+        "proofs": {job.name: "pass" if verdicts[job.name].passed else "fail" for job in proofs},
+        "planted": {job.name: "found" if verdicts[job.name].passed else "missed" for job in broken},
+        "shown": {job.name: verdicts[job.name].shown for job in proofs},
         "seconds": {job.name: round(verdicts[job.name].seconds, 1) for job in jobs},
     }
     (OUT / "result.json").write_text(json.dumps(result, indent=2) + "\n")
     print("RESULT " + json.dumps(result))
     return 0 if all(verdict.passed for verdict in verdicts.values()) else 1
+
+
+def with_break(job: Job) -> Job:
+    """The same job on RTL with its break."""
+    return replace(job, name=f"planted/{job.name}", planted=BREAKS[job.name])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""For each proof a break of the RTL that it must find: a proof that nothing can fail proves nothing.
+
+`gateware/formal/prove.py --planted` makes each break in a copy of its file and expects a counterexample.
+"""
+
+from dataclasses import dataclass
+
+MAC = "gateware/rtl/mac"
+DATAPATH = "gateware/rtl/datapath"
+
+
+@dataclass(frozen=True)
+class Break:
+    """Text that stands once in a file of the RTL, and what takes its place."""
+
+    file: str
+    original: str
+    replacement: str
+    about: str
+
+
+BREAKS = {
+    "transmission_rules": Break(
+        f"{MAC}/responder.sv",
+        "accept_rts = rx_rts_for_us && may_answer && !busy_q && nav_left_us == '0;",
+        "accept_rts = rx_rts_for_us && may_answer && !busy_q;",
+        "a CTS under NAV",
+    ),
+    "nav_rules": Break(
+        f"{MAC}/nav_counter.sv",
+        "if (rx_overheard && 16'(rx_duration_us) > nav_left_us_q) begin",
+        "if (rx_overheard) begin",
+        "a shorter Duration shortens the NAV",
+    ),
+    "retry_rules": Break(
+        f"{MAC}/retry_counters.sv",
+        "6'(ssrc_q) + 6'd1 >= 6'(cfg_short_retry_limit)",
+        "6'(ssrc_q) + 6'd1 > 6'(cfg_short_retry_limit)",
+        "one retry too many",
+    ),
+    "service_time_sums": Break(
+        f"{MAC}/service_time.sv",
+        "if (in_gap) response_us_q <= response_us_q + 32'(tick_n);",
+        "if (in_gap && cca_busy) response_us_q <= response_us_q + 32'(tick_n);",
+        "the SIFS before DATA is in no part",
+    ),
+    "quiescent_is_stable": Break(
+        f"{MAC}/random_draw.sv",
+        "end else if (step) begin",
+        "end else begin",
+        "a generator that runs freely",
+    ),
+    "backoff_rules": Break(
+        f"{MAC}/backoff_counter.sv",
+        "phase_us = in_slots ? phase_us_q : '0;",
+        "phase_us = phase_us_q;",
+        "a slot that was broken off counts in part",
+    ),
+    "jumps_split": Break(
+        f"{MAC}/own_transmission.sv",
+        "left_us_q - 16'(step(tick_n, UNIT_TICKS));",
+        "left_us_q - 16'(left_us_q[0]) - 16'(step(tick_n, UNIT_TICKS));",
+        "an odd rest loses a microsecond with each jump",
+    ),
+    "tick_rules": Break(
+        f"{MAC}/frame_sequence.sv",
+        "32'(reserved_us) + 32'(ifs_left_us) + 32'(slots_left_us);",
+        "32'(reserved_us) + 32'(ifs_left_us) + 32'(slots_left_us) + 32'(reserved_us != '0);",
+        "a wait that is told a microsecond too long",
+    ),
+    "settles": Break(
+        f"{MAC}/frame_sequence.sv",
+        "if (draw_wanted) draw_pending_q <= draw_again;",
+        "if (draw_wanted) draw_pending_q <= 1'b1;",
+        "a draw that never ends",
+    ),
+    "exchanges_happen": Break(
+        f"{MAC}/phy_events.sv",
+        "rx_cts_for_us     = good && for_us_q",
+        "rx_cts_for_us     = good && !for_us_q && for_us_q",
+        "no CTS is ever heard",
+    ),
+    "framer_rules": Break(
+        f"{DATAPATH}/framer.sv",
+        "ST_BODY: if (body_left_q == 12'd1) begin",
+        "ST_BODY: if (body_left_q <= 12'd2) begin",
+        "a frame that ends a byte early",
+    ),
+    "rx_buffer_rules": Break(
+        f"{DATAPATH}/rx_packet_buffer.sv",
+        "fill_q    <= kept ? fill_q : write_q;",
+        "fill_q    <= fill_q;",
+        "the bytes of a dropped frame stay",
+    ),
+    "tx_buffer_stream": Break(
+        f"{DATAPATH}/tx_packet_buffer.sv",
+        "if (complete_queue == read_queue_q) read_state_q <= RD_IDLE;",
+        "read_state_q <= RD_IDLE;",
+        "the other queue's completion breaks a packet off",
+    ),
+    "completion_stream": Break(
+        f"{DATAPATH}/completion_stream.sv",
+        "valid_q <= read_next != write_q;",
+        "valid_q <= read_next != write_q && !record_valid;",
+        "a word that was offered is taken back",
+    ),
+    "descriptor_order": Break(
+        f"{MAC}/descriptor_queue.sv",
+        "if (head_taken) read_q <= read_q + 1'b1;",
+        "if (head_taken && !desc_valid) read_q <= read_q + 1'b1;",
+        "a packet is served twice when another comes",
+    ),
+    "contention_window": Break(
+        f"{MAC}/contention_window.sv",
+        "doubled = held >= cfg_cw_max || held[9] ? cfg_cw_max : {held[8:0], 1'b1};",
+        "doubled = held[9] ? cfg_cw_max : {held[8:0], 1'b1};",
+        "a window beyond CWmax",
+    ),
+    "random_state": Break(
+        f"{MAC}/random_draw.sv",
+        "s1_q <= cfg_seed == '0 ? GOLDEN : cfg_seed[63:32];",
+        "s1_q <= cfg_seed[63:32];",
+        "a seed of 0",
+    ),
+    "responses": Break(
+        f"{MAC}/responder.sv",
+        "rate_q         <= cfg_response_rate[rx_rate];",
+        "rate_q         <= cfg_response_rate[0];",
+        "answers at one rate",
+    ),
+    "duplicates": Break(
+        f"{MAC}/duplicate_cache.sv",
+        "seen = rx_retry && valid_q[index]",
+        "seen = valid_q[index]",
+        "a new frame with an old number is held back",
+    ),
+    "address_filter": Break(
+        f"{DATAPATH}/address_filter.sv",
+        "own_now   = ra == cfg_address && !is_group;",
+        "own_now   = ra[46:0] == cfg_address[46:0] && !is_group;",
+        "an address is compared but for one bit",
+    ),
+    "airtime": Break(
+        f"{DATAPATH}/airtime_calculator.sv",
+        "dividend_q <= quotient + DIVIDEND_W'(remainder != '0);",
+        "dividend_q <= quotient + DIVIDEND_W'(remainder > 9'd1);",
+        "a unit of which half a bit is used is not counted",
+    ),
+    "completion_records": Break(
+        f"{DATAPATH}/completion_stream.sv",
+        "taken     = record_valid && !busy_q && room;",
+        "taken     = record_valid && room;",
+        "a record that comes too early tears the one before",
+    ),
+    "tx_buffer_rules": Break(
+        f"{DATAPATH}/tx_packet_buffer.sv",
+        "complete_packet = come_q + 12'(s_axis_tkeep) == packet_bytes_q;",
+        "complete_packet = come_q + 12'd1 == packet_bytes_q;",
+        "a last beat without a byte counts as one",
+    ),
+    "deframer_rules": Break(
+        f"{DATAPATH}/deframer.sv",
+        "&& index_q == told_bytes_q &&",
+        "&&",
+        "a frame shorter than told is good",
+    ),
+}
