@@ -21,13 +21,16 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "sim/air/bytes_node.hpp"
+#include "sim/air/core_node.hpp"
 #include "sim/air/held_news.hpp"
 #include "sim/air/medium.hpp"
-#include "sim/air/rtl_node.hpp"
+#include "sim/air/pattern.hpp"
 #include "sim/air/stopwatch.hpp"
 #include "sim/air/wake_tree.hpp"
 
@@ -41,22 +44,40 @@ constexpr unsigned settle_limit_clocks = 64;
 
 class air::impl {
 public:
-  impl(const air_config& config, listener& listener);
-
+  virtual ~impl() = default;
   tick now() const { return now_; }
-  tick next_event() const { return std::min(medium_.next_event(), wakes_.earliest()); }
-  void advance(tick until);
-  bool can_submit(node_id node) const { return nodes_[node].core.descriptor_ready() && nodes_[node].deferred == 0; }
-  void submit(node_id node, const tx_request& request);
-  void set_position(node_id node, node_position position) {
+  virtual tick next_event() const = 0;
+  virtual void advance(tick until) = 0;
+  virtual bool can_submit(node_id node) const = 0;
+  virtual void submit(node_id node, const tx_request& request) = 0;
+  virtual void set_position(node_id node, node_position position) = 0;
+  virtual void set_blocked(node_id one, node_id other, bool blocked) = 0;
+  virtual const air_counters& counters() = 0;
+
+protected:
+  tick now_ = 0;
+};
+
+namespace {
+
+template <rtl_node node_model>
+class scheduler final : public air::impl {
+public:
+  scheduler(const air_config& config, listener& listener);
+
+  tick next_event() const override { return std::min(medium_.next_event(), wakes_.earliest()); }
+  void advance(tick until) override;
+  bool can_submit(node_id node) const override { return nodes_[node].core.descriptor_ready() && nodes_[node].deferred == 0; }
+  void submit(node_id node, const tx_request& request) override;
+  void set_position(node_id node, node_position position) override {
     assert(!busy_);
     medium_.set_position(node, position);
   }
-  void set_blocked(node_id one, node_id other, bool blocked) {
+  void set_blocked(node_id one, node_id other, bool blocked) override {
     assert(!busy_);
     medium_.set_blocked(one, other, blocked);
   }
-  const air_counters& counters();
+  const air_counters& counters() override;
 
 private:
   // A packet inside the MAC. The core finishes packets in order and holds few, so a small ring finds them by tag.
@@ -69,7 +90,7 @@ private:
   struct node {
     node(VerilatedContext& context, const air_config& config, node_id id) : core(context, config, id) {}
 
-    rtl_node core;
+    node_model core;
     tick local = 0;  // time up to which the core has been clocked
     held_news held;
     tick shown_nav_end = 0;      // as the core counts it; 0 if a reset may end it earlier
@@ -96,6 +117,7 @@ private:
   void show_held_news(node& node, node_id id);
   void show_carrier(node& node, node_id id, bool busy, tick at);
   void evaluate(node_id id, const tx_request* request);
+  void strobe_rx_start(node& node, node_id id, const indication& news);
   void approach(node& node, node_id id, tick until);
   void pass_time(node& node, node_id id, tick until);
   void clock(node& node, node_id id, std::uint32_t ticks);
@@ -113,15 +135,17 @@ private:
   std::vector<node> nodes_;
   wake_tree wakes_;
   std::vector<deferred_request> deferred_;
-  tick now_ = 0;
   bool busy_ = false;  // within step() or submit(): further submissions wait
   std::uint64_t next_id_ = 0;
+  std::vector<std::uint8_t> msdu_;
 
   air_counters counters_;
-  sampled_times times_;
+  // A step takes a few microseconds, and with bytes a few milliseconds.
+  sampled_times times_{node_model::moves_bytes ? 200'000'000 : 200'000};
 };
 
-air::impl::impl(const air_config& config, listener& listener)
+template <rtl_node node_model>
+scheduler<node_model>::scheduler(const air_config& config, listener& listener)
     : profile_(*config.mac.profile),
       warp_(config.warp),
       ns2_(config.mac.compatibility == mac_compatibility::ns2),
@@ -136,7 +160,8 @@ air::impl::impl(const air_config& config, listener& listener)
   }
 }
 
-void air::impl::advance(tick until) {
+template <rtl_node node_model>
+void scheduler<node_model>::advance(tick until) {
   assert(!busy_ && until >= now_);
   if (warp_ == warp_mode::every_tick) {
     while (now_ < until) step(now_ + 1);
@@ -146,7 +171,8 @@ void air::impl::advance(tick until) {
   }
 }
 
-void air::impl::submit(node_id node, const tx_request& request) {
+template <rtl_node node_model>
+void scheduler<node_model>::submit(node_id node, const tx_request& request) {
   assert(can_submit(node));
   if (busy_) {
     ++nodes_[node].deferred;
@@ -161,7 +187,8 @@ void air::impl::submit(node_id node, const tx_request& request) {
   times_.end();
 }
 
-void air::impl::step(tick now) {
+template <rtl_node node_model>
+void scheduler<node_model>::step(tick now) {
   times_.begin();
   now_ = now;
   busy_ = true;
@@ -178,7 +205,8 @@ void air::impl::step(tick now) {
   times_.end();
 }
 
-void air::impl::visit(node_id id) {
+template <rtl_node node_model>
+void scheduler<node_model>::visit(node_id id) {
   node& node = nodes_[id];
   const indication& news = medium_.board()[id];
   if (warp_ == warp_mode::on) {
@@ -189,7 +217,8 @@ void air::impl::visit(node_id id) {
 }
 
 /// A node is due, and it has not been shown all it would have heard. @return whether that puts its timer off
-bool air::impl::put_off(node& node, node_id id, const indication& news) {
+template <rtl_node node_model>
+bool scheduler<node_model>::put_off(node& node, node_id id, const indication& news) {
   if (!node.held.any() || news.rx_end || news.rx_start || news.reserve_us != 0) return false;
   if (news.carrier_busy != node.held.carrier(node.core.carrier())) return false;
   ++counters_.wakes;
@@ -199,7 +228,8 @@ bool air::impl::put_off(node& node, node_id id, const indication& news) {
 }
 
 /// Keeps the news for later if the node may learn them later. @return whether it may
-bool air::impl::hold_back(node& node, node_id id, const indication& news) {
+template <rtl_node node_model>
+bool scheduler<node_model>::hold_back(node& node, node_id id, const indication& news) {
   if (news.rx_start) return false;
   if (!news.rx_end && news.reserve_us == 0) return hold_back_edge(node, news.carrier_busy);
   if (!hold_back_end(node, id, news)) return false;
@@ -207,7 +237,8 @@ bool air::impl::hold_back(node& node, node_id id, const indication& news) {
   return true;
 }
 
-bool air::impl::hold_back_edge(node& node, bool busy) {
+template <rtl_node node_model>
+bool scheduler<node_model>::hold_back_edge(node& node, bool busy) {
   held_news& held = node.held;
   // A carrier that ended and began again within this tick is no edge.
   if (busy == held.carrier(node.core.carrier())) return true;
@@ -224,7 +255,8 @@ bool air::impl::hold_back_edge(node& node, bool busy) {
   return true;
 }
 
-bool air::impl::hold_back_end(node& node, node_id id, const indication& news) {
+template <rtl_node node_model>
+bool scheduler<node_model>::hold_back_end(node& node, node_id id, const indication& news) {
   if (node.wants_rx_start || (news.rx_end && news.reserve_us != 0)) return false;
   bool ok = true;
   std::uint16_t duration_us = news.reserve_us;
@@ -237,7 +269,7 @@ bool air::impl::hold_back_end(node& node, node_id id, const indication& news) {
     if (ok && frame.kind == frame_kind::rts && !ns2_) return false;
   }
   if (!node.core.contending()) {
-    if (node.inside != 0 || node.core.next_timer() != rtl_node::no_timer) return false;
+    if (node.inside != 0 || node.core.next_timer() != no_timer) return false;
   } else {
     // A good end would put DIFS in the place of EIFS, and the node could act earlier.
     if (node.core.carrier() || now_ > node.shown_nav_end || (ok && node.shown_bad_end)) return false;
@@ -249,7 +281,8 @@ bool air::impl::hold_back_end(node& node, node_id id, const indication& news) {
   return true;
 }
 
-void air::impl::show_held_news(node& node, node_id id) {
+template <rtl_node node_model>
+void scheduler<node_model>::show_held_news(node& node, node_id id) {
   held_news& held = node.held;
   // An edge of this very tick comes with the evaluation: until now the carrier was what it was before.
   if (held.edges != 0 && held.last_edge == now_) {
@@ -271,7 +304,8 @@ void air::impl::show_held_news(node& node, node_id id) {
   if (!busy_now) show_carrier(node, id, false, held.last_edge);
 }
 
-void air::impl::show_carrier(node& node, node_id id, bool busy, tick at) {
+template <rtl_node node_model>
+void scheduler<node_model>::show_carrier(node& node, node_id id, bool busy, tick at) {
   approach(node, id, at);
   node.core.set_carrier(busy);
   pass_time(node, id, at);
@@ -279,7 +313,8 @@ void air::impl::show_carrier(node& node, node_id id, bool busy, tick at) {
 }
 
 /// Brings a node to now() with everything the medium tells it, and a descriptor if there is one.
-void air::impl::evaluate(node_id id, const tx_request* request) {
+template <rtl_node node_model>
+void scheduler<node_model>::evaluate(node_id id, const tx_request* request) {
   ++counters_.wakes;
   const bool sampling = times_.sampling();
   const std::uint64_t start = sampling ? stopwatch_now() : 0;
@@ -295,19 +330,23 @@ void air::impl::evaluate(node_id id, const tx_request* request) {
     node.core.strobe_rx_end(medium_.frame(news.rx_slot), news.rx_ok);
     node.shown_bad_end = !news.rx_ok && !ns2_;
   } else if (news.rx_start) {
-    node.core.strobe_rx_start();
+    strobe_rx_start(node, id, news);
   }
   if (request != nullptr) {
     const std::uint16_t tag = node.next_tag++;
     ++node.inside;
     node.packets[tag % packet_ring] = {request->payload, request->ra};
-    node.core.strobe_descriptor(*request, tag, airtime_us(profile_, request->rate_index, request->mpdu_bytes));
+    if constexpr (node_model::moves_bytes) {
+      msdu_.clear();
+      listener_.write_msdu(id, *request, msdu_);
+    }
+    node.core.strobe_descriptor(*request, tag, airtime_us(profile_, request->rate_index, request->mpdu_bytes), msdu_);
   }
   pass_time(node, id, now_);
   settle(node, id);
   // One strobe a clock: what else happened in this tick follows in further clocks.
   if (news.rx_end && news.rx_start) {
-    node.core.strobe_rx_start();
+    strobe_rx_start(node, id, news);
     clock(node, id, 0);
     settle(node, id);
   }
@@ -322,28 +361,38 @@ void air::impl::evaluate(node_id id, const tx_request* request) {
   if (sampling) times_.add_rtl(stopwatch_now() - start - (times_.listener() - listener_before));
 }
 
+template <rtl_node node_model>
+void scheduler<node_model>::strobe_rx_start(node& node, node_id id, const indication& news) {
+  double power_dbm = 0;
+  if constexpr (node_model::moves_bytes) power_dbm = 10 * std::log10(1000 * medium_.power_w(news.start_slot, id));
+  node.core.strobe_rx_start(medium_.frame(news.start_slot), medium_.psdu(news.start_slot), power_dbm);
+}
+
 /// Passes as much time as leaves no more than one clock can carry. To be called before the inputs of `until` are applied.
-void air::impl::approach(node& node, node_id id, tick until) {
-  while (until - node.local > rtl_node::max_ticks) {
-    node.local += rtl_node::max_ticks;
-    clock(node, id, rtl_node::max_ticks);
+template <rtl_node node_model>
+void scheduler<node_model>::approach(node& node, node_id id, tick until) {
+  while (until - node.local > max_ticks) {
+    node.local += max_ticks;
+    clock(node, id, max_ticks);
   }
 }
 
 /// One clock with the ticks up to `until` and the inputs applied.
-void air::impl::pass_time(node& node, node_id id, tick until) {
+template <rtl_node node_model>
+void scheduler<node_model>::pass_time(node& node, node_id id, tick until) {
   const auto ticks = static_cast<std::uint32_t>(until - node.local);
   node.local = until;
   clock(node, id, ticks);
 }
 
-void air::impl::clock(node& node, node_id id, std::uint32_t ticks) {
-  node.core.clock(ticks);
-  ++counters_.clocks;
+template <rtl_node node_model>
+void scheduler<node_model>::clock(node& node, node_id id, std::uint32_t ticks) {
+  counters_.clocks += node.core.clock(ticks);
   after_clock(node, id);
 }
 
-void air::impl::settle(node& node, node_id id) {
+template <rtl_node node_model>
+void scheduler<node_model>::settle(node& node, node_id id) {
   for (unsigned clocks = 0; !node.core.quiescent(); ++clocks) {
     if (clocks == settle_limit_clocks) {
       throw std::logic_error("node " + std::to_string(id) + ": the MAC core does not settle within " + std::to_string(settle_limit_clocks) +
@@ -353,7 +402,8 @@ void air::impl::settle(node& node, node_id id) {
   }
 }
 
-void air::impl::after_clock(node& node, node_id id) {
+template <rtl_node node_model>
+void scheduler<node_model>::after_clock(node& node, node_id id) {
   const bool tx_start = node.core.tx_start();
   const bool deliver = node.core.deliver();
   const bool done = node.core.done();
@@ -364,7 +414,7 @@ void air::impl::after_clock(node& node, node_id id) {
     frame = node.core.read_transmission(now_);
     frame.id = next_id_++;
     if (frame.kind == frame_kind::data) frame.payload = node.packets[frame.tag % packet_ring].payload;
-    medium_.start(frame);
+    medium_.start(frame, node.core.read_psdu());
     node.shown_bad_end = false;
     ++counters_.transmissions;
   }
@@ -379,13 +429,17 @@ void air::impl::after_clock(node& node, node_id id) {
     record.ra = packet.ra;
     listener_.on_completion(now_, record);
   }
-  if (tx_start) listener_.on_transmission(frame);
+  if (tx_start) {
+    listener_.on_transmission(frame);
+    if constexpr (node_model::moves_bytes) listener_.on_frame_bytes(frame, node.core.read_psdu());
+  }
   if (sampling) times_.add_listener(stopwatch_now() - start);
 }
 
-void air::impl::schedule(node& node, node_id id) {
+template <rtl_node node_model>
+void scheduler<node_model>::schedule(node& node, node_id id) {
   const std::uint32_t timer = node.core.next_timer();
-  wakes_.set(id, timer == rtl_node::no_timer ? never : node.local + timer);
+  wakes_.set(id, timer == no_timer ? never : node.local + timer);
   // Without laziness everything is indicated, so that the difference would be seen.
   if (warp_ != warp_mode::on) return;
   const bool wants = node.core.want_rx_start();
@@ -395,7 +449,8 @@ void air::impl::schedule(node& node, node_id id) {
   medium_.set_wants_rx_start(id, wants, now_);
 }
 
-void air::impl::serve_deferred() {
+template <rtl_node node_model>
+void scheduler<node_model>::serve_deferred() {
   for (std::size_t index = 0; index < deferred_.size(); ++index) {
     const deferred_request next = deferred_[index];  // a copy: callbacks may add more
     --nodes_[next.node].deferred;
@@ -404,18 +459,29 @@ void air::impl::serve_deferred() {
   deferred_.clear();
 }
 
-const air_counters& air::impl::counters() {
+template <rtl_node node_model>
+const air_counters& scheduler<node_model>::counters() {
   counters_.rtl_s = times_.rtl_s();
   counters_.medium_s = times_.medium_s();
   return counters_;
 }
 
+}  // namespace
+
 // ---- The interface
+
+void listener::write_msdu(node_id, const tx_request& request, std::vector<std::uint8_t>& msdu) {
+  append_pattern(msdu, msdu_bytes(request), request.payload);
+}
 
 air::air(const air_config& config, listener& listener) {
   if (config.mac.profile == nullptr) throw std::invalid_argument("mac.profile: not set");
   if (config.nodes.empty()) throw std::invalid_argument("nodes: there must be at least one");
-  impl_ = std::make_unique<impl>(config, listener);
+  if (config.mac.fidelity == mac_fidelity::bytes) {
+    impl_ = std::make_unique<scheduler<bytes_node>>(config, listener);
+  } else {
+    impl_ = std::make_unique<scheduler<core_node>>(config, listener);
+  }
 }
 
 air::~air() = default;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/// The air: the medium, one Verilated MAC core a node, and the time-warp scheduler that drives them.
+/// The air: the medium, one Verilated MAC a node, and the time-warp scheduler that drives them.
 ///
 /// Sans I/O. The owner asks when something happens next and lets time pass; the air calls its listener back.
 ///
@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "sim/air/air_config.hpp"
 #include "sim/air/types.hpp"
@@ -25,6 +26,11 @@ public:
   virtual ~listener() = default;
   /// A frame starts.
   virtual void on_transmission(const transmission&) {}
+  /// Its bytes with the FCS, as the framer made them. Fidelity bytes only, just after on_transmission().
+  virtual void on_frame_bytes(const transmission&, byte_span) {}
+  /// Fidelity bytes only: the MSDU of a packet that is being submitted, msdu_bytes(request) of them. By default a pattern
+  /// that differs from packet to packet. @param msdu empty
+  virtual void write_msdu(node_id node, const tx_request& request, std::vector<std::uint8_t>& msdu);
   /// The MAC of `to` received a DATA frame for it: good FCS, own or group address, no duplicate.
   virtual void on_delivery(tick now, node_id to, const transmission& frame) = 0;
   /// The MAC of record.node is done with a packet.
@@ -35,8 +41,8 @@ public:
 struct air_counters {
   std::uint64_t transmissions = 0;
   std::uint64_t wakes = 0;   ///< evaluations of a node at an event
-  std::uint64_t clocks = 0;  ///< clocks given to MAC cores
-  double rtl_s = 0;          ///< CPU time in MAC cores, from a sample of the steps
+  std::uint64_t clocks = 0;  ///< clocks given to Verilated MACs
+  double rtl_s = 0;          ///< CPU time in Verilated MACs, from a sample of the steps
   double medium_s = 0;       ///< ... in advance() and submit() outside MAC cores and listener calls, likewise
 };
 
@@ -76,8 +82,9 @@ public:
 
   const air_counters& counters() const;
 
+  class impl;  ///< air.cpp: one scheduler for each fidelity
+
 private:
-  class impl;
   std::unique_ptr<impl> impl_;
 };
 

@@ -20,13 +20,21 @@ struct node_position {
 /// How the MAC behaves: as the standard says, or with the quirks of ns-2's 802.11 that change chain results.
 enum class mac_compatibility { standard, ns2 };
 
+/// What of a node is Verilated. Frames start at the same times, whatever it is.
+enum class mac_fidelity {
+  core,   ///< mac_core: channel access, without bytes
+  bytes,  ///< mac_bytes: real MSDUs and MPDUs through framer, deframer and packet buffers
+};
+
 struct mac_config {
   const timing_profile* profile = nullptr;  ///< never null in a valid configuration
+  mac_fidelity fidelity = mac_fidelity::core;
   mac_compatibility compatibility = mac_compatibility::standard;
   access_mode access = access_mode::dcf;
   bool mac_ack = true;                              ///< DATA to one station is answered, and sent again if it is not
   std::uint32_t vacation_us = default_vacation_us;  ///< csma, fama: rest after a packet
   bool path_header = true;                          ///< frames of perhop-sim have one; without, no policy that needs it
+  bool four_address = false;                        ///< DATA frames tell the ends of the path, too
   std::uint8_t data_rate_index = 0;
   std::uint32_t rts_threshold_bytes = 0;  ///< an MPDU longer than this is sent after an RTS
   std::uint8_t short_retry_limit = 7;

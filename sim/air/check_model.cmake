@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# After every Verilator run: gathers the generated files in one translation unit, and makes sure that rtl_node may give a
+# After every Verilator run: gathers the generated files in one translation unit, and makes sure that core_node may give a
 # clock by calling the model's one clocked process:
 #  - there is one such process and no combinational one after it;
 #  - no combinational path leads from an input other than the settings (cfg_*) to anything.
@@ -19,7 +19,7 @@ endforeach()
 string(REGEX MATCHALL "\nvoid Vmac_core___024root___(nba|act)_[a-z]+__TOP__[0-9]+" processes "${code}")
 string(STRIP "${processes}" processes)
 if(NOT processes STREQUAL "void Vmac_core___024root___nba_sequent__TOP__0")
-  message(FATAL_ERROR "mac_core: rtl_node::clock_direct() needs one clocked process, Verilator made: ${processes}. "
+  message(FATAL_ERROR "mac_core: core_node::clock_direct() needs one clocked process, Verilator made: ${processes}. "
                       "Remove the combinational input that caused it, or configure with -DPERHOP_DIRECT_EVAL=OFF.")
 endif()
 string(FIND "${code}" "void Vmac_core___024root___ico_sequent__TOP__0(" first)
@@ -31,7 +31,7 @@ if(first GREATER -1)
          inputs "${input_process}")
   list(REMOVE_DUPLICATES inputs)
   if(inputs)
-    message(FATAL_ERROR "mac_core: outputs depend on inputs within a clock (${inputs}), so rtl_node::clock_direct() would "
+    message(FATAL_ERROR "mac_core: outputs depend on inputs within a clock (${inputs}), so core_node::clock_direct() would "
                         "miss them. Register these inputs first, or configure with -DPERHOP_DIRECT_EVAL=OFF.")
   endif()
 endif()

@@ -8,6 +8,7 @@
 
 #include "sim/air/link_table.hpp"
 #include "sim/air/mix.hpp"
+#include "sim/air/pattern.hpp"
 
 namespace perhop::air {
 
@@ -19,28 +20,33 @@ tick ticks_of(double seconds) { return static_cast<tick>(std::llround(seconds * 
 
 std::uint64_t cookie(std::uint32_t flow, std::uint32_t number) { return std::uint64_t{flow} << 32 | number; }
 
-/// An IPv4 packet of that size without meaning: protocol 253 is for experiments (RFC 3692).
-std::vector<std::uint8_t> ipv4_packet(std::uint32_t bytes, node_id src, node_id dst) {
+/// Appends an IPv4 packet of that size without meaning: protocol 253 is for experiments (RFC 3692). What follows the header is
+/// a pattern that differs from packet to packet.
+void append_ipv4_packet(std::vector<std::uint8_t>& to, std::uint32_t bytes, node_id src, node_id dst, std::uint64_t packet) {
   constexpr std::uint32_t header_bytes = 20;
-  std::vector<std::uint8_t> packet(bytes);
-  if (bytes < header_bytes) return packet;
+  if (bytes < header_bytes) {
+    to.resize(to.size() + bytes);
+    return;
+  }
+  std::array<std::uint8_t, header_bytes> ip{};
   const auto address = [&](std::size_t offset, node_id node) {
     const std::array<std::uint8_t, 4> octets = {10, 0, static_cast<std::uint8_t>(node / 250), static_cast<std::uint8_t>(node % 250 + 1)};
-    std::copy(octets.begin(), octets.end(), packet.begin() + static_cast<std::ptrdiff_t>(offset));
+    std::copy(octets.begin(), octets.end(), ip.begin() + static_cast<std::ptrdiff_t>(offset));
   };
-  packet[0] = 0x45;
-  packet[2] = static_cast<std::uint8_t>(bytes >> 8);
-  packet[3] = static_cast<std::uint8_t>(bytes);
-  packet[8] = 1;
-  packet[9] = 253;
+  ip[0] = 0x45;
+  ip[2] = static_cast<std::uint8_t>(bytes >> 8);
+  ip[3] = static_cast<std::uint8_t>(bytes);
+  ip[8] = 1;
+  ip[9] = 253;
   address(12, src);
   address(16, dst);
   std::uint32_t sum = 0;
-  for (std::size_t offset = 0; offset < header_bytes; offset += 2) sum += packet[offset] << 8 | packet[offset + 1];
+  for (std::size_t offset = 0; offset < header_bytes; offset += 2) sum += ip[offset] << 8 | ip[offset + 1];
   while (sum > 0xffff) sum = (sum & 0xffff) + (sum >> 16);
-  packet[10] = static_cast<std::uint8_t>(~sum >> 8);
-  packet[11] = static_cast<std::uint8_t>(~sum);
-  return packet;
+  ip[10] = static_cast<std::uint8_t>(~sum >> 8);
+  ip[11] = static_cast<std::uint8_t>(~sum);
+  to.insert(to.end(), ip.begin(), ip.end());
+  append_pattern(to, bytes - header_bytes, packet);
 }
 
 }  // namespace
@@ -137,7 +143,9 @@ void mac_traffic::pump(node_id id) {
 
 void mac_traffic::submit(node_id id, const packet& packet) {
   flow& flow = flows_[packet.flow];
+  const bool four_address = config_.air.mac.four_address;
   std::uint32_t mpdu_bytes = mac_header_bytes + llc_snap_bytes + flow.config.ip_bytes + fcs_bytes;
+  if (four_address) mpdu_bytes += fourth_address_bytes;
   if (flow.config.path_header) {
     mpdu_bytes += path_header_bytes;
     wire::path_header header;
@@ -155,30 +163,37 @@ void mac_traffic::submit(node_id id, const packet& packet) {
                        .mpdu_bytes = static_cast<std::uint16_t>(mpdu_bytes),
                        .rate_index = config_.air.mac.data_rate_index,
                        .use_rts = mpdu_bytes > config_.air.mac.rts_threshold_bytes,
-                       .payload = cookie(packet.flow, packet.number)});
+                       .payload = cookie(packet.flow, packet.number),
+                       .four_address = four_address,
+                       .destination = mac_address(flow.config.dst),
+                       .source = mac_address(flow.config.src)});
 }
 
 void mac_traffic::on_transmission(const transmission& frame) {
   report_.on_transmission(frame);
-  if (capture_ == nullptr) return;
-  if (frame.kind == frame_kind::data) {
-    capture_->write(frame, msdu(flows_[frame.payload >> 32], static_cast<std::uint32_t>(frame.payload)));
-  } else {
-    capture_->write(frame);
-  }
+  if (capture_ == nullptr || config_.air.mac.fidelity == mac_fidelity::bytes) return;
+  std::vector<std::uint8_t> msdu;
+  if (frame.kind == frame_kind::data) append_msdu(flows_[frame.payload >> 32], static_cast<std::uint32_t>(frame.payload), msdu);
+  capture_->write(frame, msdu);
 }
 
-std::vector<std::uint8_t> mac_traffic::msdu(const flow& flow, std::uint32_t number) const {
+void mac_traffic::on_frame_bytes(const transmission& frame, byte_span psdu) {
+  if (capture_ != nullptr) capture_->write_psdu(frame, psdu);
+}
+
+void mac_traffic::write_msdu(node_id, const tx_request& request, std::vector<std::uint8_t>& msdu) {
+  append_msdu(flows_[request.payload >> 32], static_cast<std::uint32_t>(request.payload), msdu);
+}
+
+void mac_traffic::append_msdu(const flow& flow, std::uint32_t number, std::vector<std::uint8_t>& msdu) const {
   const std::uint32_t ethertype = flow.config.path_header ? path_header_ethertype : ipv4_ethertype;
-  std::vector<std::uint8_t> bytes = {
-      0xaa, 0xaa, 0x03, 0, 0, 0, static_cast<std::uint8_t>(ethertype >> 8), static_cast<std::uint8_t>(ethertype)};
+  msdu.insert(msdu.end(), {0xaa, 0xaa, 0x03, 0, 0, 0, static_cast<std::uint8_t>(ethertype >> 8), static_cast<std::uint8_t>(ethertype)});
   if (flow.config.path_header) {
     const wire::path_header_buffer& header = flow.headers[number % header_ring];
-    bytes.insert(bytes.end(), header.begin(), header.end());
+    msdu.insert(msdu.end(), header.begin(), header.end());
   }
-  const auto packet = ipv4_packet(flow.config.ip_bytes, flow.config.src, flow.config.dst);
-  bytes.insert(bytes.end(), packet.begin(), packet.end());
-  return bytes;
+  const auto index = static_cast<std::uint32_t>(&flow - flows_.data());
+  append_ipv4_packet(msdu, flow.config.ip_bytes, flow.config.src, flow.config.dst, cookie(index, number));
 }
 
 void mac_traffic::on_delivery(tick now, node_id to, const transmission& frame) {

@@ -36,6 +36,8 @@ public:
   std::vector<flow_result> results(tick end) const;
 
   void on_transmission(const transmission& frame) override;
+  void on_frame_bytes(const transmission& frame, byte_span psdu) override;
+  void write_msdu(node_id node, const tx_request& request, std::vector<std::uint8_t>& msdu) override;
   void on_delivery(tick now, node_id to, const transmission& frame) override;
   void on_completion(tick now, const completion& record) override;
 
@@ -70,7 +72,7 @@ private:
   void pump(node_id node);
   void submit(node_id node, const packet& packet);
   double gap_us(std::uint32_t flow, std::uint32_t number) const;
-  std::vector<std::uint8_t> msdu(const flow& flow, std::uint32_t number) const;
+  void append_msdu(const flow& flow, std::uint32_t number, std::vector<std::uint8_t>& msdu) const;
 
   const run_config& config_;
   run_report& report_;

@@ -64,7 +64,7 @@ void medium::land(frame_slot slot) {
   landed_.push_back(slot);
 }
 
-frame_slot medium::start(const transmission& frame) {
+frame_slot medium::start(const transmission& frame, byte_span psdu) {
   assert(frame.end > frame.start);
   if (links_changed_) renew_links();
   frame_slot slot;
@@ -77,7 +77,12 @@ frame_slot medium::start(const transmission& frame) {
   }
   table_version& version = versions_.back();
   ++version.flights;
-  flights_[slot] = {frame, static_cast<std::uint16_t>(frame.end - frame.start), &version, 0, 0};
+  flight& flight = flights_[slot];
+  flight.frame = frame;
+  flight.airtime_us = static_cast<std::uint16_t>(frame.end - frame.start);
+  flight.version = &version;
+  flight.next_start = flight.next_end = 0;
+  if (!psdu.empty()) flight.psdu.assign(psdu.begin(), psdu.end());
   reception_->node_transmits(frame.node, frame.end);
   if (version.links.groups(frame.node).empty()) {
     land(slot);
@@ -94,7 +99,7 @@ void medium::process(tick now) {
     const event first = events_.front();
     if ((first.key & ((1U << phase_bits) - 1)) == phase_header) {
       remove_first();
-      if (reception_->locked(first.node) == first.slot && reception_->header_good(first.node)) board_.start_frame(first.node);
+      if (reception_->locked(first.node) == first.slot && reception_->header_good(first.node)) board_.start_frame(first.node, first.slot);
     } else {
       arrive(now, first);
     }

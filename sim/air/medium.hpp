@@ -30,8 +30,8 @@ public:
   /// indications; the owner drains board().touched and acknowledges each node.
   void process(tick now);
 
-  /// A node sends `frame` from frame.start on, which is the present time.
-  frame_slot start(const transmission& frame);
+  /// A node sends `frame` from frame.start on, which is the present time. @param psdu its bytes; none at fidelity core
+  frame_slot start(const transmission& frame, byte_span psdu = {});
 
   /// PHY-RXSTART is indicated to those nodes only that want it; initially all do. May be called after process() in the
   /// same tick; headers that end later than `now` are then indicated.
@@ -39,6 +39,9 @@ public:
 
   /// Valid until the process() after the one that indicated its last end.
   const transmission& frame(frame_slot slot) const { return flights_[slot].frame; }
+  byte_span psdu(frame_slot slot) const { return flights_[slot].psdu; }
+  /// Its power at a node that hears it.
+  double power_w(frame_slot slot, node_id node) const { return flights_[slot].version->links.power_w(flights_[slot].frame.node, node); }
   indication_board& board() { return board_; }
   const link_table& links() const { return versions_.back().links; }
 
@@ -78,6 +81,7 @@ private:
     table_version* version;    // of the table of links when it started
     std::uint32_t next_start;  // group that its first bit reaches next
     std::uint32_t next_end;    // ... and its last bit
+    std::vector<std::uint8_t> psdu;
   };
 
   event next_arrival(frame_slot slot) const;

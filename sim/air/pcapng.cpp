@@ -6,6 +6,7 @@
 #include <string>
 
 #include "host/core/wire/generated/frames.hpp"
+#include "sim/air/fcs.hpp"
 
 namespace perhop::air {
 namespace {
@@ -32,17 +33,6 @@ void pad_to_32_bits(bytes& out) {
 }
 
 constexpr std::uint8_t control_flag_retry = 0x08;  // of the frame control field's second octet (8.2.4.1)
-
-constexpr std::array<std::uint32_t, 256> make_crc_table() {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t i = 0; i < 256; ++i) {
-    std::uint32_t crc = i;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0xEDB88320U : 0U);
-    table[i] = crc;
-  }
-  return table;
-}
-constexpr auto crc_table = make_crc_table();
 
 // Block types and options (draft-ietf-opsawg-pcapng).
 constexpr std::uint32_t section_header_block = 0x0A0D0D0A;
@@ -76,13 +66,7 @@ void write_block(std::ofstream& file, std::uint32_t type, const bytes& body) {
 
 }  // namespace
 
-std::uint32_t crc32_ieee(std::span<const std::uint8_t> data) {
-  std::uint32_t crc = 0xFFFF'FFFFU;
-  for (const std::uint8_t byte : data) crc = (crc >> 8) ^ crc_table[(crc ^ byte) & 0xFF];
-  return ~crc;
-}
-
-std::vector<std::uint8_t> frame_bytes(const transmission& frame, std::span<const std::uint8_t> msdu) {
+std::vector<std::uint8_t> frame_bytes(const transmission& frame, byte_span msdu) {
   const std::uint8_t control_flags = frame.retry ? control_flag_retry : 0;
   bytes out;
   out.reserve(frame.psdu_bytes);
@@ -143,8 +127,9 @@ pcapng_writer::pcapng_writer(const std::filesystem::path& file, const timing_pro
   write_block(file_, interface_description_block, body);
 }
 
-void pcapng_writer::write(const transmission& frame, std::span<const std::uint8_t> msdu) {
-  const bytes on_air = frame_bytes(frame, msdu);
+void pcapng_writer::write(const transmission& frame, byte_span msdu) { write_psdu(frame, frame_bytes(frame, msdu)); }
+
+void pcapng_writer::write_psdu(const transmission& frame, byte_span on_air) {
   std::uint8_t flags = wire::radiotap_header::flags_fcs_present;
   if (profile_->name == "dsss_short") flags |= wire::radiotap_header::flags_short_preamble;
 

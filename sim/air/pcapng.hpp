@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// Writes what was on the air as a pcapng file of 802.11 frames with radiotap headers, which Wireshark and tshark read.
 ///
-/// The medium knows a frame's header fields, its times and its length. Everything between the MAC header and the FCS of a
-/// DATA frame comes from the caller as bytes, so that a simulator of MAC traffic alone and one with a whole TCP/IP stack
-/// share this writer.
+/// At fidelity bytes the frames are those of the gateware's framer. At fidelity core the medium knows a frame's header
+/// fields, its times and its length; everything between the MAC header and the FCS of a DATA frame comes from the caller
+/// as bytes, so that a simulator of MAC traffic alone and one with a whole TCP/IP stack share this writer.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <span>
 #include <vector>
 
 #include "host/core/wire/generated/protocol.hpp"
@@ -23,10 +22,7 @@ namespace perhop::air {
 /// @param msdu bytes of a DATA frame between MAC header and FCS; empty for control frames
 /// @throws std::length_error when header, msdu and FCS do not make frame.psdu_bytes
 /// @throws std::invalid_argument when the kind is `other`: nothing sends it
-std::vector<std::uint8_t> frame_bytes(const transmission& frame, std::span<const std::uint8_t> msdu);
-
-/// CRC-32 of IEEE 802.3, which is also the FCS of 802.11 (8.2.4.8): reflected, preset to ones, complemented.
-std::uint32_t crc32_ieee(std::span<const std::uint8_t> bytes);
+std::vector<std::uint8_t> frame_bytes(const transmission& frame, byte_span msdu);
 
 class pcapng_writer {
 public:
@@ -35,7 +31,9 @@ public:
 
   /// Timestamp and TSFT are the frame's start. Call in order of it.
   /// @throws std::runtime_error when writing fails; what frame_bytes throws
-  void write(const transmission& frame, std::span<const std::uint8_t> msdu = {});
+  void write(const transmission& frame, byte_span msdu = {});
+  /// The same with all its bytes, FCS included.
+  void write_psdu(const transmission& frame, byte_span psdu);
 
   std::uint64_t frames() const { return frames_; }
 

@@ -20,12 +20,13 @@ inline constexpr frame_slot no_frame = ~frame_slot{0};
 
 /// What the PHY of one node tells its MAC at one tick.
 struct indication {
-  frame_slot rx_slot = no_frame;  ///< of rx_end
-  std::uint16_t reserve_us = 0;   ///< ns-2's capture(): the NAV is set for so long without a frame; 0: no
-  bool carrier_busy = false;      ///< a level: it holds until it changes
-  bool rx_end = false;            ///< a frame is over
-  bool rx_ok = false;             ///< ... and its FCS is good
-  bool rx_start = false;          ///< a PLCP header was received: PHY-RXSTART
+  frame_slot rx_slot = no_frame;     ///< of rx_end
+  frame_slot start_slot = no_frame;  ///< of rx_start
+  std::uint16_t reserve_us = 0;      ///< ns-2's capture(): the NAV is set for so long without a frame; 0: no
+  bool carrier_busy = false;         ///< a level: it holds until it changes
+  bool rx_end = false;               ///< a frame is over
+  bool rx_ok = false;                ///< ... and its FCS is good
+  bool rx_start = false;             ///< a PLCP header was received: PHY-RXSTART
 };
 
 /// The indications of all nodes; a rule writes them, the owner of the medium reads them.
@@ -44,8 +45,9 @@ public:
     now.rx_slot = slot;
     touched.insert(node);
   }
-  void start_frame(node_id node) {
+  void start_frame(node_id node, frame_slot slot) {
     nodes_[node].rx_start = true;
+    nodes_[node].start_slot = slot;
     touched.insert(node);
   }
   void reserve(node_id node, std::uint16_t duration_us) {

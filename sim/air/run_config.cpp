@@ -146,6 +146,9 @@ mac_config read_mac(section mac) {
   }
   config.compatibility = mac.one_of<mac_compatibility>("compat", "compatibility",
                                                        {{"standard", mac_compatibility::standard}, {"ns2", mac_compatibility::ns2}});
+  if (mac.has("fidelity")) {
+    config.fidelity = mac.one_of<mac_fidelity>("fidelity", "fidelity", {{"core", mac_fidelity::core}, {"bytes", mac_fidelity::bytes}});
+  }
   if (mac.has("access_mode")) {
     config.access = mac.one_of<access_mode>("access_mode", "access mode",
                                             {{"dcf", access_mode::dcf}, {"csma", access_mode::csma}, {"fama", access_mode::fama}});
@@ -155,6 +158,7 @@ mac_config read_mac(section mac) {
   mac.optional("mac_ack", config.mac_ack, boolean);
   mac.optional("vacation_us", config.vacation_us, [&](const char* key) { return static_cast<std::uint32_t>(mac.integer(key, 0, 65535)); });
   mac.optional("path_header", config.path_header, boolean);
+  mac.optional("four_address", config.four_address, boolean);
   config.data_rate_index = static_cast<std::uint8_t>(mac.integer("data_rate_index", 0, config.profile->rates.size() - 1));
   config.rts_threshold_bytes = static_cast<std::uint32_t>(mac.integer("rts_threshold_bytes", 0, 4095));
   config.short_retry_limit = static_cast<std::uint8_t>(mac.integer("short_retry_limit", 1, 31));
@@ -497,6 +501,9 @@ run_config parse_run_config(const std::string& text, const std::string& name) {
   }
   if (run.has("exact")) config.exact = read_exact(run.object("exact"), nodes);
   config.outputs = read_outputs(run.object("outputs"));
+  if (config.outputs.pcapng && config.air.mac.four_address && config.air.mac.fidelity == mac_fidelity::core) {
+    run.fail("outputs.pcapng", "of frames with four addresses needs the framer; set mac.fidelity to bytes, or mac.four_address to false");
+  }
   run.finish();
   return config;
 }

@@ -199,6 +199,7 @@ ordered_json run_report::result(tick end, const air_counters& counters, const cp
       {"measured_s", end > measure_from_ ? static_cast<double>(end - measure_from_) / ticks_per_second : 0.0},
       {"reception", config_.air.medium.reception == reception_kind::ns2 ? "ns2" : "sinr"},
       {"profile", config_.air.mac.profile->name},
+      {"fidelity", config_.air.mac.fidelity == mac_fidelity::core ? "core" : "bytes"},
       {"compat", config_.air.mac.compatibility == mac_compatibility::ns2 ? "ns2" : "standard"},
       {"transmissions", transmissions_},
       {"trace_hash", trace_.hash_text()},

@@ -21,6 +21,9 @@ inline std::uint64_t stopwatch_now() {
 
 class sampled_times {
 public:
+  /// @param longest_counts of stopwatch_now(); a step that takes longer does not count: the processor did something else meanwhile
+  explicit sampled_times(std::uint64_t longest_counts) : longest_counts_(longest_counts) {}
+
   /// A step begins. Only if it is a sampled one are its laps taken.
   void begin() {
     sampling_ = ++steps_ % steps_per_sample == 0;
@@ -36,8 +39,7 @@ public:
     if (!sampling_) return;
     sampling_ = false;
     const std::uint64_t all = stopwatch_now() - start_;
-    // A step takes a few microseconds: during a longer one the processor did something else.
-    if (all > longest_counts) return;
+    if (all > longest_counts_) return;
     ++samples_;
     rtl_sum_ += rtl_;
     medium_sum_ += all > rtl_ + listener_ ? all - rtl_ - listener_ : 0;
@@ -49,7 +51,6 @@ public:
 
 private:
   static constexpr std::uint64_t steps_per_sample = 64;
-  static constexpr std::uint64_t longest_counts = 200'000;
 
   double seconds(std::uint64_t counts) const {
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - steady_start_;
@@ -61,6 +62,7 @@ private:
 
   std::chrono::steady_clock::time_point steady_start_ = std::chrono::steady_clock::now();
   std::uint64_t counts_start_ = stopwatch_now();
+  std::uint64_t longest_counts_;
   bool sampling_ = false;
   std::uint64_t start_ = 0;
   std::uint64_t rtl_ = 0;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string_view>
 
 #include "host/core/wire/generated/protocol.hpp"
@@ -17,8 +18,14 @@ using tick = std::uint64_t;
 /// Index of a node in air_config::nodes.
 using node_id = std::uint32_t;
 
+/// Bytes of an MPDU or MSDU; empty where the fidelity knows none.
+using byte_span = std::span<const std::uint8_t>;
+
 inline constexpr tick never = std::numeric_limits<tick>::max();
 inline constexpr tick ticks_per_second = 1'000'000;
+
+/// What a header with four addresses has more than one with three.
+inline constexpr std::uint32_t fourth_address_bytes = 6;
 
 /// MAC address of a node: locally administered, 02:00:00:00:00:00 + node + 1.
 constexpr std::uint64_t mac_address(node_id node) { return node_address_base + node + 1; }
@@ -47,7 +54,15 @@ struct tx_request {
   std::uint8_t rate_index;
   bool use_rts;
   std::uint64_t payload;  ///< cookie, handed back with the transmission and the completion
+  /// The header has four addresses, the third and fourth being those where the packet goes and comes from.
+  bool four_address = false;
+  std::uint64_t destination = 0, source = 0;
 };
+
+/// Bytes of the MSDU in it: what is left of the MPDU without header and FCS.
+constexpr std::uint32_t msdu_bytes(const tx_request& request) {
+  return request.mpdu_bytes - (mac_header_bytes + (request.four_address ? fourth_address_bytes : 0) + fcs_bytes);
+}
 
 /// Where the microseconds between t_enqueue and t_done went, as the gateware accounted for them.
 struct service_parts {

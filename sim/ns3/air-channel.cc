@@ -98,10 +98,25 @@ void
 AirChannel::on_transmission(const perhop::air::transmission& frame)
 {
     m_report.on_transmission(frame);
-    if (m_capture)
+    if (m_capture && m_mac.fidelity == perhop::air::mac_fidelity::core)
     {
         m_capture->Write(frame);
     }
+}
+
+void
+AirChannel::on_frame_bytes(const perhop::air::transmission& frame, perhop::air::byte_span psdu)
+{
+    if (m_capture)
+    {
+        m_capture->WriteBytes(frame, psdu);
+    }
+}
+
+void
+AirChannel::write_msdu(perhop::air::node_id, const perhop::air::tx_request& request, std::vector<uint8_t>& msdu)
+{
+    WriteMsdu(m_slots.Get(request.payload), m_mac.path_header, msdu);
 }
 
 void

@@ -195,6 +195,13 @@ AirNetDevice::Prepare(Ptr<const Packet> packet, const IpView& ip, uint64_t recei
     request.peer = PeerOf(receiverAddress);
     request.mpdu_bytes = static_cast<uint16_t>(packet->GetSize() + MpduOverheadBytes(mac) + RiderBytes(exact));
     request.rate_index = group ? mac.profile->lowest_basic_rate_index : mac.data_rate_index;
+    request.four_address = mac.four_address && !group;
+    if (request.four_address)
+    {
+        request.mpdu_bytes += perhop::air::fourth_address_bytes;
+        request.destination = perhop::air::mac_address(NodeOfIpv4Address(ip.destination));
+        request.source = perhop::air::mac_address(NodeOfIpv4Address(ip.source));
+    }
     request.use_rts = !group && request.mpdu_bytes > mac.rts_threshold_bytes;
     slot.packet = std::move(packet);
     slot.ttlSpent = 0;

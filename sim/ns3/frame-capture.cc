@@ -11,43 +11,29 @@
 namespace ns3
 {
 
-FrameCapture::FrameCapture(const std::filesystem::path& file, const perhop::air::mac_config& mac, PacketSlots& slots)
-    : m_writer(file, *mac.profile),
-      m_slots(slots),
-      m_pathHeader(mac.path_header)
-{
-}
-
 void
-FrameCapture::Write(const perhop::air::transmission& frame)
+WriteMsdu(const PacketSlot& slot, bool pathHeader, std::vector<uint8_t>& msdu)
 {
-    if (frame.kind != perhop::frame_kind::data)
-    {
-        m_writer.write(frame);
-        return;
-    }
-    const PacketSlot& slot = m_slots.Get(frame.payload);
     const uint32_t ipBytes = slot.packet->GetSize();
     if (slot.hello)
     {
-        m_msdu.resize(perhop::llc_snap_bytes + ipBytes);
-        const std::span<uint8_t> msdu(m_msdu);
-        perhop::wire::llc_snap{.ethertype = perhop::exact_hello_ethertype}.encode(msdu.first<perhop::wire::llc_snap::size_bytes>());
-        slot.packet->CopyData(msdu.subspan(perhop::llc_snap_bytes).data(), ipBytes);
-        m_writer.write(frame, m_msdu);
+        msdu.resize(perhop::llc_snap_bytes + ipBytes);
+        const std::span<uint8_t> bytes(msdu);
+        perhop::wire::llc_snap{.ethertype = perhop::exact_hello_ethertype}.encode(bytes.first<perhop::wire::llc_snap::size_bytes>());
+        slot.packet->CopyData(bytes.subspan(perhop::llc_snap_bytes).data(), ipBytes);
         return;
     }
     const uint32_t riderBytes = RiderBytes(slot.exact);
-    const uint32_t headerBytes = perhop::llc_snap_bytes + (m_pathHeader ? perhop::path_header_bytes : 0);
-    m_msdu.resize(headerBytes + riderBytes + ipBytes);
-    const std::span<uint8_t> msdu(m_msdu);
-    perhop::wire::llc_snap{.ethertype = m_pathHeader ? perhop::path_header_ethertype : perhop::ipv4_ethertype}.encode(
-        msdu.first<perhop::wire::llc_snap::size_bytes>());
-    if (m_pathHeader)
+    const uint32_t headerBytes = perhop::llc_snap_bytes + (pathHeader ? perhop::path_header_bytes : 0);
+    msdu.resize(headerBytes + riderBytes + ipBytes);
+    const std::span<uint8_t> bytes(msdu);
+    perhop::wire::llc_snap{.ethertype = pathHeader ? perhop::path_header_ethertype : perhop::ipv4_ethertype}.encode(
+        bytes.first<perhop::wire::llc_snap::size_bytes>());
+    if (pathHeader)
     {
-        std::ranges::copy(perhop::wire::encode(slot.header), msdu.subspan(perhop::llc_snap_bytes).begin());
+        std::ranges::copy(perhop::wire::encode(slot.header), bytes.subspan(perhop::llc_snap_bytes).begin());
     }
-    const std::span<uint8_t> behind = msdu.subspan(headerBytes);
+    const std::span<uint8_t> behind = bytes.subspan(headerBytes);
     if (const auto* data = std::get_if<perhop::wire::exact_header>(&slot.exact))
     {
         std::ranges::copy(perhop::wire::encode(*data), behind.begin());
@@ -62,7 +48,33 @@ FrameCapture::Write(const perhop::air::transmission& frame)
     {
         LowerTtl(ip, slot.ttlSpent);
     }
-    m_writer.write(frame, m_msdu);
+}
+
+FrameCapture::FrameCapture(const std::filesystem::path& file, const perhop::air::mac_config& mac, PacketSlots& slots)
+    : m_writer(file, *mac.profile),
+      m_slots(slots),
+      m_pathHeader(mac.path_header)
+{
+}
+
+void
+FrameCapture::Write(const perhop::air::transmission& frame)
+{
+    if (frame.kind == perhop::frame_kind::data)
+    {
+        WriteMsdu(m_slots.Get(frame.payload), m_pathHeader, m_msdu);
+        m_writer.write(frame, m_msdu);
+    }
+    else
+    {
+        m_writer.write(frame);
+    }
+}
+
+void
+FrameCapture::WriteBytes(const perhop::air::transmission& frame, perhop::air::byte_span psdu)
+{
+    m_writer.write_psdu(frame, psdu);
 }
 
 } // namespace ns3

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// packets.pcapng of a run with ns-3 on top: adds to the medium's frames the bytes that only this side has.
+// The bytes of a packet on the air, and packets.pcapng of a run with ns-3 on top: adds to the medium's frames the bytes that only this side
+// has, unless the gateware's framer made them.
 #pragma once
 
 #include "sim/air/air_config.hpp"
@@ -10,6 +11,9 @@
 namespace ns3
 {
 
+/// The MSDU: LLC/SNAP, path header, what EXACT puts behind it, and the IP packet as it is at this hop; or a hello of EXACT.
+void WriteMsdu(const PacketSlot& slot, bool pathHeader, std::vector<uint8_t>& msdu);
+
 class FrameCapture
 {
   public:
@@ -17,6 +21,8 @@ class FrameCapture
     FrameCapture(const std::filesystem::path& file, const perhop::air::mac_config& mac, PacketSlots& slots);
 
     void Write(const perhop::air::transmission& frame);
+    /// At fidelity bytes.
+    void WriteBytes(const perhop::air::transmission& frame, perhop::air::byte_span psdu);
 
   private:
     perhop::air::pcapng_writer m_writer;

@@ -376,8 +376,9 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
 
     ScenarioResult result;
     {
-        // A capture has real checksums; otherwise nobody looks at them and they would cost a pass over every byte.
-        GlobalValue::Bind("ChecksumEnabled", BooleanValue(config.outputs.pcapng));
+        // What has bytes has real checksums; otherwise nobody looks at them and they would cost a pass over every byte.
+        const bool bytes = config.outputs.pcapng || config.air.mac.fidelity == perhop::air::mac_fidelity::bytes;
+        GlobalValue::Bind("ChecksumEnabled", BooleanValue(bytes));
         SimulatorLease simulator(config.seed);
         const bool hasExact = std::any_of(config.flows.begin(),
                                           config.flows.end(),

@@ -153,6 +153,10 @@ class Mac(Section):
     compat: Literal["standard", "ns2"] = Field(
         default="standard", description="ns2: the quirks of ns-2's 802.11, for the papers' results"
     )
+    fidelity: Literal["core", "bytes"] = Field(
+        default="core",
+        description="core: channel access alone. bytes: the whole MAC with real frames, at the same times; far slower",
+    )
     access_mode: Literal["dcf", "csma", "fama"] = Field(
         default="dcf",
         description="dcf: IEEE 802.11; csma, fama: at once if the medium is idle, else after a random time",
@@ -164,6 +168,7 @@ class Mac(Section):
         default=spec.DEFAULT_VACATION_US, ge=0, le=65535, description="of csma and fama: rest after a packet"
     )
     path_header: bool = Field(default=True, description="false: frames are 18 bytes shorter, and no policy works")
+    four_address: bool = Field(default=False, description="DATA frames tell the ends of the path, too: 6 bytes more")
     data_rate_mbps: float = Field(default=2, gt=0, description="rate of DATA frames, one of the profile's")
     rts_threshold_bytes: int = Field(
         default=spec.DEFAULT_RTS_THRESHOLD_BYTES,

@@ -86,6 +86,7 @@ def _facts(plan: Plan, study: Study) -> str:
     rts = experiment.mac.rts_threshold_bytes
     facts = {
         "PHY and MAC": f"{experiment.mac.profile}, {experiment.mac.data_rate_mbps:g} Mb/s, {experiment.mac.compat}",
+        "fidelity": experiment.mac.fidelity,
         "RTS/CTS": "always" if rts == 0 else "never" if rts == 4095 else f"above {rts} bytes",
         "reception": f"{experiment.medium.reception} rule, {experiment.medium.loss} loss",
         "runs": f"{len(study.outcomes)} of {experiment.duration_s:g} s",

@@ -371,7 +371,7 @@ def _check_medium(experiment: ex.Experiment) -> None:
 
 def _mac(mac: ex.Mac, rate_index: int) -> dict[str, Any]:
     # What came later is written only where it says something: runs of before keep their names.
-    later = {"access_mode", "mac_ack", "vacation_us", "path_header"}
+    later = {"fidelity", "access_mode", "mac_ack", "vacation_us", "path_header", "four_address"}
     fields = mac.model_dump(exclude={"data_rate_mbps"} | (later - set(mac.model_dump(exclude_defaults=True))))
     return {**fields, "data_rate_index": rate_index}
 

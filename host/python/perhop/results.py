@@ -175,13 +175,20 @@ def provenance(study: Study, points: list[Point], command: list[str], source: Pa
         "points": [point.swept for point in points],
         "seeds": experiment.seeds,
         "reception": experiment.medium.reception,
+        "fidelity": experiment.mac.fidelity,
         "programs_sha256": study.program_hashes,
         "packets_of": recorded.run.label if recorded else None,
         "made_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "host": {"machine": platform.machine(), "cpus": os.cpu_count(), "python": sys.version.split()[0]},
         "wall_s": round(study.wall_s, 3),
         "runs": [
-            {"id": outcome.run.id, "label": outcome.run.label, "status": outcome.status, "reused": outcome.reused}
+            {
+                "id": outcome.run.id,
+                "label": outcome.run.label,
+                "status": outcome.status,
+                "reused": outcome.reused,
+                "fidelity": (outcome.result or {}).get("fidelity"),
+            }
             for outcome in study.outcomes
         ],
     }
@@ -200,6 +207,7 @@ def _about(outcome: Outcome) -> Row:
         "reception": run.config["medium"]["reception"],
         "profile": run.config["mac"]["profile"],
         "compat": run.config["mac"]["compat"],
+        "fidelity": outcome.result.get("fidelity", "core"),  # what ran; results of before said nothing
         "routing": run.config.get("routing", "static"),
         "interrupted": outcome.status != "finished",
     }

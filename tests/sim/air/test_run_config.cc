@@ -70,10 +70,30 @@ TEST(run_config, only_dcf_acknowledges_on_the_link_unless_told_otherwise) {
             "run.json: field mac.access_mode: unknown access mode 'aloha'; one of dcf, csma, fama");
 }
 
+TEST(run_config, a_run_is_of_the_core_unless_it_wants_bytes) {
+  json run = two_node_run();
+  const auto mac = [&run] { return parse_run_config(run.dump(), "run.json").air.mac; };
+  EXPECT_EQ(mac().fidelity, mac_fidelity::core);
+  EXPECT_FALSE(mac().four_address);
+  run["mac"]["fidelity"] = "bytes";
+  run["mac"]["four_address"] = true;
+  EXPECT_EQ(mac().fidelity, mac_fidelity::bytes);
+  EXPECT_TRUE(mac().four_address);
+  EXPECT_EQ(message([](json& changed) { changed["mac"]["fidelity"] = "samples"; }),
+            "run.json: field mac.fidelity: unknown fidelity 'samples'; one of core, bytes");
+  EXPECT_EQ(message([](json& changed) {
+              changed["mac"]["four_address"] = true;
+              changed["outputs"]["pcapng"] = true;
+            }),
+            "run.json: field outputs.pcapng: of frames with four addresses needs the framer; set mac.fidelity to bytes, or "
+            "mac.four_address to false");
+}
+
 TEST(run_config, unknown_missing_and_wrong_fields_are_named) {
-  EXPECT_EQ(message([](json& run) { run["mac"]["retries"] = 3; }),
-            "run.json: field mac.retries: unknown field; known here: profile, compat, access_mode, mac_ack, vacation_us, path_header, "
-            "data_rate_index, rts_threshold_bytes, short_retry_limit, long_retry_limit, queue_packets, average_shift");
+  EXPECT_EQ(
+      message([](json& run) { run["mac"]["retries"] = 3; }),
+      "run.json: field mac.retries: unknown field; known here: profile, compat, fidelity, access_mode, mac_ack, vacation_us, path_header, "
+      "four_address, data_rate_index, rts_threshold_bytes, short_retry_limit, long_retry_limit, queue_packets, average_shift");
   EXPECT_EQ(message([](json& run) { run["flows"][0].erase("dst"); }), "run.json: field flows[0].dst: is missing; add it");
   EXPECT_EQ(message([](json& run) { run.erase("nodes"); }), "run.json: field nodes: is missing; add it");
   EXPECT_EQ(message([](json& run) { run["nodes"][1]["x_m"] = "far"; }), "run.json: field nodes[1].x_m: must be a number");

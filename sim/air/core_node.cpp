@@ -1,62 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "sim/air/rtl_node.hpp"
+#include "sim/air/core_node.hpp"
 
-#include <algorithm>
 #include <string>
 
-#include "sim/air/mix.hpp"
+#include "sim/air/node_settings.hpp"
 
 namespace perhop::air {
 
-namespace {
-
-constexpr std::uint64_t seed_stream_nodes = 0x6e6f'6465;
-
-void configure(Vmac_core___024root& pins, const air_config& config, node_id node) {
-  const mac_config& mac = config.mac;
-  const timing_profile& profile = *mac.profile;
-  const bool ns2 = mac.compatibility == mac_compatibility::ns2;
-  pins.cfg_address = mac_address(node);
-  pins.cfg_seed = random_bits(config.seed, seed_stream_nodes, node);
-  pins.cfg_access_mode = static_cast<std::uint8_t>(mac.access);
-  pins.cfg_no_mac_ack = !mac.mac_ack;
-  pins.cfg_vacation_us = mac.vacation_us;
-  pins.cfg_slot_us = profile.slot_us;
-  pins.cfg_sifs_us = profile.sifs_us;
-  pins.cfg_difs_us = profile.difs_us;
-  pins.cfg_eifs_us = profile.eifs_us;
-  // ns-2 waits for the end of the response: the core adds the response's own airtime to this setting.
-  pins.cfg_response_timeout_us =
-      ns2 ? profile.ns2_response_timeout_us - airtime_us(profile, profile.control_rate_index, cts_bytes) : profile.response_timeout_us;
-  pins.cfg_nav_reset_us = profile.nav_reset_us;
-  pins.cfg_cw_min[0] = profile.cw_min;
-  pins.cfg_cw_max[0] = profile.cw_max;
-  pins.cfg_short_retry_limit = mac.short_retry_limit;
-  pins.cfg_long_retry_limit = mac.long_retry_limit;
-  pins.cfg_average_shift = mac.average_shift;
-  pins.cfg_rts_rate = profile.control_rate_index;
-  pins.cfg_rts_airtime_us = airtime_us(profile, profile.control_rate_index, rts_bytes);
-  for (unsigned rate = 0; rate < rate_slots; ++rate) {
-    const unsigned known = std::min<unsigned>(rate, profile.rates.size() - 1);
-    const unsigned response = profile.rates[known].control_rate_index;
-    pins.cfg_response_rate[rate] = response;
-    pins.cfg_response_airtime_us[rate] = airtime_us(profile, response, cts_bytes);
-  }
-  pins.cfg_quirk_eifs_as_nav = ns2;
-  pins.cfg_quirk_no_nav_reset = ns2;
-  pins.cfg_quirk_fixed_timeout = ns2;
-  pins.cfg_quirk_draw_below_cw = ns2;
-  pins.cfg_quirk_backoff_at_once = ns2;
-}
-
-/// The absolute time, not after `now`, whose lower 32 bits are `low`.
-tick widen(tick now, std::uint32_t low) { return now - (static_cast<std::uint32_t>(now) - low); }
-
-}  // namespace
-
-rtl_node::rtl_node(VerilatedContext& context, const air_config& config, node_id node)
+core_node::core_node(VerilatedContext& context, const air_config& config, node_id node)
     : model_(std::make_unique<Vmac_core>(&context, ("node" + std::to_string(node)).c_str())), pins_(model_->rootp), node_(node) {
-  configure(*pins_, config, node);
+  configure_core(*pins_, config, node);
   pins_->clk = 0;
   pins_->rst = 1;
   clock_reference();
@@ -67,14 +20,14 @@ rtl_node::rtl_node(VerilatedContext& context, const air_config& config, node_id 
   clock_reference();
 }
 
-void rtl_node::clock_reference() {
+void core_node::clock_reference() {
   pins_->clk = 1;
   model_->eval();
   pins_->clk = 0;
   model_->eval();
 }
 
-transmission rtl_node::read_transmission(tick now) const {
+transmission core_node::read_transmission(tick now) const {
   const auto kind = static_cast<frame_kind>(pins_->phy_tx_kind);
   const bool has_ta = kind == frame_kind::rts || kind == frame_kind::data;
   return {.id = 0,
@@ -93,7 +46,7 @@ transmission rtl_node::read_transmission(tick now) const {
           .payload = 0};
 }
 
-completion rtl_node::read_completion(tick now) const {
+completion core_node::read_completion(tick now) const {
   return {.node = node_,
           .payload = 0,
           .ra = 0,

@@ -7,13 +7,13 @@
 #include <random>
 
 #include "run_json.hpp"
-#include "sim/air/rtl_node.hpp"
+#include "sim/air/core_node.hpp"
 #include "sim/air/run_config.hpp"
 
 namespace perhop::air {
 namespace {
 
-void expect_same_outputs(rtl_node& direct, rtl_node& reference, int step) {
+void expect_same_outputs(core_node& direct, core_node& reference, int step) {
 #define EXPECT_SAME(pin) ASSERT_EQ(direct.pins().pin, reference.pins().pin) << "clock " << step
   EXPECT_SAME(quiescent);
   EXPECT_SAME(next_timer);
@@ -46,18 +46,18 @@ void expect_same_outputs(rtl_node& direct, rtl_node& reference, int step) {
 #undef EXPECT_SAME
 }
 
-void clear_strobes(rtl_node& node) {
+void clear_strobes(core_node& node) {
   node.pins().phy_rx_start = 0;
   node.pins().phy_rx_end = 0;
   node.pins().desc_valid = 0;
 }
 
-TEST(rtl_node, a_direct_clock_does_what_eval_does) {
+TEST(core_node, a_direct_clock_does_what_eval_does) {
   for (const mac_compatibility compatibility : {mac_compatibility::standard, mac_compatibility::ns2}) {
     air_config config = parse_run_config(two_node_run().dump(), "run.json").air;
     config.mac.compatibility = compatibility;
     VerilatedContext context;
-    rtl_node direct(context, config, 0), reference(context, config, 0);
+    core_node direct(context, config, 0), reference(context, config, 0);
     std::mt19937 random(11);
     std::uint16_t tag = 0;
     int transmissions = 0, completions = 0, deliveries = 0;
@@ -87,12 +87,12 @@ TEST(rtl_node, a_direct_clock_does_what_eval_does) {
                                .rate_index = 1,
                                .use_rts = random() % 2 == 0,
                                .payload = 0};
-      for (rtl_node* node : {&direct, &reference}) {
+      for (core_node* node : {&direct, &reference}) {
         node->set_carrier(carrier);
         if (hears && event < 4) node->strobe_rx_end(frame, ok);
-        if (hears && event == 4) node->strobe_rx_start();
+        if (hears && event == 4) node->strobe_rx_start(frame, {}, 0);
         if (event == 5 && node->descriptor_ready()) {
-          node->strobe_descriptor(request, tag, airtime_us(*config.mac.profile, request.rate_index, request.mpdu_bytes));
+          node->strobe_descriptor(request, tag, airtime_us(*config.mac.profile, request.rate_index, request.mpdu_bytes), {});
         }
         node->pins().tick_n = ticks;
       }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// One Verilated MAC core: settings, pins, clocks. What it is to the scheduler says rtl_node.hpp.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <verilated.h>
+
+#include "Vmac_core.h"
+#include "Vmac_core___024root.h"
+
+#include "sim/air/rtl_node.hpp"
+
+/// The clocked process of the model. Verilator puts all of the core into this one function; sim/air/check_model.cmake
+/// makes sure of that after every Verilator run, and tests/sim/air compares it with Vmac_core::eval().
+void Vmac_core___024root___nba_sequent__TOP__0(Vmac_core___024root* root);
+
+namespace perhop::air {
+
+class core_node {
+public:
+  /// Resets and configures the core.
+  core_node(VerilatedContext& context, const air_config& config, node_id node);
+
+  static constexpr bool moves_bytes = false;
+
+  // ---- Inputs. Strobes hold for the next clock only.
+  void set_carrier(bool busy) { pins_->phy_cca_busy = busy; }
+  bool carrier() const { return pins_->phy_cca_busy != 0; }
+  void strobe_rx_start(const transmission&, byte_span, double) { pins_->phy_rx_start = 1; }
+  void strobe_rx_end(const transmission& frame, bool ok) {
+    pins_->phy_rx_end = 1;
+    pins_->phy_rx_ok = ok;
+    pins_->phy_rx_kind = static_cast<std::uint8_t>(frame.kind);
+    pins_->phy_rx_rate = frame.rate_index;
+    pins_->phy_rx_duration_us = frame.duration_us;
+    pins_->phy_rx_ra = frame.ra;
+    pins_->phy_rx_ta = frame.ta;
+    pins_->phy_rx_sequence = frame.sequence;
+    pins_->phy_rx_retry = frame.retry;
+  }
+  void strobe_overheard(std::uint16_t duration_us, bool ok) { strobe_rx_end({.kind = frame_kind::other, .duration_us = duration_us}, ok); }
+  void strobe_descriptor(const tx_request& request, std::uint16_t tag, std::uint32_t airtime_us, byte_span) {
+    pins_->desc_valid = 1;
+    pins_->desc_ra = request.ra;
+    pins_->desc_peer = request.peer;
+    pins_->desc_bytes = request.mpdu_bytes;
+    pins_->desc_rate = request.rate_index;
+    pins_->desc_airtime_us = static_cast<std::uint16_t>(airtime_us);
+    pins_->desc_use_rts = request.use_rts;
+    pins_->desc_tag = tag;
+  }
+
+  std::uint32_t clock(std::uint32_t ticks) {
+    pins_->tick_n = ticks;
+#ifdef PERHOP_DIRECT_EVAL
+    clock_direct();
+#else
+    clock_reference();
+#endif
+    pins_->phy_rx_start = 0;
+    pins_->phy_rx_end = 0;
+    pins_->desc_valid = 0;
+    return 1;
+  }
+
+  /// The two ways to give a clock to the model: as Verilator's manual says, and its clocked process alone. The second is
+  /// valid because no output depends on an input other than the settings, which stand still after the constructor.
+  void clock_reference();
+  void clock_direct() { Vmac_core___024root___nba_sequent__TOP__0(pins_); }
+
+  // ---- Outputs
+  bool quiescent() const { return pins_->quiescent != 0; }
+  std::uint32_t next_timer() const { return pins_->next_timer; }
+  bool want_rx_start() const { return pins_->want_rx_start != 0; }
+  std::uint16_t nav_left_us() const { return pins_->nav_left_us; }
+  bool contending() const { return pins_->contending != 0; }
+  bool descriptor_ready() const { return pins_->desc_ready[0] != 0; }
+  bool tx_start() const { return pins_->phy_tx_start != 0; }
+  bool deliver() const { return pins_->rx_deliver != 0; }
+  bool done() const { return pins_->done_valid != 0; }
+
+  transmission read_transmission(tick now) const;
+  byte_span read_psdu() const { return {}; }
+  completion read_completion(tick now) const;
+
+  /// The pins themselves, for tests.
+  Vmac_core___024root& pins() { return *pins_; }
+
+private:
+  std::unique_ptr<Vmac_core> model_;
+  Vmac_core___024root* pins_;
+  node_id node_;
+};
+static_assert(rtl_node<core_node>);
+
+}  // namespace perhop::air
