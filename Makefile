@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport VERILATOR_ROOT PYTHONPATH PYTHONHOME CDPATH
 export CCACHE_BASEDIR := $(CURDIR)
 
-.PHONY: help setup programs build bindings chain reproduce bianchi verify-warp bench-bound bench-core bench-exact bench-sim prove test test-gateware mutate test-long fuzz clean
+.PHONY: help setup programs build bindings chain reproduce bianchi verify-warp verify-bytes bench-bound bench-core bench-exact bench-sim prove test test-gateware mutate test-long fuzz clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -70,6 +70,9 @@ bianchi: programs ## Saturation throughput of n stations beside Bianchi's model
 
 verify-warp: programs ## Time warp on, off, all nodes: traces identical to the byte; a planted fault makes them differ
 	@$(PYTHON) sim/verify_warp.py
+
+verify-bytes: programs ## The core alone and the MAC with all its bytes: same times; every frame judged through tshark
+	@$(PYTHON) sim/verify_bytes.py
 
 bench-bound: programs ## Combined policy against the airtime bound and each policy of the papers, 1 to 15 hops
 	@$(PYTHON) sim/bench/bench_bound.py --jobs $(JOBS)

@@ -79,6 +79,7 @@ def write(run: dict, folder: Path, simulated_s: float, interrupted: bool) -> Non
         "reception": run["medium"]["reception"],
         "profile": run["mac"]["profile"],
         "compat": run["mac"]["compat"],
+        "fidelity": run["mac"].get("fidelity", "core"),
         "transmissions": 1000,
         "trace_hash": "0123456789abcdef",
         "completions_checked": 500,

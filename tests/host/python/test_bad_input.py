@@ -47,6 +47,14 @@ FILES = {
     "text for a number": ("duration_s: 10", "duration_s: long", 20, "duration_s", "must be a number", "write a number"),
     "a negative number": ("warmup_s: 2", "warmup_s: -1", 21, "warmup_s", "at least 0", "at least 0"),
     "nothing left to measure": ("warmup_s: 2", "warmup_s: 10", 21, "warmup_s", "leaves nothing", "below duration_s"),
+    "unknown fidelity": (
+        "_mbps: 2",
+        "_mbps: 2\n  fidelity: samples",
+        12,
+        "mac.fidelity",
+        "'samples'",
+        "use one of: core, bytes",
+    ),
     "unknown reception": ("reception: ns2", "reception: ns3", 7, "medium.reception", "'ns3'", "did you mean 'ns2'"),
     "sensing less than reading": (
         "_range_m: 250\nmac",

@@ -35,6 +35,14 @@ def test_two_swept_fields_give_their_product(runs):
     assert [(run.hops, run.config["mac"]["data_rate_index"]) for run in found] == [(1, 1), (1, 3), (3, 1), (3, 3)]
 
 
+def test_a_fidelity_is_told_to_the_simulators_only_where_it_is_not_the_default(runs):
+    swept = runs("sweep.mac.fidelity=[core, bytes]", "mac.four_address=true", "policies=[none]", "seeds=[1]")
+    told = [run.config["mac"].get("fidelity", "core") for run in swept]
+    assert sorted(told) == ["bytes"] * (len(told) // 2) + ["core"] * (len(told) // 2)
+    assert all(run.config["mac"]["four_address"] for run in swept)
+    assert not {"fidelity", "four_address"} & set(runs("seeds=[1]")[0].config["mac"])
+
+
 def test_an_access_mode_is_told_to_the_simulators(runs):
     swept = runs("sweep.mac.access_mode=[csma, fama]", "mac.path_header=false", "policies=[none]", "seeds=[1]")
     assert [run.config["mac"]["access_mode"] for run in swept] == ["csma", "fama"] * 2
