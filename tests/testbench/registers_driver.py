@@ -13,6 +13,7 @@ from perhop.spec_generated import REGISTERS
 QUEUES = 2
 LEVELS = (
     "tsf_us", "nav_left_us", "contending", "desc_ready", "cca_busy", "done_waits", "rx_waits", "series_peer",
+    "nbr_busy",
 )  # fmt: skip
 EVENTS = (
     "evt_tx_start", "evt_tx_kind", "evt_tx_retry", "evt_rx_start", "evt_rx_end", "evt_rx_ok", "evt_rx_kind",

@@ -9,7 +9,8 @@
 // low, so the MAC never sees one change. mac_enable holds the MAC in reset, its TSF included; registers, counters and
 // log stay. cfg_seed_load comes in the first clock in which the MAC is out of reset.
 //
-// Timing: a read or write takes six clocks; none is answered in the 256 clocks after reset.
+// Timing: a read or write takes six clocks, and waits before that while a snapshot is taken (nbr_busy); none is
+// answered in the 256 clocks after reset.
 
 `default_nettype none
 
@@ -130,6 +131,7 @@ module mac_registers
 
   // Snapshot of a neighbour.
   output wire logic        nbr_take,
+  input  wire logic        nbr_busy,            // from the clock after nbr_take until the values stand
   output wire logic [3:0]  nbr_index,
   output wire logic [3:0]  nbr_bin,
   input  wire logic [27:0] nbr_avg_contention_us16,
@@ -171,7 +173,7 @@ module mac_registers
   );
 
   register_guard u_register_guard (
-    .clk, .rst, .bus_valid, .bus_write, .bus_address, .bus_word, .bus_strobes, .bus_done,
+    .clk, .rst, .bus_valid, .bus_write, .bus_address, .bus_word, .bus_strobes, .bus_done, .hold(nbr_busy),
     .kind, .broken, .enabled(mac_enable),
     .write, .refused_not_writable, .refused_partial_write, .refused_not_idle, .refused_illegal_value, .refused,
     .filling, .memory_word, .memory_write, .memory_write_index, .memory_write_word

@@ -4,7 +4,7 @@
 // written, so that settings are read from it and not through a multiplexer of a thousand bits.
 //
 // Timing: after reset, 256 clocks in which the reset values are copied and no access is answered. An access
-// takes three clocks; a legal write takes effect in the fourth.
+// takes three clocks, and waits before that while `hold`; a legal write takes effect in the fourth.
 
 `default_nettype none
 
@@ -21,6 +21,7 @@ module register_guard
   input  wire logic [31:0] bus_word,
   input  wire logic [3:0]  bus_strobes,
   output wire logic        bus_done,
+  input  wire logic        hold,                   // what is to be read is still being gathered
 
   // Whether the word breaks a rule of its class; from perhop_register_rules.
   output wire logic [3:0]  kind,
@@ -78,7 +79,7 @@ module register_guard
           fill_q <= fill_q + 1'b1;
           if (fill_q == '1) state_q <= ST_IDLE;
         end
-        ST_IDLE:  if (bus_valid) state_q <= ST_READ;
+        ST_IDLE:  if (bus_valid && !hold) state_q <= ST_READ;
         ST_READ:  state_q <= ST_JUDGE;
         default:  state_q <= ST_IDLE;
       endcase

@@ -750,11 +750,16 @@ async def a_neighbour_snapshot_is_taken_once_and_comes_through_whole(dut):
     truth = {name: rng.getrandbits(len(getattr(dut, name))) for name in NEIGHBOUR}
 
     async def table():
-        """As neighbour_table: the values of a take are out one clock later and stand until the next."""
+        """As neighbour_table_serial: the values of a take are out when it is no longer busy, and stand until the next."""
         while True:
             await RisingEdge(dut.clk)
             if dut.nbr_take.value == 1:
                 taken.append((int(dut.nbr_index.value), int(dut.nbr_bin.value)))
+                dut.nbr_busy.value = 1
+                for name in NEIGHBOUR:
+                    getattr(dut, name).value = 0
+                await driver.clocks(rng.randrange(60))
+                dut.nbr_busy.value = 0
                 for name, value in truth.items():
                     getattr(dut, name).value = value
                 dut.nbr_histogram.value = 100 + taken[-1][1]
