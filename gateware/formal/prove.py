@@ -38,6 +38,8 @@ OUT = ROOT / "out" / "prove"
 FORMAL = "gateware/formal"
 PACKAGES = ("gateware/rtl/common/perhop_pkg.sv", "gateware/rtl/mac/elapsed_pkg.sv")
 RTL = "gateware/rtl"
+REGISTERS = f"{RTL}/common/registers/perhop_register"
+REGISTER_PACKAGES = (f"{REGISTERS}_words_pkg.sv", f"{REGISTERS}s_pkg.sv")
 AT_ONCE = 2
 TIMEOUT_S = {"test": 600, "long": 3600}
 TOOLS = {"yosys": "", "smtbmc": "-smtbmc", "witness": "-witness"}
@@ -58,7 +60,7 @@ class Job:
 
     `checkers` are files of gateware/formal; those in `given` are shown by another job and assumed here. `free` names
     modules whose outputs, and `free_wires` wires which, may take any value: the less is known of the MAC, the more
-    is shown. `folder` of gateware/rtl is read. `watch_registers` adds stability_rules.sv, which is written from the
+    is shown. `folder` of gateware/rtl is read, or `modules` of it. `watch_registers` adds stability_rules.sv, which is written from the
     list of registers of the RTL.
     """
 
@@ -74,6 +76,7 @@ class Job:
     solver: str = "yices"
     parameters: tuple[str, ...] = ()
     folder: str = "mac"
+    modules: tuple[str, ...] = ()
     long: bool = False
     watch_registers: bool = False
     planted: Break | None = None
@@ -292,13 +295,44 @@ JOBS = (
         free=("crc32",),
         free_wires=(),
     ),
+    Job(
+        "axil_slave",
+        "the registers' slave keeps the handshake rules of AXI4-Lite, answers each access once and starves nobody",
+        ("axil_rules",),
+        top="axil_slave",
+        free=(),
+        free_wires=(),
+        modules=("top/axil_slave",),
+    ),
+    Job(
+        "legal_settings",
+        "whatever is written to the registers, the MAC sees legal settings only, and none changes while it runs",
+        ("axil_rules", "settings_rules"),
+        depth=8,
+        top="mac_registers",
+        given=("axil_rules",),
+        free=("statistics", "event_log", "block_ram"),
+        free_wires=("u_register_guard.memory_data_q",),
+        modules=(
+            "common/registers/perhop_registers",
+            "common/registers/perhop_register_rules",
+            "top/axil_slave",
+            "common/block_ram",
+            "top/statistics",
+            "top/event_log",
+            "top/register_guard",
+            "top/mac_registers",
+        ),
+    ),
 )
 
 
 def sources(job: Job) -> list[str]:
     """The RTL that a job reads, packages first; paths relative to the root of the checkout."""
     modules = [path for folder in ("common", job.folder) for path in (ROOT / RTL / folder).glob("*.sv")]
-    files = [*PACKAGES, *sorted(str(path.relative_to(ROOT)) for path in modules if not path.stem.endswith("_pkg"))]
+    files = [*PACKAGES, *REGISTER_PACKAGES, *(f"{RTL}/{module}.sv" for module in job.modules)]
+    if not job.modules:
+        files = [*PACKAGES, *sorted(str(path.relative_to(ROOT)) for path in modules if not path.stem.endswith("_pkg"))]
     if job.planted:
         files[files.index(job.planted.file)] = write_broken(job)
     return files

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Whatever is written to the registers, in whatever order, the MAC sees only legal settings, and none changes while it
+// runs. Written from what the MAC needs, not from the rules in the register map.
+//
+// Bound to mac_registers. The memory of the guard is a table: what it says of an address is assumed. The
+// first clock is a reset.
+
+`default_nettype none
+
+module settings_rules
+  import perhop_register_words_pkg::*;
+(
+  input wire logic        clk,
+  input wire logic        rst,
+  input wire logic        judging,               // the guard looks at a write
+  input wire logic [9:0]  bus_address,
+  input wire logic [35:0] memory_data,
+  input wire logic        mac_enable,
+  input wire logic [12:0] slot_us, sifs_us,
+  input wire logic [14:0] difs_us,
+  input wire logic [15:0] eifs_us, response_timeout_us, nav_reset_us, rts_airtime_us,
+  input wire logic [9:0]  cw_min [2], cw_max [2],
+  input wire logic [4:0]  short_retry_limit, long_retry_limit,
+  input wire logic [1:0]  access_mode,
+  input wire logic [15:0] response_airtime_us [8],
+  input wire logic [8:0]  half_bits_per_unit [8],
+  input wire logic [47:0] address, bssid
+);
+
+  logic running_q = 1'b0, enabled_q = 1'b0;
+  logic [$bits({slot_us, sifs_us, difs_us, eifs_us, response_timeout_us, nav_reset_us, access_mode, address, bssid}) - 1:0] was_q;
+
+  always_ff @(posedge clk) begin
+    running_q <= 1'b1;
+    enabled_q <= !rst && mac_enable;
+    was_q     <= {slot_us, sifs_us, difs_us, eifs_us, response_timeout_us, nav_reset_us, access_mode, address, bssid};
+  end
+
+  function automatic logic all_ones(logic [9:0] cw);
+    return cw == 10'd1 || cw == 10'd3 || cw == 10'd7 || cw == 10'd15 || cw == 10'd31 || cw == 10'd63 || cw == 10'd127 ||
+           cw == 10'd255 || cw == 10'd511 || cw == 10'd1023;
+  endfunction
+
+  function automatic logic [35:0] told_of(logic [9:0] word_address);
+    logic [35:0] found = '0;
+    for (int unsigned i = 0; i < 256; i++) if (word_address[9:2] == 8'(i)) found = register_word(256 + i);
+    return found;
+  endfunction
+
+  always_comb begin
+    if (!running_q) assume (rst);
+    if (judging) assume (memory_data == told_of(bus_address));
+  end
+
+  logic windows_legal, rates_legal;
+  always_comb begin
+    windows_legal = 1'b1;
+    rates_legal   = 1'b1;
+    for (int queue = 0; queue < 2; queue++) begin
+      windows_legal &= all_ones(cw_min[queue]) && all_ones(cw_max[queue]) && cw_min[queue] <= cw_max[queue];
+    end
+    for (int rate = 0; rate < 8; rate++) begin
+      rates_legal &= response_airtime_us[rate] != '0 && half_bits_per_unit[rate] != '0;
+    end
+  end
+
+  always_comb if (running_q && !rst) begin
+    a_slot : assert (slot_us != '0);
+    a_sifs : assert (sifs_us != '0 && 15'(sifs_us) <= difs_us);
+    a_difs : assert (16'(difs_us) <= eifs_us);
+    a_timeouts : assert (response_timeout_us > 16'(sifs_us) && nav_reset_us > 16'(sifs_us));
+    a_retries : assert (short_retry_limit != '0 && long_retry_limit != '0);
+    a_mode : assert (access_mode != 2'd3);
+    a_rts : assert (rts_airtime_us != '0);
+    a_windows : assert (windows_legal);
+    a_rates : assert (rates_legal);
+    if (enabled_q && mac_enable) begin
+      a_stand : assert (was_q == {slot_us, sifs_us, difs_us, eifs_us, response_timeout_us, nav_reset_us, access_mode,
+                                  address, bssid});
+    end
+  end
+
+endmodule
+
+bind mac_registers settings_rules u_settings_rules (
+  .clk, .rst, .judging(u_register_guard.state_q == 2'd3 && bus_write), .bus_address,
+  .memory_data(u_register_guard.memory_data_q), .mac_enable,
+  .slot_us(cfg_slot_us), .sifs_us(cfg_sifs_us), .difs_us(cfg_difs_us), .eifs_us(cfg_eifs_us),
+  .response_timeout_us(cfg_response_timeout_us), .nav_reset_us(cfg_nav_reset_us), .rts_airtime_us(cfg_rts_airtime_us),
+  .cw_min(cfg_cw_min), .cw_max(cfg_cw_max), .short_retry_limit(cfg_short_retry_limit),
+  .long_retry_limit(cfg_long_retry_limit), .access_mode(cfg_access_mode),
+  .response_airtime_us(cfg_response_airtime_us), .half_bits_per_unit(cfg_airtime_half_bits_per_unit),
+  .address(cfg_address), .bssid(cfg_bssid)
+);
+
+`default_nettype wire
