@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 MAC = "gateware/rtl/mac"
 DATAPATH = "gateware/rtl/datapath"
+TOP = "gateware/rtl/top"
 
 
 @dataclass(frozen=True)
@@ -166,13 +167,13 @@ BREAKS = {
         "a frame shorter than told is good",
     ),
     "axil_slave": Break(
-        "gateware/rtl/top/axil_slave.sv",
+        f"{TOP}/axil_slave.sv",
         "ST_ANSWER: if (write_q ? s_axil_bready : s_axil_rready) state_q <= ST_IDLE;",
         "ST_ANSWER: state_q <= ST_IDLE;",
         "an answer is taken back before the master has taken it",
     ),
     "legal_settings": Break(
-        "gateware/rtl/top/register_guard.sv",
+        f"{TOP}/register_guard.sv",
         "assign refused_illegal_value = idle && (broken || (bus_word & ~allowed) != '0);",
         "assign refused_illegal_value = idle && (bus_word & ~allowed) != '0;",
         "the rules of fields are not asked",

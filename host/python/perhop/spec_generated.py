@@ -38,8 +38,8 @@ NEIGHBOUR_AVERAGE_STEPS_PER_US = 16  # Steps of the neighbour table's averages i
 NEIGHBOUR_ATTEMPT_STEPS = 256  # Steps of the neighbour table's DATA attempts in one attempt
 MAX_DURATION_US = 32767  # Largest Duration a frame can carry (8.2.4.2), us
 CORE_ID = 0x50657248  # First register of the MAC: the letters PerH
-CORE_VERSION_MAJOR = 0  # Changes when software must change with the gateware
-CORE_VERSION_MINOR = 2  # Changes when gateware gains what older software need not know
+CORE_VERSION_MAJOR = 1  # Changes when software must change with the gateware
+CORE_VERSION_MINOR = 0  # Changes when gateware gains what older software need not know
 DEFAULT_QUEUE_PACKETS = 50  # Drop-tail queue in front of the MAC, as in ns-2's papers, packets
 DEFAULT_SHORT_RETRY_LIMIT = 7  # dot11ShortRetryLimit (annex C), attempts
 DEFAULT_LONG_RETRY_LIMIT = 4  # dot11LongRetryLimit (annex C), attempts
@@ -1213,8 +1213,8 @@ REGISTERS: Mapping[str, Register] = MappingProxyType({
     ),
     "version": _register(
         "version", "Version", 0x004, 32, 1, 4, False, False,
-        RegisterField("version_minor", 0, 16, "r", 2, "", "", "Changes when something was added.", 0, 65535),
-        RegisterField("version_major", 16, 16, "r", 0, "", "", "Changes when software written for the last one can fail.", 0, 65535),
+        RegisterField("version_minor", 0, 16, "r", 0, "", "", "Changes when something was added.", 0, 65535),
+        RegisterField("version_major", 16, 16, "r", 1, "", "", "Changes when software written for the last one can fail.", 0, 65535),
     ),
     "capabilities": _register(
         "capabilities", "Capabilities", 0x008, 32, 1, 4, False, False,

@@ -36,7 +36,7 @@ package perhop_register_words_pkg;
   function automatic logic [35:0] register_word(int unsigned index);
     case (index)
       128: return 36'h050657248;
-      129: return 36'h000000002;
+      129: return 36'h000010000;
       130: return 36'h020040810;
       140: return 36'h000000014;
       141: return 36'h00000000a;

@@ -67,9 +67,9 @@ inline constexpr std::uint32_t max_duration_us = 32767;
 /// First register of the MAC: the letters PerH.
 inline constexpr std::uint32_t core_id = 0x50657248;
 /// Changes when software must change with the gateware.
-inline constexpr std::uint32_t core_version_major = 0;
+inline constexpr std::uint32_t core_version_major = 1;
 /// Changes when gateware gains what older software need not know.
-inline constexpr std::uint32_t core_version_minor = 2;
+inline constexpr std::uint32_t core_version_minor = 0;
 /// Drop-tail queue in front of the MAC, as in ns-2's papers, packets.
 inline constexpr std::uint32_t default_queue_packets = 50;
 /// dot11ShortRetryLimit (annex C), attempts.

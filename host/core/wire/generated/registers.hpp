@@ -68,9 +68,9 @@ namespace version {
 inline constexpr std::uint32_t address = 0x004;
 inline constexpr std::uint32_t width_bits = 32;
 /// Changes when something was added.
-inline constexpr field version_minor{"version_minor", 0, 16, registers::access::read_only, 2, "", 0, 65535u};
+inline constexpr field version_minor{"version_minor", 0, 16, registers::access::read_only, 0, "", 0, 65535u};
 /// Changes when software written for the last one can fail.
-inline constexpr field version_major{"version_major", 16, 16, registers::access::read_only, 0, "", 0, 65535u};
+inline constexpr field version_major{"version_major", 16, 16, registers::access::read_only, 1, "", 0, 65535u};
 inline constexpr std::array<field, 2> fields{{version_minor, version_major}};
 }  // namespace version
 
