@@ -60,8 +60,8 @@ class Job:
 
     `checkers` are files of gateware/formal; those in `given` are shown by another job and assumed here. `free` names
     modules whose outputs, and `free_wires` wires which, may take any value: the less is known of the MAC, the more
-    is shown. `folder` of gateware/rtl is read, or `modules` of it. `watch_registers` adds stability_rules.sv, which is written from the
-    list of registers of the RTL.
+    is shown. `folder` of gateware/rtl is read, or `modules` of it. `watch_registers` adds stability_rules.sv, which is
+    written from the list of registers of the RTL.
     """
 
     name: str
