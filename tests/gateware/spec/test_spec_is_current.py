@@ -56,5 +56,5 @@ def test_generating_twice_writes_nothing(fresh):
     subprocess.run(
         [sys.executable, ROOT / "gateware/spec/generate.py", "--root", fresh], check=True, capture_output=True
     )
-    assert time.monotonic() - start_s < 10  # 0.5 s on a quiet machine
+    assert time.monotonic() - start_s < 10  # 0.9 s of CPU
     assert {path: (fresh / path).stat().st_mtime_ns for path in files_below(fresh)} == before
