@@ -60,8 +60,8 @@ chain: programs ## TCP over 1 to 8 hops of the MAC gateware: table, report.html,
 	@PERHOP_SETUP_S=$$(./setup.sh time | $(PYTHON) -c 'import json, sys; print(json.load(sys.stdin)["setup_s"])') \
 	  $(PERHOP) run sim/experiments/chain --result-target chain
 
-reproduce: programs bindings ## Each claim of the papers beside what is measured here: one page, minutes (out/reproduce)
-	@$(PERHOP) reproduce all --quick --jobs $(JOBS)
+reproduce: programs bindings ## Each claim of the papers, or of PAPER=003 alone, beside what is measured here: one page (out/reproduce)
+	@$(PERHOP) reproduce $(or $(PAPER),all) --quick --jobs $(JOBS)
 
 bianchi: programs ## Saturation throughput of n stations beside Bianchi's model
 	@$(PERHOP) run sim/experiments/bianchi --result-target bianchi

@@ -73,6 +73,82 @@ MeasuredTcpSocket::SetReno(bool reno)
     m_reno = reno;
 }
 
+void
+MeasuredTcpSocket::SetBsd(Ptr<BsdClocks> clocks)
+{
+    m_bsdClocks = clocks;
+}
+
+Time
+MeasuredTcpSocket::UntilSlowTick(uint32_t n) const
+{
+    const Time now = Simulator::Now();
+    return m_bsdClocks->slow.Next(now, n) - now;
+}
+
+void
+MeasuredTcpSocket::StartBsdTimer()
+{
+    m_rto = m_bsdClocks->slow.GetPeriod() * int64_t{m_bsdTimeout.Ticks()};
+    m_retxEvent.Cancel();
+    m_retxEvent = Simulator::Schedule(UntilSlowTick(m_bsdTimeout.Ticks()), &MeasuredTcpSocket::ReTxTimeout, this);
+}
+
+uint32_t
+MeasuredTcpSocket::SendDataPacket(SequenceNumber32 sequence, uint32_t maxBytes, bool withAck)
+{
+    const bool timerStarts = m_retxEvent.IsExpired();
+    const uint32_t bytes = TcpSocketBase::SendDataPacket(sequence, maxBytes, withAck);
+    if (m_bsdClocks && timerStarts)
+    {
+        StartBsdTimer();
+    }
+    return bytes;
+}
+
+void
+MeasuredTcpSocket::SendEmptyPacket(uint8_t flags)
+{
+    const bool timerStarts = m_retxEvent.IsExpired();
+    TcpSocketBase::SendEmptyPacket(flags);
+    if (m_bsdClocks && timerStarts && m_retxEvent.IsPending())
+    {
+        // The base class has set the timer of a SYN or FIN, which it calls this for again.
+        if (m_handshakeTried)
+        {
+            m_bsdTimeout.OnTimeout();
+        }
+        m_handshakeTried = true;
+        m_retxEvent.Cancel();
+        m_retxEvent = Simulator::Schedule(UntilSlowTick(m_bsdTimeout.Ticks()), &MeasuredTcpSocket::SendEmptyPacket, this, flags);
+    }
+}
+
+void
+MeasuredTcpSocket::ReceivedData(Ptr<Packet> packet, const TcpHeader& header)
+{
+    const bool timerStarts = m_delAckEvent.IsExpired();
+    TcpSocketBase::ReceivedData(packet, header);
+    if (m_bsdClocks && timerStarts && m_delAckEvent.IsPending())
+    {
+        const Time now = Simulator::Now();
+        m_delAckEvent.Cancel();
+        m_delAckEvent = Simulator::Schedule(m_bsdClocks->fast.Next(now, 1) - now, &MeasuredTcpSocket::DelAckTimeout, this);
+    }
+}
+
+uint32_t
+MeasuredTcpSocket::AvailableWindow() const
+{
+    if (!m_bsdClocks || m_tcb->m_congState != TcpSocketState::CA_DISORDER)
+    {
+        return TcpSocketBase::AvailableWindow();
+    }
+    const uint32_t windowBytes = Window();
+    const uint32_t outstandingBytes = UnAckDataCount();
+    return windowBytes > outstandingBytes ? windowBytes - outstandingBytes : 0;
+}
+
 uint32_t
 MeasuredTcpSocket::Window() const
 {
@@ -96,6 +172,11 @@ void
 MeasuredTcpSocket::EstimateRtt(const TcpHeader& header)
 {
     const bool sampled = !m_history.empty();
+    if (m_bsdClocks && sampled && TcpSocketBase::CalculateRttSample(header, m_history.front()).IsStrictlyPositive())
+    {
+        BsdClock& clock = m_bsdClocks->slow;
+        m_bsdTimeout.OnSample(1 + static_cast<int32_t>(clock.Count(Simulator::Now()) - clock.Count(m_history.front().time)));
+    }
     TcpSocketBase::EstimateRtt(header);
     if (sampled && m_rtoFactor != 1)
     {
@@ -107,6 +188,11 @@ void
 MeasuredTcpSocket::NewAck(const SequenceNumber32& tcpAck, bool resetRto)
 {
     TcpSocketBase::NewAck(tcpAck, resetRto);
+    if (m_bsdClocks && m_state == ESTABLISHED && m_retxEvent.IsPending())
+    {
+        StartBsdTimer();
+        return;
+    }
     // The base class has computed the timeout anew and set the timer by it.
     if (m_rtoFactor != 1 && resetRto && m_retxEvent.IsPending())
     {
@@ -139,9 +225,13 @@ MeasuredTcpSocket::ProcessAck(
     {
         m_recover = tcpAck; // what is left of the window is no longer this recovery's business
     }
-    const bool ofNoMeaning = m_distrust && !wasInRecovery && tcpAck == oldHead;
+    const bool ofNoMeaning = !m_bsdClocks && m_distrust && !wasInRecovery && tcpAck == oldHead;
     // To the base class a TCP ACK that comes with data is no duplicate.
     TcpSocketBase::ProcessAck(tcpAck, scoreboardUpdated, deliveredBytes, oldHead, receivedData || ofNoMeaning);
+    if (m_bsdClocks && !wasInRecovery && m_tcb->m_congState == TcpSocketState::CA_RECOVERY)
+    {
+        StartBsdTimer(); // with the fast retransmission
+    }
     if (wasInRecovery && !m_reno && m_tcb->m_congState != TcpSocketState::CA_RECOVERY)
     {
         DistrustUpTo(recover);
@@ -157,8 +247,13 @@ MeasuredTcpSocket::ReTxTimeout()
     if (dataOutstanding)
     {
         DistrustUpTo(m_tcb->m_highTxMark);
+        m_bsdTimeout.OnTimeout();
     }
     TcpSocketBase::ReTxTimeout();
+    if (m_bsdClocks && dataOutstanding && m_retxEvent.IsPending())
+    {
+        StartBsdTimer();
+    }
     if (m_observer != nullptr && dataOutstanding)
     {
         m_observer->OnTimeout();

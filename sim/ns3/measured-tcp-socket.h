@@ -10,7 +10,13 @@
 //  - Reno (SetReno) leaves fast recovery at the first partial TCP ACK (RFC 5681 without RFC 6582), and may begin another at once.
 //  - The retransmission timeout has an upper bound that can be set, and a factor.
 //  - The congestion window can have a bound in packets, which its own growth does not feel.
+//  - With the clocks of 4.4BSD (SetBsd), timers run by their ticks, the timeout is BsdTimeout's and stays backed off until a sample (ns-3
+//    forgets the back-off at any TCP ACK of new data), and the first two duplicate TCP ACKs send nothing (ns-3 would send a new segment
+//    for each: limited transmit, RFC 3042). Duplicates after a timeout count there, once what had been sent before it is acknowledged.
 #pragma once
+
+#include "sim/ns3/bsd-clocks.h"
+#include "sim/ns3/bsd-timeout.h"
 
 #include "ns3/tcp-socket-base.h"
 
@@ -56,6 +62,9 @@ class MeasuredTcpSocket : public TcpSocketBase
     /// The first partial TCP ACK ends fast recovery. Has an effect without SACK only.
     void SetReno(bool reno);
 
+    /// 4.4BSD's timers and fast retransmit, by the clocks of this socket's host. Without SACK only.
+    void SetBsd(Ptr<BsdClocks> clocks);
+
     /// Segments on their way as TCP believes: not those that it takes for lost. A part of a segment counts as one.
     uint32_t GetPacketsInFlight() const;
 
@@ -66,6 +75,10 @@ class MeasuredTcpSocket : public TcpSocketBase
     Ptr<TcpSocketBase> Fork() override;
     Time CalculateRttSample(const TcpHeader& header, const RttHistory& history) override;
     void ReTxTimeout() override;
+    uint32_t SendDataPacket(SequenceNumber32 sequence, uint32_t maxBytes, bool withAck) override;
+    void SendEmptyPacket(uint8_t flags) override;
+    void ReceivedData(Ptr<Packet> packet, const TcpHeader& header) override;
+    uint32_t AvailableWindow() const override;
     void ReceivedAck(Ptr<Packet> packet, const TcpHeader& header) override;
     void ProcessAck(const SequenceNumber32& tcpAck,
                     bool scoreboardUpdated,
@@ -81,6 +94,11 @@ class MeasuredTcpSocket : public TcpSocketBase
     void DistrustUpTo(const SequenceNumber32& sequence);
     void TellWindow();
 
+    /// Of BSD: the time until the n-th tick of the slow clock from now.
+    Time UntilSlowTick(uint32_t n) const;
+    /// Of BSD: sets the retransmission timer anew.
+    void StartBsdTimer();
+
     Observer* m_observer = nullptr;
     Time m_maxRto = Seconds(60);
     uint32_t m_rtoFactor = 1;
@@ -88,6 +106,9 @@ class MeasuredTcpSocket : public TcpSocketBase
     bool m_reno = false;
     bool m_distrust = false; ///< m_distrustUpTo counts
     SequenceNumber32 m_distrustUpTo;
+    Ptr<BsdClocks> m_bsdClocks; ///< null: not BSD
+    BsdTimeout m_bsdTimeout;
+    bool m_handshakeTried = false;
 };
 
 } // namespace ns3

@@ -3,6 +3,7 @@
 
 #include "sim/ns3/node-address.h"
 #include "sim/ns3/shim-adapter.h"
+#include "sim/ns3/tcp-bsd-reno.h"
 
 #include "ns3/boolean.h"
 #include "ns3/inet-socket-address.h"
@@ -31,7 +32,8 @@ constexpr uint32_t UNLIMITED_WINDOW_BYTES = 1 << 20;
 constexpr double MAX_RTO_S = 60.0;
 constexpr uint32_t INITIAL_WINDOW_SEGMENTS = 1;
 constexpr uint32_t RETRIES_FOR_EVER = 1'000'000; // a flow outlives any break of its path
-constexpr uint32_t FILL_SEGMENTS = 16;           // the sender's buffer is filled in portions of this many segments
+constexpr uint32_t BSD_LEAST_RTO_MS = 1000;
+constexpr uint32_t FILL_SEGMENTS = 16; // the sender's buffer is filled in portions of this many segments
 
 /// ns-3's class for the run file's name of a congestion control.
 struct Variant
@@ -40,9 +42,12 @@ struct Variant
     const char* typeId;
 };
 
+constexpr std::string_view BSD = "bsd";
+
 constexpr Variant VARIANTS[] = {
     {"newreno", "ns3::TcpNewReno"},
     {"reno", "ns3::TcpNewReno"}, // its congestion avoidance is Reno's; MeasuredTcpSocket::SetReno makes its recovery Reno's, too
+    {BSD, "perhop::TcpBsdReno"},
     {"linuxreno", "ns3::TcpLinuxReno"},
     {"cubic", "ns3::TcpCubic"},
     {"vegas", "ns3::TcpVegas"},
@@ -156,6 +161,11 @@ TcpFlow::TcpFlow(const perhop::air::flow_config& config, std::size_t index, Ptr<
     {
         throw config_error(field + "variant: there is no TCP '" + config.variant + "'; one of " + KnownVariants());
     }
+    if (IsBsd() && (config.min_rto_ms != BSD_LEAST_RTO_MS || config.sack))
+    {
+        throw config_error(field + "variant: bsd has no SACK and a least retransmission timeout of " + std::to_string(BSD_LEAST_RTO_MS) +
+                           " ms; write sack false and min_rto_ms " + std::to_string(BSD_LEAST_RTO_MS));
+    }
     const uint64_t windowBytes = uint64_t{config.max_window_packets} * config.segment_bytes;
     const bool limited = config.cwl != cwl_policy::none;
     if (limited && windowBytes > LARGEST_UNSCALED_WINDOW_BYTES)
@@ -198,6 +208,12 @@ TcpFlow::GetPolicy() const
     return policy;
 }
 
+bool
+TcpFlow::IsBsd() const
+{
+    return m_config.variant == BSD;
+}
+
 Ptr<MeasuredTcpSocket>
 TcpFlow::CreateSocket(Ptr<Node> node) const
 {
@@ -208,20 +224,31 @@ TcpFlow::CreateSocket(Ptr<Node> node) const
     socket->SetNode(node);
     socket->SetTcp(tcp);
     socket->SetRtt(CreateObject<RttMeanDeviation>());
-    socket->SetCongestionControlAlgorithm(congestionControl.Create<TcpCongestionOps>());
+    Ptr<TcpCongestionOps> algorithm = congestionControl.Create<TcpCongestionOps>();
+    if (IsBsd())
+    {
+        DynamicCast<TcpBsdReno>(algorithm)->SetAdvertisedWindow(m_windowBytes);
+    }
+    socket->SetCongestionControlAlgorithm(algorithm);
     socket->SetRecoveryAlgorithm(m_config.sack ? Ptr<TcpRecoveryOps>(CreateObject<TcpPrrRecovery>())
                                                : Ptr<TcpRecoveryOps>(CreateObject<TcpClassicRecovery>()));
     tcp->AddSocket(socket);
 
     socket->SetMinRto(MilliSeconds(m_config.min_rto_ms));
     socket->SetMaxRto(Seconds(MAX_RTO_S));
-    socket->SetReno(m_config.variant == "reno");
+    socket->SetReno(m_config.variant == "reno" || IsBsd());
+    if (IsBsd())
+    {
+        socket->SetBsd(BsdClocks::Of(node, node->GetId()));
+    }
     socket->SetAttribute("Sack", BooleanValue(m_config.sack));
     socket->SetAttribute("Timestamp", BooleanValue(false));
     socket->SetAttribute("WindowScaling", BooleanValue(m_windowScaling));
     socket->SetAttribute("SegmentSize", UintegerValue(m_config.segment_bytes));
     socket->SetAttribute("InitialCwnd", UintegerValue(INITIAL_WINDOW_SEGMENTS));
-    socket->SetAttribute("DelAckCount", UintegerValue(m_config.tcp_ack_every));
+    // BSD also acknowledges when half the receiver's window has come.
+    const bool everySegment = IsBsd() && m_config.max_window_packets != 0 && m_config.max_window_packets <= 2;
+    socket->SetAttribute("DelAckCount", UintegerValue(everySegment ? 1 : m_config.tcp_ack_every));
     socket->SetAttribute("ConnCount", UintegerValue(RETRIES_FOR_EVER));
     socket->SetAttribute("DataRetries", UintegerValue(RETRIES_FOR_EVER));
     socket->SetAttribute("RcvBufSize", UintegerValue(m_windowBytes));

@@ -84,6 +84,7 @@ class TcpFlow : public Flow
     perhop::shim::flow_policy GetPolicy() const;
 
   private:
+    bool IsBsd() const;
     Ptr<MeasuredTcpSocket> CreateSocket(Ptr<Node> node) const;
     void Connect();
     void Stop();

@@ -236,8 +236,9 @@ class TcpFlow(FlowBase):
     """A bulk TCP transfer, forwarded over the routes."""
 
     kind: Literal["tcp"]
-    variant: Literal["newreno", "reno"] = Field(
-        default="newreno", description="congestion control; reno leaves fast recovery at a partial TCP ACK"
+    variant: Literal["newreno", "reno", "bsd"] = Field(
+        default="newreno",
+        description="reno leaves fast recovery at a partial TCP ACK; bsd: FreeBSD 2.2.4 (min_rto_ms 1000)",
     )
     sack: bool = Field(default=False, description="selective acknowledgements")
     segment_bytes: int = Field(default=1460, ge=1, le=2264, description="TCP payload of a full segment")

@@ -25,6 +25,7 @@ SCHEMA = 1
 
 # Flows that cross several hops with ns-3's IP; the others are the MAC's own traffic.
 IP_FLOWS = (ex.TcpFlow, ex.CbrFlow, ex.ExactFlow)
+BSD_MIN_RTO_MS = 1000  # two ticks of FreeBSD 2.2
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,7 @@ def _resolve_point(point: Point) -> list[Run]:
     texts = experiment.policies if None in own else own[:1] or ["none"]
     policies = [policy for text in texts if text for policy in parse_policy(text)]
     _check_tcp_acks(flows, policies)
+    _check_bsd(flows)
     if not experiment.mac.path_header and (has_exact or policies != [Policy()]):
         raise FieldError(
             ("mac", "path_header"),
@@ -260,6 +262,20 @@ def _check_tcp_acks(flows: list[_ResolvedFlow], policies: list[Policy]) -> None:
                     f"is {flow.model.tcp_ack_every}, but policy {policy.label!r} decides when TCP ACKs are sent",
                     "leave it at 1, or drop that part of the policy",
                 )
+
+
+def _check_bsd(flows: list[_ResolvedFlow]) -> None:
+    for flow in flows:
+        if not isinstance(flow.model, ex.TcpFlow) or flow.model.variant != "bsd":
+            continue
+        if flow.model.sack:
+            raise FieldError(("flows", flow.index, "sack"), "is true, but variant bsd has no SACK", "leave it out")
+        if flow.model.min_rto_ms != BSD_MIN_RTO_MS:
+            raise FieldError(
+                ("flows", flow.index, "min_rto_ms"),
+                f"is {flow.model.min_rto_ms}, but variant bsd counts in ticks of 500 ms, at least two",
+                f"set it to {BSD_MIN_RTO_MS}",
+            )
 
 
 def _check_exact(experiment: ex.Experiment, node_count: int) -> None:

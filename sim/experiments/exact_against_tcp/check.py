@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from perhop.checks import jain
 from perhop.figures import COLOURS, drawing
 from perhop.results import Results, Row
 from perhop.rows import Mean, mean
@@ -14,12 +15,6 @@ from perhop.studies import Check, RowVerdict
 KINDS = ("exact", "tcp")
 NAMES = {"exact": "EXACT", "tcp": "TCP-SACK"}
 AT_REST, REROUTED = "paths at rest", "paths that change"
-
-
-def jain(rates: list[float]) -> float:
-    """Jain's index of fairness: 1 when all are equal, 1/n when one has everything."""
-    squares = sum(rate * rate for rate in rates)
-    return sum(rates) ** 2 / (len(rates) * squares) if squares else 0.0
 
 
 def delivered_share(row: Row) -> float:

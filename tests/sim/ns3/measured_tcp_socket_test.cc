@@ -3,6 +3,7 @@
 // The sender's TCP over a wire that loses the packets a test names: recovery, duplicates without a meaning, timeouts, window.
 
 #include "sim/ns3/measured-tcp-socket.h"
+#include "sim/ns3/tcp-bsd-reno.h"
 
 #include "ns3/boolean.h"
 #include "ns3/data-rate.h"
@@ -138,12 +139,27 @@ class MeasuredTcpSocketTest : public testing::Test, private MeasuredTcpSocket::O
         return m_losses->sent.size() - segments - m_losses->losses.size();
     }
 
+    /// When the n-th transmission of a segment reached the far end of the wire, in seconds; n counts from 1.
+    double ArrivalS(uint32_t segment, uint32_t n) const
+    {
+        for (const auto& [seconds, sent] : m_losses->sent)
+        {
+            if (sent == segment && --n == 0)
+            {
+                return seconds;
+            }
+        }
+        return -1;
+    }
+
     bool m_sack = false;
+    Ptr<BsdClocks> m_receiverClocks; ///< with them, the receiver is BSD's and acknowledges every second segment
     Ptr<ChosenLosses> m_losses;
     std::vector<TcpSocketState::TcpCongState_t> m_states;
     std::vector<double> m_timeouts; ///< seconds
     uint32_t m_receivedBytes = 0;
     uint32_t m_maxInFlight = 0;
+    Time m_lastRoundTrip;
 
   private:
     Ptr<MeasuredTcpSocket> CreateSocket(uint32_t node)
@@ -163,6 +179,11 @@ class MeasuredTcpSocketTest : public testing::Test, private MeasuredTcpSocket::O
         socket->SetAttribute("SegmentSize", UintegerValue(SEGMENT_BYTES));
         socket->SetAttribute("InitialCwnd", UintegerValue(1));
         socket->SetAttribute("DelAckCount", UintegerValue(1));
+        if (node == 1 && m_receiverClocks)
+        {
+            socket->SetAttribute("DelAckCount", UintegerValue(2));
+            socket->SetBsd(m_receiverClocks);
+        }
         return socket;
     }
 
@@ -184,8 +205,9 @@ class MeasuredTcpSocketTest : public testing::Test, private MeasuredTcpSocket::O
         m_states.push_back(now);
     }
 
-    void OnRoundTrip(Time) override
+    void OnRoundTrip(Time roundTrip) override
     {
+        m_lastRoundTrip = roundTrip;
     }
 
     void OnTimeout() override
@@ -295,6 +317,188 @@ TEST_F(MeasuredTcpSocketTest, NeedlessRetransmissionsAreNotTakenForLosses)
     EXPECT_EQ(std::count(m_states.begin(), m_states.end(), RECOVERY), 1) << "the one before the timeout";
     EXPECT_EQ(m_timeouts.size(), 1U);
     EXPECT_GE(NeedlessPackets(200), 3U) << "enough duplicates for a false alarm";
+}
+
+constexpr uint64_t CLOCK_KEY = 7;
+constexpr double WIRE_S = 0.024; // 1040 bytes and 20 ms
+
+TEST_F(MeasuredTcpSocketTest, BsdsTimeoutStaysBackedOffUntilASegmentSentOnceIsTimed)
+{
+    m_losses->losses = {{5, 1}, {6, 1}, {9, 1}};
+    Send(12,
+         [](MeasuredTcpSocket& sender)
+         {
+             sender.SetBsd(CreateObject<BsdClocks>(CLOCK_KEY));
+             sender.SetWindowCap(1);
+         });
+    EXPECT_EQ(m_receivedBytes, 12 * SEGMENT_BYTES);
+    ASSERT_EQ(m_timeouts.size(), 3U);
+    // Three ticks of 500 ms, the first of them cut short.
+    const double first = m_timeouts[0] - (ArrivalS(5, 1) - WIRE_S);
+    EXPECT_GT(first, 1.0);
+    EXPECT_LT(first, 1.51);
+    // Segment 5 was acknowledged, but it had been sent twice: six ticks.
+    const double second = m_timeouts[1] - (ArrivalS(6, 1) - WIRE_S);
+    EXPECT_GT(second, 2.5);
+    EXPECT_LT(second, 3.02);
+    // Segments 7 and 8 were sent once.
+    const double third = m_timeouts[2] - (ArrivalS(9, 1) - WIRE_S);
+    EXPECT_GT(third, 1.0);
+    EXPECT_LT(third, 1.51);
+}
+
+TEST_F(MeasuredTcpSocketTest, ASegmentIsNotSentForEachOfTheFirstTwoDuplicatesByBsd)
+{
+    // With three packets in flight a loss brings two duplicates.
+    m_losses->losses = {{8, 1}};
+    Send(20,
+         [](MeasuredTcpSocket& sender)
+         {
+             sender.SetReno(true);
+             sender.SetBsd(CreateObject<BsdClocks>(CLOCK_KEY));
+             sender.SetWindowCap(3);
+         });
+    EXPECT_EQ(m_receivedBytes, 20 * SEGMENT_BYTES);
+    EXPECT_EQ(m_timeouts.size(), 1U);
+    EXPECT_LT(ArrivalS(10, 1), m_timeouts.at(0));
+    EXPECT_GT(ArrivalS(11, 1), m_timeouts.at(0));
+}
+
+TEST_F(MeasuredTcpSocketTest, ASegmentIsSentForEachOfTheFirstTwoDuplicatesByNs3)
+{
+    m_losses->losses = {{8, 1}};
+    Send(20,
+         [](MeasuredTcpSocket& sender)
+         {
+             sender.SetReno(true);
+             sender.SetWindowCap(3);
+         });
+    EXPECT_EQ(m_receivedBytes, 20 * SEGMENT_BYTES);
+    EXPECT_TRUE(m_timeouts.empty());
+}
+
+TEST_F(MeasuredTcpSocketTest, BsdsFastRetransmissionStartsTheTimerAnew)
+{
+    // The retransmission is lost, too. Nothing that comes after it moves the timer.
+    m_losses->losses = {{20, 1}, {20, 2}};
+    Send(24,
+         [](MeasuredTcpSocket& sender)
+         {
+             sender.SetReno(true);
+             sender.SetBsd(CreateObject<BsdClocks>(CLOCK_KEY));
+         });
+    EXPECT_EQ(m_receivedBytes, 24 * SEGMENT_BYTES);
+    ASSERT_EQ(m_timeouts.size(), 1U);
+    Ptr<BsdClocks> clocks = CreateObject<BsdClocks>(CLOCK_KEY);
+    const Time fastRetransmission = Seconds(ArrivalS(20, 2) - WIRE_S);
+    EXPECT_EQ(Seconds(m_timeouts[0]).GetMicroSeconds(), clocks->slow.Next(fastRetransmission, 3).GetMicroSeconds());
+}
+
+TEST_F(MeasuredTcpSocketTest, BsdsDelayedTcpAckGoesAtTheNextFastTick)
+{
+    m_receiverClocks = CreateObject<BsdClocks>(CLOCK_KEY);
+    // ns-3 acknowledges the first segment of a connection at once.
+    Send(2,
+         [](MeasuredTcpSocket&)
+         {
+         });
+    ASSERT_EQ(m_receivedBytes, 2 * SEGMENT_BYTES);
+    const Time arrival = Seconds(ArrivalS(2, 1));
+    const Time tick = m_receiverClocks->fast.Next(arrival, 1);
+    EXPECT_NEAR(m_lastRoundTrip.GetSeconds(), tick.GetSeconds() - (arrival.GetSeconds() - WIRE_S) + 0.020, 0.001);
+    EXPECT_GT(tick, arrival);
+    EXPECT_LE(tick, arrival + MilliSeconds(201));
+}
+
+TEST(BsdClockTest, TicksAreRegularButForUpToAMillisecondAndTheirPhaseIsRandom)
+{
+    BsdClock clock(MilliSeconds(500), CLOCK_KEY);
+    EXPECT_EQ(clock.Count(MicroSeconds(-1)), 0U);
+    Time before = clock.Next(MicroSeconds(-1), 1);
+    EXPECT_LT(before, MilliSeconds(500));
+    EXPECT_EQ(clock.Count(before), 1U);
+    EXPECT_EQ(clock.Count(before - MicroSeconds(1)), 0U);
+    Time least = Seconds(1);
+    Time most;
+    for (uint64_t n = 2; n <= 300; ++n)
+    {
+        const Time now = clock.Next(MicroSeconds(-1), n);
+        EXPECT_EQ(clock.Next(before, 1), now);
+        EXPECT_EQ(clock.Count(now), n);
+        least = std::min(least, now - before);
+        most = std::max(most, now - before);
+        before = now;
+    }
+    EXPECT_GE(least, MilliSeconds(500));
+    EXPECT_LT(least, MicroSeconds(500'020));
+    EXPECT_GT(most, MicroSeconds(500'980));
+    EXPECT_LT(most, MilliSeconds(501));
+    BsdClock same(MilliSeconds(500), CLOCK_KEY);
+    EXPECT_EQ(same.Next(Seconds(0), 300), clock.Next(Seconds(0), 300));
+    BsdClock other(MilliSeconds(500), CLOCK_KEY + 1);
+    EXPECT_NE(other.Next(Seconds(0), 1), clock.Next(Seconds(0), 1));
+}
+
+TEST(BsdTimeoutTest, FollowsFreeBsdsArithmetic)
+{
+    // By hand, in ticks: mean x 32, deviation x 16; (mean / 8 + deviation) / 4, at least the sample + 2.
+    BsdTimeout timeout;
+    EXPECT_EQ(timeout.Ticks(), 6U) << "3 s before the first sample";
+    timeout.OnSample(4); // 128, 32: (16 + 32) / 4
+    EXPECT_EQ(timeout.Ticks(), 12U);
+    timeout.OnSample(1); // -16: 112; 32 + (16 - 8) = 40: (14 + 40) / 4
+    EXPECT_EQ(timeout.Ticks(), 13U);
+    timeout.OnSample(8); // 28 - 14 = 14: 126; 40 + (14 - 10) = 44: (15 + 44) / 4
+    EXPECT_EQ(timeout.Ticks(), 14U);
+    timeout.OnTimeout();
+    EXPECT_EQ(timeout.Ticks(), 28U);
+    timeout.OnTimeout();
+    EXPECT_EQ(timeout.Ticks(), 56U);
+    timeout.OnTimeout();
+    EXPECT_EQ(timeout.Ticks(), 112U);
+    timeout.OnTimeout();
+    EXPECT_EQ(timeout.Ticks(), 128U) << "64 s";
+    timeout.OnSample(2); // The fourth timeout has thrown the mean away: 64, 16: (8 + 16) / 4
+    EXPECT_EQ(timeout.Ticks(), 6U);
+}
+
+TEST(BsdTimeoutTest, RoundTripsWithinATickLeaveNothingToBackOff)
+{
+    // FreeBSD 2.2 forgets the lower bound when it backs off; later versions do not.
+    BsdTimeout timeout;
+    for (int i = 0; i < 100; ++i)
+    {
+        timeout.OnSample(1);
+    }
+    EXPECT_EQ(timeout.Ticks(), 3U);
+    for (int i = 0; i < 3; ++i)
+    {
+        timeout.OnTimeout();
+        EXPECT_EQ(timeout.Ticks(), BsdTimeout::LEAST_TICKS);
+    }
+}
+
+TEST(TcpBsdRenoTest, WindowAndThreshold)
+{
+    Ptr<TcpSocketState> state = CreateObject<TcpSocketState>();
+    state->m_segmentSize = 1000;
+    state->m_ssThresh = 2000;
+    state->m_cWnd = 2000;
+    Ptr<TcpBsdReno> reno = CreateObject<TcpBsdReno>();
+    reno->IncreaseWindow(state, 0);
+    EXPECT_EQ(state->m_cWnd, 3000U) << "slow start at the threshold, too";
+    reno->IncreaseWindow(state, 3);
+    EXPECT_EQ(state->m_cWnd, 3333U) << "a TCP ACK counts once";
+    state->m_cWnd = 65000;
+    state->m_ssThresh = 65000;
+    reno->IncreaseWindow(state, 1);
+    EXPECT_EQ(state->m_cWnd, 65535U);
+
+    EXPECT_EQ(reno->GetSsThresh(state, 1000), 32000U) << "half the window, whatever is in flight";
+    reno->SetAdvertisedWindow(9500);
+    EXPECT_EQ(reno->GetSsThresh(state, 1000), 4000U);
+    state->m_cWnd = 3000;
+    EXPECT_EQ(reno->GetSsThresh(state, 1000), 2000U);
 }
 
 } // namespace measured_tcp_socket_test
