@@ -271,8 +271,8 @@ def _unfinished(sent: list[Sent], nodes: dict[int, _Node]) -> dict[int, Packet]:
 
 
 def _index(node: _Node, start_us: int) -> int:
-    """Which of its packets a node was busy with; those who are done come at the end of their time."""
-    return bisect.bisect_left(node.done_us, start_us)
+    """The packet that a frame is for: one may begin in the very microsecond in which the one before is done."""
+    return bisect.bisect_right(node.done_us, start_us)
 
 
 def _agree(frame: Frame, line: Sent) -> bool:
