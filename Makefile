@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport VERILATOR_ROOT PYTHONPATH PYTHONHOME CDPATH
 export CCACHE_BASEDIR := $(CURDIR)
 
-.PHONY: help setup programs build bindings chain reproduce bianchi verify-warp verify-bytes bench-bound bench-core bench-exact bench-sim prove test test-gateware mutate test-long fuzz clean
+.PHONY: help setup programs build bindings chain live reproduce bianchi verify-warp verify-bytes bench-bound bench-core bench-exact bench-sim prove test test-gateware mutate test-long fuzz clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -62,6 +62,9 @@ chain: programs ## TCP over 1 to 8 hops of the MAC gateware: table, report.html,
 
 reproduce: programs bindings ## Each claim of the papers, or of PAPER=003 alone, beside what is measured here: one page (out/reproduce)
 	@$(PERHOP) reproduce $(or $(PAPER),all) --quick --jobs $(JOBS)
+
+live: programs ## The kernel's TCP over the gateware in real time, beside the simulator's; needs root
+	@$(PYTHON) sim/bench/bench_live.py
 
 bianchi: programs ## Saturation throughput of n stations beside Bianchi's model
 	@$(PERHOP) run sim/experiments/bianchi --result-target bianchi

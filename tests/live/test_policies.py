@@ -2,6 +2,7 @@
 """Policies on the kernel's own TCP: the shim rewrites windows and thins TCP ACKs."""
 
 import pytest
+from perhop.live import network
 
 
 @pytest.fixture(scope="module")
@@ -31,3 +32,30 @@ def test_packets_are_those_of_a_full_segment(live):
     said = live.iperf(3)
     sent = live.daemon(0)["packets"]["data_segments"] - before
     assert said["end"]["sum_sent"]["bytes"] / sent > 1300
+
+
+def test_tcp_acks_are_thinned_to_one_for_each_delay_window(live):
+    """A limit of 6 leaves room for a delay window of 3; Linux takes one TCP ACK for three segments."""
+    network.set_policy(live.name, "fixed 6 + dca 3")
+    data, bare = live.daemon(0)["packets"]["data_segments"], live.daemon(3)["packets"]["bare_tcp_acks"]
+    said = live.iperf(8)
+    data = live.daemon(0)["packets"]["data_segments"] - data
+    bare = live.daemon(3)["packets"]["bare_tcp_acks"] - bare
+    assert 0.30 < bare / data < 0.45
+    assert said["end"]["sum_received"]["bits_per_second"] > 0.3e6
+    network.set_policy(live.name, "delay")
+
+
+def test_data_is_paced(live):
+    """A round trip holds four packets at equal distances; TCP alone sends some back to back."""
+    network.set_policy(live.name, "fixed 4 + paced")
+    paced = live.daemon(0)["packets"]["paced"]
+    said = live.iperf(8)
+    assert said["end"]["sum_received"]["bits_per_second"] > 0.3e6
+    assert live.daemon(0)["packets"]["paced"] > paced
+    network.set_policy(live.name, "delay")
+
+
+def test_a_policy_that_makes_no_sense_is_refused_with_a_remedy(live):
+    done = live.perhop("live", "policy", "--name", live.name, "fixed none")
+    assert done.returncode == 2 and "remedy" in done.stderr

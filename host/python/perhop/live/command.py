@@ -73,6 +73,20 @@ def exec(
 
 
 @app.command()
+def policy(
+    policy: Annotated[str, typer.Argument(help="Such as none, delay, 'fixed 4' or 'delay + dca'.")], name: Name = None
+) -> None:
+    """Give all TCP flows another policy while they run."""
+    from perhop.live import network
+
+    try:
+        chosen = network.only_name(name)
+        print(f"{chosen}: policy {network.set_policy(chosen, policy)}")
+    except PerhopError as error:
+        _fail(error)
+
+
+@app.command()
 def down(
     name: Annotated[str | None, typer.Argument(help="Which live network; default: the only one.")] = None,
     all_: Annotated[bool, typer.Option("--all", help="All of them.")] = False,

@@ -18,6 +18,7 @@ from perhop import files, paths
 from perhop.errors import PerhopError
 from perhop.live import messages, namespaces
 from perhop.live.plan import NAME, LivePlan, node_config
+from perhop.live.plan import one_policy as plan_policy
 
 UP_TIMEOUT_S = 15
 POLL_S = 0.02
@@ -210,6 +211,15 @@ def status(name: str) -> dict[str, Any]:
         "medium": _answer(messages.ask_medium, folder / "air.sock"),
         "nodes": nodes,
     }
+
+
+def set_policy(name: str, text: str) -> str:
+    """Give all TCP flows another policy, those that are open included. @return its label. Raises PerhopError"""
+    chosen = plan_policy(text)
+    for node in read_state(name)["nodes"]:
+        path = state_folder() / name / f"node-{node['index']}.sock"
+        messages.ask_node(path, {"command": "policy", "policy": chosen.run_json()})
+    return chosen.label
 
 
 def _answer(ask: Callable[..., dict[str, Any]], path: Path) -> dict[str, Any] | None:

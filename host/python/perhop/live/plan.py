@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import PydanticCustomError
+
 from perhop import resolve, routes
 from perhop import spec_generated as spec
 from perhop import topology as topo
 from perhop.errors import PerhopError
 from perhop.load import load
-from perhop.policies import parse_policy
+from perhop.policies import Policy, parse_policy
 
 INTERFACE = "radio0"
 # So that a packet with path header still fits the largest MSDU, and TCP's segments are those of a wired host.
@@ -93,10 +95,8 @@ def make_plan(
     runs = resolve.resolve(points)
     run = runs[0]
     if policy is not None:
-        chosen = parse_policy(policy)
-        if len(chosen) != 1:
-            raise PerhopError(f"{policy!r} stands for several policies", "name one")
-        label, policy_json = chosen[0].label, chosen[0].run_json()
+        chosen = one_policy(policy)
+        label, policy_json = chosen.label, chosen.run_json()
     else:
         label = run.policy or "no limit"
         policy_json = next((flow["policy"] for flow in run.config["flows"] if "policy" in flow), {})
@@ -128,6 +128,18 @@ def make_plan(
         route_metrics=metrics,
         events=events,
     )
+
+
+def one_policy(text: str) -> Policy:
+    """The policy that `text` says, in the words of experiment files. Raises PerhopError."""
+    try:
+        found = parse_policy(text)
+    except PydanticCustomError as error:
+        context = error.context or {}
+        raise PerhopError(f"--policy {context.get('problem', error)}", context.get("remedy", "mend it")) from None
+    if len(found) != 1:
+        raise PerhopError(f"{text!r} stands for several policies", "name one")
+    return found[0]
 
 
 def _joined(links: list[list[int]], one: int, other: int) -> bool:
