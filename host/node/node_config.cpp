@@ -134,7 +134,7 @@ node_config parse_node_config(const std::string& text) {
   const json object = json::parse(text, nullptr, false);
   if (object.is_discarded()) throw config_error("is no valid JSON");
   refuse_unknown(object, "configuration",
-                 {"name", "interface", "air_socket", "node", "control_socket", "queue_packets", "policy", "neighbours"});
+                 {"name", "interface", "air_socket", "node", "control_socket", "queue_packets", "mtu_bytes", "policy", "neighbours"});
   node_config config;
   config.name = read<std::string>(object, "name", "");
   config.interface = read<std::string>(object, "interface", config.interface);
@@ -142,6 +142,7 @@ node_config parse_node_config(const std::string& text) {
   config.control_socket = read<std::string>(object, "control_socket", "");
   config.node = static_cast<std::uint16_t>(read_count(object, "node", 0, 0, 0xfffe));
   config.queue_packets = read_count(object, "queue_packets", config.queue_packets, 1, 4096);
+  config.mtu_bytes = static_cast<std::uint32_t>(read_count(object, "mtu_bytes", config.mtu_bytes, 576, 2278));
   config.policy = parse_policy(object.value("policy", json::object()));
   if (config.air_socket.empty()) throw config_error("air_socket: is missing");
   for (const json& neighbour : object.value("neighbours", json::array())) {

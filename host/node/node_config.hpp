@@ -25,6 +25,7 @@ struct node_config {
   std::uint16_t node = 0;            ///< which of its nodes this is
   std::string control_socket;        ///< made by the daemon
   std::size_t queue_packets = default_queue_packets;
+  std::uint32_t mtu_bytes = 1500;  ///< of the TUN interface
   shim::flow_policy policy{};
   std::vector<neighbour_address> neighbours;
 };

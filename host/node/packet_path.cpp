@@ -170,6 +170,15 @@ bool packet_path::holds_back(flow& flow, const ip_packet& packet, std::span<cons
   return true;
 }
 
+/// A connection whose SYN this daemon has not seen (it was started anew since): its full segment is taken to fill the interface.
+void packet_path::tell_segment(flow& flow, ip_packet& packet) const {
+  constexpr std::uint32_t timestamps_bytes = 12, tcp_bytes = 20, ipv4_bytes = 20, ipv6_bytes = 40;
+  flow.handshake_seen |= packet.view.tcp.syn;
+  if (flow.handshake_seen) return;
+  packet.view.tcp.segment_bytes =
+      static_cast<std::uint16_t>(config_.mtu_bytes - (packet.ipv6 ? ipv6_bytes : ipv4_bytes) - tcp_bytes - timestamps_bytes);
+}
+
 /// Sequence numbers tell: from the first that the other end waits for to the end of this packet, in segments. After a timeout that
 /// is one, as TCP believes, too.
 std::uint32_t packet_path::count_in_flight(flow& flow, const shim::tcp_view& tcp) const {
@@ -184,7 +193,7 @@ std::uint32_t packet_path::count_in_flight(flow& flow, const shim::tcp_view& tcp
 
 /// A packet of this host's IP, after all waiting.
 void packet_path::originate(std::vector<std::uint8_t> bytes) {
-  const auto packet = read_ip(bytes);
+  auto packet = read_ip(bytes);
   const bool own = kernel_.find_route(packet->view.flow.source, false).kind == route_kind::local;
   const route found = packet->group ? route{.kind = route_kind::group} : kernel_.find_route(packet->view.flow.destination, true);
   if (found.kind != route_kind::radio && found.kind != route_kind::group) {
@@ -207,7 +216,9 @@ void packet_path::originate(std::vector<std::uint8_t> bytes) {
   }
   std::uint32_t in_flight = 0;
   if (packet->view.flow.protocol == shim::ip_protocol_tcp) {
-    in_flight = count_in_flight(flow_of(packet->view.flow), packet->view.tcp);
+    flow& flow = flow_of(packet->view.flow);
+    tell_segment(flow, *packet);
+    in_flight = count_in_flight(flow, packet->view.tcp);
     if (packet->view.tcp.payload_bytes != 0) ++counters_.data_segments;
     if (is_bare_tcp_ack(packet->view.tcp)) ++counters_.bare_tcp_acks;
   }

@@ -28,6 +28,7 @@ using policy::time_us;
 struct packet_path_config {
   std::size_t queue_packets = default_queue_packets;  ///< above the MAC's own queue, drop-tail
   shim::flow_policy policy{};                         ///< of every flow
+  std::uint32_t mtu_bytes = 1500;                     ///< of the interface
 };
 
 /// Counted since the start.
@@ -107,6 +108,7 @@ private:
   struct flow {
     std::uint32_t first_unconfirmed = 0;  ///< sequence number that the other end waits for
     bool confirmed = false;
+    bool handshake_seen = false;
     std::uint32_t segment_bytes = 0;
     std::uint32_t packets_in_flight = 0;
     std::uint32_t most_in_flight = 0;
@@ -127,6 +129,7 @@ private:
   shim::next_hop shim_hop(const hop& hop, std::size_t ip_bytes) const;
   void receive(std::span<const std::uint8_t> bytes, const std::optional<wire::path_header>& header, std::uint64_t transmitter);
   void note_tcp_ack(const ip_packet& packet);
+  void tell_segment(flow& flow, ip_packet& packet) const;
   std::uint32_t count_in_flight(flow& flow, const shim::tcp_view& tcp) const;
 
   packet_path_config config_;

@@ -67,7 +67,7 @@ public:
       : config_(config),
         kernel_(config.interface),
         driver_(config.air_socket, config.node),
-        path_({.queue_packets = config.queue_packets, .policy = config.policy}, kernel_, driver_) {
+        path_({.queue_packets = config.queue_packets, .policy = config.policy, .mtu_bytes = config.mtu_bytes}, kernel_, driver_) {
     for (const node::neighbour_address& neighbour : config.neighbours) path_.known_neighbours().add(neighbour.address, neighbour.mac);
     sigset_t signals;
     sigemptyset(&signals);

@@ -162,13 +162,16 @@ int run(const std::string& file, const std::string& socket_path) {
 
   std::uint64_t origin_us = monotonic_us();
   const auto clock = [&] { return monotonic_us() - origin_us; };
-  std::array<epoll_event, 64> events;
-  for (;;) {
+  const auto catch_up = [&] {
     if (const air::tick now = clock(), due = medium.next_event(); due != air::never && now > due && now - due > most_late_us) {
       origin_us += now - due;
       medium.note_slip(now - due);
     }
     medium.advance(clock(), clock);
+  };
+  std::array<epoll_event, 64> events;
+  for (;;) {
+    catch_up();
     itimerspec wake{};
     if (const air::tick due = medium.next_event(); due != air::never) {
       const std::uint64_t at_us = origin_us + due;
@@ -190,7 +193,7 @@ int run(const std::string& file, const std::string& socket_path) {
       [[maybe_unused]] const ssize_t size = read(timer, &expirations, sizeof expirations);
       continue;
     }
-    medium.advance(clock(), clock);
+    catch_up();
     for (int i = 0; i < count; ++i) {
       const std::uint64_t data = events[static_cast<std::size_t>(i)].data.u64;
       if (data == 0) server.accept_all();

@@ -263,6 +263,19 @@ TEST(shim_segment, is_rfc_9293s_default_when_nothing_is_known) {
   EXPECT_EQ(node.on_receive(0, std::nullopt, tcp_ack(back)).window_bytes, 2U * 536);
 }
 
+TEST(shim_segment, short_packets_of_a_connection_without_a_handshake_do_not_keep_it_short) {
+  shim node(config_of({.kind = policy::cwl_kind::fixed, .fixed_packets = 1}));
+  node.on_originate(0, data(there, 1, 2), data_hop, 1);
+  EXPECT_EQ(node.on_receive(1, std::nullopt, tcp_ack(back)).window_bytes, 536U);
+}
+
+TEST(shim_segment, the_syns_answer_leaves_room_for_two_so_that_linux_does_not_halve_its_segments) {
+  shim node(config_of({.kind = policy::cwl_kind::fixed, .fixed_packets = 1}));
+  node.on_originate(0, syn(there, 1460), data_hop, 0);
+  EXPECT_EQ(node.on_receive(1, std::nullopt, syn_tcp_ack(back, 1460)).window_bytes, 2U * 1460);
+  EXPECT_EQ(node.on_receive(2, std::nullopt, tcp_ack(back)).window_bytes, 1460U);
+}
+
 TEST(shim_connection, starts_anew_with_a_first_syn) {
   shim node(config_of());
   node.on_originate(0, syn(there, 500), tcp_ack_hop, 0);

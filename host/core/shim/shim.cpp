@@ -33,7 +33,8 @@ std::uint32_t segment_bytes_of(const flow_state& state) {
     const std::uint32_t options_bytes = state.timestamps ? timestamps_option_bytes : 0;
     return std::max<std::uint32_t>(state.mss_option_bytes, options_bytes + 1) - options_bytes;
   }
-  return state.largest_payload_bytes != 0 ? state.largest_payload_bytes : default_segment_bytes;
+  // A window of one short packet would keep all later ones as short.
+  return std::max(state.largest_payload_bytes, default_segment_bytes);
 }
 
 /// Reads what both directions of the handshake negotiate. The smaller MSS counts: it is what this node may send (the

@@ -64,6 +64,21 @@ bytes udp(std::uint32_t source, std::uint32_t destination, std::uint8_t ttl = 64
   return packet;
 }
 
+bytes tcp(std::uint32_t source, std::uint32_t destination, std::uint8_t flags, std::size_t payload_bytes, std::uint32_t sequence = 1) {
+  bytes packet = udp(source, destination);
+  packet.resize(40 + payload_bytes);
+  packet[2] = static_cast<std::uint8_t>(packet.size() >> 8);
+  packet[3] = static_cast<std::uint8_t>(packet.size());
+  packet[9] = shim::ip_protocol_tcp;
+  packet[21] = source == second ? 1 : 2;  // ports
+  packet[23] = source == second ? 2 : 1;
+  packet[27] = static_cast<std::uint8_t>(sequence);
+  packet[32] = 5 << 4;
+  packet[33] = flags;
+  packet[34] = packet[35] = 0xff;
+  return packet;
+}
+
 bytes with_header(const wire::path_header& header, const bytes& packet) {
   bytes msdu(wire::llc_snap::size_bytes);
   wire::llc_snap{}.encode(std::span<std::uint8_t, wire::llc_snap::size_bytes>(msdu));
@@ -181,6 +196,14 @@ TEST_F(packet_path_test, a_neighbour_that_nobody_told_of_is_learnt_from_one_hop)
   path.on_ip(++now, udp(second, stranger));
   ASSERT_EQ(driver.sent.size(), 1U);
   EXPECT_EQ(driver.sent[0].request.receiver_address, 19U);
+}
+
+TEST_F(packet_path_test, a_daemon_started_in_mid_connection_takes_segments_to_fill_the_interface) {
+  path.set_policy(++now, {.cwl = {.kind = policy::cwl_kind::fixed, .fixed_packets = 1}});
+  path.on_ip(++now, tcp(second, third, 0x10, 10));
+  receive(with_header({.hops = 1, .total_delay_us = 4000, .max_delay_us = 4000}, tcp(third, second, 0x10, 0)), 13);
+  ASSERT_EQ(kernel.delivered.size(), 1U);
+  EXPECT_EQ(read_ip(kernel.delivered[0])->view.tcp.window_bytes, 1500U - 40 - 12);
 }
 
 TEST_F(packet_path_test, a_group_packet_is_broadcast_at_the_lowest_basic_rate_without_rts) {

@@ -159,6 +159,7 @@ def node_config(plan: LivePlan, node: Node, folder: Path) -> dict[str, Any]:
         "node": node.index,
         "control_socket": str(folder / f"node-{node.index}.sock"),
         "queue_packets": plan.run["mac"]["queue_packets"],
+        "mtu_bytes": MTU_BYTES,
         "policy": plan.policy_json,
         "neighbours": [
             {"address": address, "mac": other.mac}
