@@ -4,6 +4,7 @@
 
 #include "run_file.h"
 
+#include "sim/air/fcs.hpp"
 #include "sim/air/pcapng.hpp"
 #include "sim/ns3/scenario.h"
 
