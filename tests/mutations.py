@@ -30,6 +30,8 @@ class Mutation:
 
 MAC = "gateware/rtl/mac"
 GATEWARE = "tests/gateware"
+# In transmit_queue: the other queue's.
+OTHER = "mac_core.g_queue[QUEUES-1-QUEUE].u_transmit_queue"
 
 DEFECTS = {
     1: "a frozen back-off resumes without waiting DIFS or EIFS again",
@@ -249,9 +251,9 @@ MUTATIONS = (
         "the MAC ACK, and how long it is waited for, are those of the control rate",
         (
             Edit(
-                f"{MAC}/frame_sequence.sv",
-                "mac_ack_airtime_us = cfg_response_airtime_us[rate_q];",
-                "mac_ack_airtime_us = cfg_response_airtime_us[cfg_rts_rate];",
+                f"{MAC}/own_frame.sv",
+                "mac_ack_us    = cfg_response_airtime_us[data_rate];",
+                "mac_ack_us    = cfg_response_airtime_us[cfg_rts_rate];",
             ),
         ),
         (f"{GATEWARE}/frame_sequence", "-k", "ns2_waits_for_the_mac_ack"),
@@ -262,7 +264,7 @@ MUTATIONS = (
         "DATA at any rate is given the airtime of the first rate's MAC ACK to be answered in",
         (
             Edit(
-                f"{MAC}/frame_sequence.sv",
+                f"{MAC}/own_frame.sv",
                 "17'(cfg_response_timeout_us) + (cfg_quirk_fixed_timeout ? 17'(response_us) : 17'd0);",
                 "17'(cfg_response_timeout_us) + (cfg_quirk_fixed_timeout ? 17'(cfg_response_airtime_us[0]) : 17'd0);",
             ),
@@ -300,6 +302,48 @@ MUTATIONS = (
         (f"{GATEWARE}/tsf_timer",),
     ),
     Mutation(
+        12,
+        "queues_share_the_window",
+        "a queue's contention window doubles and returns with the other queue's outcomes too",
+        (
+            Edit(
+                f"{MAC}/transmit_queue.sv",
+                ".reset_window, .double_window, .random,",
+                f".reset_window(reset_window || {OTHER}.reset_window), "
+                f".double_window(double_window || {OTHER}.double_window), .random,",
+            ),
+        ),
+        (f"{GATEWARE}/mac_core/test_mac_core_random.py", "-k", "two_queues_do"),
+    ),
+    Mutation(
+        12,
+        "queues_share_the_retry_counters",
+        "a queue counts the failures of the other one too",
+        (
+            Edit(
+                f"{MAC}/transmit_queue.sv",
+                ".short_failure, .long_failure, .short_success, .clear(clear_retries), .limit_reached, .ssrc, .slrc",
+                f".short_failure(short_failure || {OTHER}.short_failure), "
+                f".long_failure(long_failure || {OTHER}.long_failure), "
+                ".short_success, .clear(clear_retries), .limit_reached, .ssrc, .slrc",
+            ),
+        ),
+        (f"{GATEWARE}/mac_core/test_mac_core_random.py", "-k", "two_queues_do"),
+    ),
+    Mutation(
+        12,
+        "queues_share_the_back_off",
+        "the frame of one queue ends the back-off of the other",
+        (
+            Edit(
+                f"{MAC}/transmit_queue.sv",
+                ".access_taken, .cca_busy(busy), .reserved_us, .ifs_left_us,",
+                f".access_taken(access_taken || {OTHER}.access_taken), .cca_busy(busy), .reserved_us, .ifs_left_us,",
+            ),
+        ),
+        (f"{GATEWARE}/mac_core/test_mac_core_random.py", "-k", "two_queues_do"),
+    ),
+    Mutation(
         13,
         "busy_medium_draws_anew",
         "a carrier that appears while a back-off runs has another number drawn",
@@ -311,8 +355,8 @@ MUTATIONS = (
             ),
             Edit(
                 f"{MAC}/frame_sequence.sv",
-                "!backoff_running && medium_busy && !go;",
-                "(!backoff_running ? medium_busy : cca_busy && !was_busy_q) && !go;",
+                "!backoff_running && medium_busy && !wants;",
+                "(!backoff_running ? medium_busy : cca_busy && !was_busy_q) && !wants;",
             ),
         ),
         (f"{GATEWARE}/mac_core/test_mac_core.py", "-k", "access"),

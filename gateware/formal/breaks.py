@@ -28,6 +28,36 @@ BREAKS = {
         "accept_rts = rx_rts_for_us && may_answer && !busy_q;",
         "a CTS under NAV",
     ),
+    "transmission_rules_two_queues": Break(
+        f"{MAC}/queue_arbiter.sv",
+        "held[queue]    = in_exchange[1-queue] || (",
+        "held[queue]    = (",
+        "both queues in an exchange",
+    ),
+    "retry_rules_two_queues": Break(
+        f"{MAC}/frame_sequence.sv",
+        "if (limit_reached) state_q <= ST_REPORT;",
+        "if (limit_reached && tried_q) state_q <= ST_REPORT;",
+        "the first collision within the station is one too many and yet not the last",
+    ),
+    "service_time_sums_two_queues": Break(
+        f"{MAC}/service_time.sv",
+        "responder_us_q <= responder_us_q + 32'(tick_n);",
+        "responder_us_q <= responder_us_q + 32'(n_own);",
+        "the other queue's wait for an answer is in no part",
+    ),
+    "quiescent_is_stable_two_queues": Break(
+        f"{MAC}/queue_arbiter.sv",
+        "if (outcome != '0) reporter_q <= outcome[1];",
+        "reporter_q <= outcome[1];",
+        "the record changes hands after a clock",
+    ),
+    "settles_two_queues": Break(
+        f"{MAC}/queue_arbiter.sv",
+        "if (decide) sender_q <= winner;",
+        "if (decide) sender_q <= !winner;",
+        "the loser is chosen, and nobody goes",
+    ),
     "nav_rules": Break(
         f"{MAC}/nav_counter.sv",
         "if (rx_overheard && 16'(rx_duration_us) > nav_left_us_q) begin",
@@ -108,8 +138,8 @@ BREAKS = {
     ),
     "descriptor_order": Break(
         f"{MAC}/descriptor_queue.sv",
-        "if (head_taken) read_q <= read_q + 1'b1;",
-        "if (head_taken && !desc_valid) read_q <= read_q + 1'b1;",
+        "if (head_taken[queue]) read_q[queue] <= read_q[queue] + 1'b1;",
+        "if (head_taken[queue] && !desc_valid) read_q[queue] <= read_q[queue] + 1'b1;",
         "a packet is served twice when another comes",
     ),
     "contention_window": Break(
@@ -132,8 +162,8 @@ BREAKS = {
     ),
     "duplicates": Break(
         f"{MAC}/duplicate_cache.sv",
-        "seen = rx_retry && valid_q[index]",
-        "seen = valid_q[index]",
+        "seen    = rx_retry && known[queue]",
+        "seen    = known[queue]",
         "a new frame with an old number is held back",
     ),
     "address_filter": Break(

@@ -52,11 +52,11 @@ module duplicate_rules #(
     a_group_is_given : assert (!group_q || deliver);
     if (accepted_q && from_it_q) a_known_again : assert (duplicate == (retry_q && same_q));
     if (known_q) begin
-      i_entry : assert (duplicate_cache.valid_q[followed[INDEX_W-1:0]] &&
+      i_entry : assert (duplicate_cache.g_queue[0].valid_q[followed[INDEX_W-1:0]] &&
                         duplicate_cache.ta_q[followed[INDEX_W-1:0]] == followed &&
-                        duplicate_cache.sequence_q[followed[INDEX_W-1:0]] == last_q);
+                        duplicate_cache.g_queue[0].sequence_q[followed[INDEX_W-1:0]] == last_q);
     end else begin
-      i_no_entry : assert (!duplicate_cache.valid_q[followed[INDEX_W-1:0]] ||
+      i_no_entry : assert (!duplicate_cache.g_queue[0].valid_q[followed[INDEX_W-1:0]] ||
                            duplicate_cache.ta_q[followed[INDEX_W-1:0]] != followed);
     end
   end

@@ -19,17 +19,18 @@ module jump_top (
   input  wire logic        in_contention,
   input  wire logic        in_rts,
   input  wire logic        in_data,
-  input  wire logic        in_gap
+  input  wire logic        in_gap,
+  input  wire logic        held
 );
 
   // The jump, the single tick, then one clock to compare.
   logic [1:0]  step_q = 2'd0;
-  logic [53:0] held, held_q;   // what stands still while time passes
-  assign held = {phy_cca_busy, cfg_difs_us, cfg_eifs_us, cfg_nav_reset_us, cfg_access_mode, in_contention, in_rts, in_data, in_gap};
+  logic [54:0] still, still_q;   // what stands still while time passes
+  assign still = {held, phy_cca_busy, cfg_difs_us, cfg_eifs_us, cfg_nav_reset_us, cfg_access_mode, in_contention, in_rts, in_data, in_gap};
 
   always_ff @(posedge clk) begin
     if (step_q != 2'd3) step_q <= step_q + 1'b1;
-    held_q <= held;
+    still_q <= still;
   end
 
   wire logic [23:0] tick_n [2];
@@ -38,7 +39,7 @@ module jump_top (
 
   always_comb begin
     if (step_q == 2'd0) assume (jump_us != '1);
-    else assume (held == held_q);
+    else assume (still == still_q);
     assume ($onehot0({in_contention, in_rts, in_data, in_gap}));
   end
 
@@ -56,13 +57,13 @@ module jump_top (
     );
     medium_reservation u_medium_reservation (.*);
     interframe_space u_interframe_space (
-      .clk, .rst(1'b0), .tick_n(tick_n[copy]), .cfg_access_mode, .cfg_difs_us, .cfg_eifs_us,
-      .cfg_quirk_eifs_as_nav(1'b0), .cca_busy(phy_cca_busy), .rx_end(1'b0), .rx_bad(1'b0), .tx_go(1'b0), .waive(1'b0), .reserved_us, .idle_us, .ifs_us
+      .clk, .rst(1'b0), .tick_n(tick_n[copy]), .cfg_access_mode, .cfg_slot_us('0), .cfg_difs_us, .cfg_eifs_us,
+      .cfg_aifs_extra_slots('0), .cfg_quirk_eifs_as_nav(1'b0), .cca_busy(phy_cca_busy || held), .rx_end(1'b0), .rx_bad(1'b0), .tx_go(1'b0), .waive(1'b0), .reserved_us, .idle_us, .ifs_us
     );
     service_time u_service_time (
       .clk, .rst(1'b0), .tick_n(tick_n[copy]), .tsf_us('0), .head_taken(1'b0), .head_t_enqueue_us('0),
       .in_contention, .in_rts, .in_data, .in_gap, .responded(1'b0), .timed_out(1'b0), .report(1'b0),
-      .cca_busy(phy_cca_busy), .own_left_us, .reserved_us, .ifs_left_us, .slots_left('0), .draw(1'b0), .draw_slots('0),
+      .cca_busy(phy_cca_busy), .held, .own_left_us, .reserved_us, .ifs_left_us, .slots_left('0), .draw(1'b0), .draw_slots('0),
       .t_enqueue_us(), .t_done_us(), .slots_drawn(), .queue_us(), .ifs_us(), .backoff_us(), .frozen_cca_us(),
       .frozen_nav_us(), .control_us(), .data_us(), .response_us(), .timeout_us(), .responder_us(), .service_us()
     );

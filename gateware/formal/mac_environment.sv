@@ -9,7 +9,9 @@
 
 module mac_environment
   import perhop_pkg::*;
-(
+#(
+  parameter int unsigned QUEUES = 1
+) (
   input wire logic        clk,
   input wire logic        rst,
   input wire logic [23:0] tick_n,
@@ -27,8 +29,9 @@ module mac_environment
   input wire logic [15:0] cfg_eifs_us,
   input wire logic [15:0] cfg_response_timeout_us,
   input wire logic [15:0] cfg_nav_reset_us,
-  input wire logic [9:0]  cfg_cw_min [1],
-  input wire logic [9:0]  cfg_cw_max [1],
+  input wire logic [9:0]  cfg_cw_min [QUEUES],
+  input wire logic [9:0]  cfg_cw_max [QUEUES],
+  input wire logic [3:0]  cfg_aifs_extra_slots [QUEUES],
   input wire logic [4:0]  cfg_short_retry_limit,
   input wire logic [4:0]  cfg_long_retry_limit,
   input wire logic [2:0]  cfg_rts_rate,
@@ -56,20 +59,25 @@ module mac_environment
   always_comb assume (rst == !started_q);
 
   // ---- Settings
-  localparam int unsigned FIXED_W = 48 + 2 + 1 + 16 + 13 + 13 + 15 + 16 + 16 + 16 + 10 + 10 + 5 + 5 + 3 + 16 + 5;
+  localparam int unsigned FIXED_W = 48 + 2 + 1 + 16 + 13 + 13 + 15 + 16 + 16 + 16 + 5 + 5 + 3 + 16 + 5;
   wire logic [FIXED_W-1:0] fixed = {
     cfg_address, cfg_access_mode, cfg_no_mac_ack, cfg_vacation_us, cfg_slot_us, cfg_sifs_us, cfg_difs_us, cfg_eifs_us, cfg_response_timeout_us, cfg_nav_reset_us,
-    cfg_cw_min[0], cfg_cw_max[0], cfg_short_retry_limit, cfg_long_retry_limit, cfg_rts_rate, cfg_rts_airtime_us,
+    cfg_short_retry_limit, cfg_long_retry_limit, cfg_rts_rate, cfg_rts_airtime_us,
     cfg_quirk_eifs_as_nav, cfg_quirk_no_nav_reset, cfg_quirk_fixed_timeout, cfg_quirk_draw_below_cw,
     cfg_quirk_backoff_at_once};
   logic [FIXED_W-1:0] fixed_q;
   logic [2:0]         response_rate_q      [8];
   logic [15:0]        response_airtime_us_q[8];
+  logic [9:0]         cw_min_q[QUEUES], cw_max_q[QUEUES];
+  logic [3:0]         aifs_extra_slots_q[QUEUES];
 
   always_ff @(posedge clk) begin
     fixed_q               <= fixed;
     response_rate_q       <= cfg_response_rate;
     response_airtime_us_q <= cfg_response_airtime_us;
+    cw_min_q              <= cfg_cw_min;
+    cw_max_q              <= cfg_cw_max;
+    aifs_extra_slots_q    <= cfg_aifs_extra_slots;
   end
 
   always_comb begin
@@ -78,8 +86,15 @@ module mac_environment
     assume (cfg_access_mode <= ACCESS_FAMA);
     assume (cfg_slot_us != '0 && cfg_sifs_us != '0 && cfg_difs_us > 15'(cfg_sifs_us) && cfg_eifs_us >= 16'(cfg_difs_us));
     assume (cfg_response_timeout_us != '0 && cfg_nav_reset_us != '0 && cfg_rts_airtime_us != '0);
-    assume ((cfg_cw_min[0] & (cfg_cw_min[0] + 1'b1)) == '0 && (cfg_cw_max[0] & (cfg_cw_max[0] + 1'b1)) == '0);
-    assume (cfg_cw_min[0] != '0 && cfg_cw_min[0] <= cfg_cw_max[0]);
+    for (int queue = 0; queue < int'(QUEUES); queue++) begin
+      if (started_q) begin
+        assume (cfg_cw_min[queue] == cw_min_q[queue] && cfg_cw_max[queue] == cw_max_q[queue]);
+        assume (cfg_aifs_extra_slots[queue] == aifs_extra_slots_q[queue]);
+      end
+      assume ((cfg_cw_min[queue] & (cfg_cw_min[queue] + 1'b1)) == '0);
+      assume ((cfg_cw_max[queue] & (cfg_cw_max[queue] + 1'b1)) == '0);
+      assume (cfg_cw_min[queue] != '0 && cfg_cw_min[queue] <= cfg_cw_max[queue]);
+    end
     assume (cfg_short_retry_limit != '0 && cfg_long_retry_limit != '0);
     for (int rate = 0; rate < 8; rate++) begin
       if (started_q) begin
@@ -132,6 +147,6 @@ module mac_environment
 
 endmodule
 
-bind mac_core mac_environment u_environment (.*);
+bind mac_core mac_environment #(.QUEUES(QUEUES)) u_environment (.*);
 
 `default_nettype wire

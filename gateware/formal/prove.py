@@ -49,8 +49,8 @@ RUNNING: set[int] = set()
 STROBES = (
     "u_duplicate_cache.deliver_q",
     "u_duplicate_cache.duplicate_q",
-    "u_frame_sequence.done_valid_q",
     "u_transmit_port.start_q",
+    r"g_queue\[\d\].u_transmit_queue.u_frame_sequence.done_valid_q",
 )
 
 
@@ -72,7 +72,7 @@ class Job:
     top: str = "mac_core"
     given: tuple[str, ...] = ()
     free: tuple[str, ...] = ("random_draw", "neighbour_table")
-    free_wires: tuple[str, ...] = ("u_backoff_counter.slots_left_us",)
+    free_wires: tuple[str, ...] = ("*.u_backoff_counter.slots_left_us",)
     solver: str = "yices"
     parameters: tuple[str, ...] = ()
     folder: str = "mac"
@@ -327,6 +327,14 @@ JOBS = (
 )
 
 
+# The claims about the whole MAC, of one with two queues.
+JOBS += tuple(
+    replace(job, name=f"{job.name}_two_queues", claim=f"two queues: {job.claim}", parameters=("QUEUES=2",))
+    for job in JOBS
+    if job.name in ("transmission_rules", "retry_rules", "service_time_sums", "quiescent_is_stable", "settles")
+)
+
+
 def sources(job: Job) -> list[str]:
     """The RTL that a job reads, packages first; paths relative to the root of the checkout."""
     modules = [path for folder in ("common", job.folder) for path in (ROOT / RTL / folder).glob("*.sv")]
@@ -398,7 +406,7 @@ def registers_of(job: Job) -> dict[str, int]:
     found: dict[str, int] = {}
     named = set()
     for name, net in module["netnames"].items():
-        if not net.get("hide_name") and re.fullmatch(r"[\w.]+_q(\[\d+\])?", name) and bits.issuperset(net["bits"]):
+        if not net.get("hide_name") and re.fullmatch(r"[\w.\[\]]+_q(\[\d+\])?", name) and bits.issuperset(net["bits"]):
             found[name] = len(net["bits"])
             named |= set(net["bits"])
     if bits - named:
@@ -409,15 +417,16 @@ def registers_of(job: Job) -> dict[str, int]:
 def write_stability_rules(job: Job) -> str:
     """Writes one assertion a register: it keeps its value, or, where it is a strobe of one clock, may fall."""
     registers = registers_of(job)
-    unknown = set(STROBES) - set(registers)
+    unknown = [strobe for strobe in STROBES if not any(re.fullmatch(strobe, name) for name in registers)]
     if unknown:
-        raise RuntimeError(f"no such registers: {' '.join(sorted(unknown))}")
+        raise RuntimeError(f"no such registers: {' '.join(unknown)}")
     declared, kept, ruled = [], [], []
     for number, (name, width) in enumerate(sorted(registers.items())):
         label = re.sub(r"\W+", "_", name.removesuffix("]"))
         declared.append(f"  logic [{width - 1}:0] was_{number}_q;")
         kept.append(f"    was_{number}_q <= {job.top}.{name};")
-        falls = f" || {job.top}.{name} == '0" if name in STROBES else ""
+        strobe = any(re.fullmatch(strobe, name) for strobe in STROBES)
+        falls = f" || {job.top}.{name} == '0" if strobe else ""
         ruled.append(f"    a_{label} : assert ({job.top}.{name} == was_{number}_q{falls});")
     template = (ROOT / FORMAL / "stability_rules.sv.in").read_text()
     for mark, lines in {"@DECLARED@": declared, "@KEPT@": kept, "@RULED@": ruled}.items():

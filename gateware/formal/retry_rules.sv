@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // SSRC and SLRC never pass their limits, and reaching one ends the packet, with the
-// result that says so (IEEE 802.11-2012, 9.3.3). Bound into mac_core.
+// result that says so (IEEE 802.11-2012, 9.3.3). Bound into each transmit_queue.
 
 `default_nettype none
 
@@ -18,9 +18,9 @@ module retry_rules
   input wire logic       in_data,
   input wire logic       in_gap,
   input wire logic       report,
-  input wire logic [4:0] done_ssrc,
-  input wire logic [4:0] done_slrc,
-  input wire logic [1:0] done_result
+  input wire logic [4:0] ssrc,
+  input wire logic [4:0] slrc,
+  input wire logic [1:0] result
 );
 
   wire logic in_service = in_contention || in_rts || in_data || in_gap;
@@ -33,26 +33,26 @@ module retry_rules
   end
 
   always_comb if (running_q) begin
-    a_short_within_limit : assert (done_ssrc <= cfg_short_retry_limit);
-    a_long_within_limit  : assert (done_slrc <= cfg_long_retry_limit);
+    a_short_within_limit : assert (ssrc <= cfg_short_retry_limit);
+    a_long_within_limit  : assert (slrc <= cfg_long_retry_limit);
     if (in_service) begin
-      a_below_limits_in_service : assert (done_ssrc < cfg_short_retry_limit && done_slrc < cfg_long_retry_limit);
+      a_below_limits_in_service : assert (ssrc < cfg_short_retry_limit && slrc < cfg_long_retry_limit);
     end
     if (short_failure_q) begin
-      a_short_limit_ends_it : assert (report == (done_ssrc == cfg_short_retry_limit) && report == !in_contention);
-      if (report) a_short_result : assert (done_result == RESULT_SHORT_RETRY_LIMIT);
+      a_short_limit_ends_it : assert (report == (ssrc == cfg_short_retry_limit) && report == !in_contention);
+      if (report) a_short_result : assert (result == RESULT_SHORT_RETRY_LIMIT);
     end
     if (long_failure_q) begin
-      a_long_limit_ends_it : assert (report == (done_slrc == cfg_long_retry_limit) && report == !in_contention);
-      if (report) a_long_result : assert (done_result == RESULT_LONG_RETRY_LIMIT);
+      a_long_limit_ends_it : assert (report == (slrc == cfg_long_retry_limit) && report == !in_contention);
+      if (report) a_long_result : assert (result == RESULT_LONG_RETRY_LIMIT);
     end
     if (report && !short_failure_q && !long_failure_q) begin
-      a_other_results : assert (done_result == RESULT_DELIVERED || done_result == RESULT_GROUP_SENT);
+      a_other_results : assert (result == RESULT_DELIVERED || result == RESULT_GROUP_SENT);
     end
   end
 
 endmodule
 
-bind mac_core retry_rules u_retry_rules (.*);
+bind transmit_queue retry_rules u_retry_rules (.*);
 
 `default_nettype wire

@@ -82,8 +82,8 @@ module service_rules (
       a_service_grows_by_ticks : assert (service_us - service_us_q == 32'(tick_n_q));
       a_time_grows_by_ticks    : assert (tsf_us - tsf_us_q == 32'(tick_n_q));
     end
-    if (report_q) a_ends_with_report : assert (t_done_us == tsf_us_q && mac_core.done_valid);
-    if (mac_core.done_valid) a_record_stands : assert (!in_service && waited_us_q == '0);
+    if (report_q) a_ends_with_report : assert (t_done_us == tsf_us_q && transmit_queue.reported);
+    if (transmit_queue.reported) a_record_stands : assert (!in_service && waited_us_q == '0);
 
     // Service begins with head_taken, and only then.
     if (in_service) a_service_has_begun : assert (in_service_q || head_taken_q);
@@ -92,7 +92,7 @@ module service_rules (
   always_comb if (!rst) begin
     // A wait is open only while a response is awaited.
     if (!(in_rts || in_data)) i_no_wait_open : assert (waited_us_q == '0 || !in_service);
-    if (mac_core.u_frame_sequence.state_q == 3'd5) begin   // ST_GROUP: nobody answers
+    if (transmit_queue.u_frame_sequence.state_q == 3'd5) begin   // ST_GROUP: nobody answers
       i_group_waits_for_none : assert (waited_us_q == '0);
     end
   end

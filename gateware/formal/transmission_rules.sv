@@ -9,7 +9,9 @@
 
 module transmission_rules
   import perhop_pkg::*;
-(
+#(
+  parameter int unsigned QUEUES = 1
+) (
   input wire logic        clk,
   input wire logic        rst,
   input wire logic [23:0] tick_n,
@@ -20,7 +22,6 @@ module transmission_rules
   input wire logic        cfg_quirk_backoff_at_once,   // ns-2: no inter-frame space before some back-offs
 
   input wire logic        cca_busy,
-  input wire logic [15:0] reserved_us,
   input wire logic [15:0] nav_left_us,
   input wire logic [15:0] nav_until_us,
 
@@ -40,16 +41,16 @@ module transmission_rules
 
   // The MAC's own state, for the induction alone.
   input wire logic        accept,
-  input wire logic        in_contention,
-  input wire logic        in_rts,
-  input wire logic        in_data,
-  input wire logic        in_gap,
   input wire logic [15:0] own_left_us,
-  input wire logic [15:0] idle_us,
   input wire logic        nav_reset_armed,
   input wire logic        responder_busy,
   input wire logic [12:0] responder_wait_us
 );
+
+  // ---- What the queues are at.
+  logic [QUEUES-1:0] in_rts, in_data, in_gaps;
+  wire logic in_gap      = in_gaps != '0;
+  wire logic in_exchange = (in_rts | in_data) != '0;
 
   // ---- How long the medium has been idle: no carrier, NAV zero, no own frame.
   logic [15:0] idle_model_us_q = '0;   // stays at its end
@@ -111,17 +112,40 @@ module transmission_rules
   end
 
   // ---- What the MAC's state has to do with the models above.
-  wire logic in_exchange = in_rts || in_data;
+  for (genvar queue = 0; queue < QUEUES; queue++) begin : g_queue
+    // The names of one queue's signals.
+    wire logic [2:0]  state      = mac_core.g_queue[queue].u_transmit_queue.u_frame_sequence.state_q;
+    wire logic [16:0] timer_us   = mac_core.g_queue[queue].u_transmit_queue.u_frame_sequence.timer_us_q;
+    wire logic        drawn      = mac_core.g_queue[queue].u_transmit_queue.u_frame_sequence.defer_drawn_q;
+    wire logic        use_rts    = mac_core.g_queue[queue].u_transmit_queue.u_frame_sequence.use_rts_q;
+    wire logic        contention = mac_core.g_queue[queue].u_transmit_queue.in_contention;
+    wire logic        running    = mac_core.g_queue[queue].u_transmit_queue.backoff_running;
+    wire logic [9:0]  slots_left = mac_core.g_queue[queue].u_transmit_queue.slots_left;
+    wire logic [15:0] idle_us    = mac_core.idle_us[queue];
+
+    assign in_rts[queue]  = mac_core.g_queue[queue].u_transmit_queue.in_rts;
+    assign in_data[queue] = mac_core.g_queue[queue].u_transmit_queue.in_data;
+    assign in_gaps[queue] = mac_core.in_gap[queue];
+
+    always_comb if (!rst) begin
+      // The SIFS before an own response counts as idle here, as part of the response there.
+      i_idle      : assert (idle_us <= idle_model_us_q || cfg_quirk_backoff_at_once);
+      i_idle_busy : assert (!busy_at_last_tick || idle_us == '0 || cfg_quirk_backoff_at_once);
+      i_state     : assert (cfg_access_mode != ACCESS_DCF || state <= 3'd6);
+      i_defer     : assert (!drawn || state == 3'd7);
+      i_csma      : assert (cfg_access_mode != ACCESS_CSMA || (!in_rts[queue] && !in_gaps[queue]));
+      if ((contention || in_data[queue]) && cfg_access_mode == ACCESS_CSMA) i_csma_rts : assert (!use_rts);
+      if (cfg_access_mode != ACCESS_DCF) i_no_backoff : assert (!running && slots_left == '0);
+      if (mac_core.in_exchange[queue]) i_sender : assert (mac_core.sender == 1'(queue));
+      if (state == 3'd5) i_group_on_air : assert (timer_us == 17'(own_left_us));   // ST_GROUP
+      if (in_gaps[queue]) i_gap_sifs : assert (25'(timer_us) + 25'(since_heard_us) == 25'(cfg_sifs_us));
+    end
+  end
+
   always_comb if (!rst) begin
-    // The SIFS before an own response counts as idle here, as part of the response there.
-    i_idle      : assert (idle_us <= idle_model_us_q || cfg_quirk_backoff_at_once);
-    i_state     : assert (cfg_access_mode != ACCESS_DCF || mac_core.u_frame_sequence.state_q <= 3'd6);
-    i_defer     : assert (!mac_core.u_frame_sequence.defer_drawn_q || mac_core.u_frame_sequence.state_q == 3'd7);
-    i_csma      : assert (cfg_access_mode != ACCESS_CSMA || (!in_rts && !in_gap));
-    if ((in_contention || in_data) && cfg_access_mode == ACCESS_CSMA) i_csma_rts : assert (!mac_core.u_frame_sequence.use_rts_q);
-    if (cfg_access_mode != ACCESS_DCF) i_no_backoff : assert (!mac_core.backoff_running && mac_core.slots_left == '0);
+    i_chosen_before_it_goes : assert (!(mac_core.arbiter_pending && (in_exchange || in_gap)));
+    a_one_queue_at_a_time : assert ($onehot0(in_rts | in_data | in_gaps));
     i_heard     : assert (!(heard_now_q && heard_for_us_q) || busy_at_last_tick);
-    i_idle_busy : assert (!busy_at_last_tick || idle_us == '0 || cfg_quirk_backoff_at_once);
     i_nav_reset : assert (!nav_reset_armed || nav_until_us != '0);
     if (responder_busy) begin
       i_responder_fits  : assert (!answer_airtime_us[15]);
@@ -134,17 +158,11 @@ module transmission_rules
     end else begin
       i_own_is_on_air   : assert (own_left_us == on_air_us);
     end
-    if (mac_core.u_frame_sequence.state_q == 3'd5) begin   // ST_GROUP
-      i_group_on_air : assert (mac_core.u_frame_sequence.timer_us_q == 17'(own_left_us));
-    end
-    if (in_gap) begin
-      i_gap_sifs : assert (25'(mac_core.u_frame_sequence.timer_us_q) + 25'(since_heard_us) == 25'(cfg_sifs_us));
-      i_gap_cts  : assert (heard_for_us_q && heard_kind_q == FRAME_CTS && !heard_now_q && own_left_us == '0);
-    end
+    if (in_gap) i_gap_cts : assert (heard_for_us_q && heard_kind_q == FRAME_CTS && !heard_now_q && own_left_us == '0);
   end
 
 endmodule
 
-bind mac_core transmission_rules u_transmission_rules (.*);
+bind mac_core transmission_rules #(.QUEUES(QUEUES)) u_transmission_rules (.*);
 
 `default_nettype wire

@@ -55,6 +55,14 @@ SERIES_OUTCOMES = {
 }
 
 
+# What a second queue adds.
+QUEUE_OUTCOMES = {
+    "queues": ("the other queue waits", "internal collision", "given up at an internal collision"),
+    "access": (*OUTCOMES["access"], "deferred"),
+    "results": OUTCOMES["results"],
+}
+
+
 class ExchangeCoverage:
     """Adds up what was seen and prints it; missing() names what was not."""
 

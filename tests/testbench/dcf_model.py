@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """One station under DCF as the standard describes it (IEEE 802.11-2012, 9.3), event by event in absolute time; or
-under the access modes of M. Gerla et al., 1999, csma and fama.
+under the access modes of M. Gerla et al., 1999, csma and fama. With one queue, or with two as in EDCA (9.19.2).
 
 A reference for the gateware, written from the standard's text and the PHY's contract, not from the gateware: it knows
 neither clocks nor down-counters. Where the standard leaves a tie open, the rule is stated where it is used:
@@ -9,6 +9,10 @@ neither clocks nor down-counters. Where the standard leaves a tie open, the rule
   response that begins as its timeout is due is in time, and so is (ns-2) one that ends then.
 * A NAV reset that is due comes before the frame that begins then.
 * csma and fama look at the medium as it is from this microsecond on: what ends now is over, what begins now is heard.
+* What happens at one microsecond happens in rounds: what falls due, and what the carrier does to a packet that waits,
+  in the first; what follows from it in the next, and so on. Packets come one a round; a packet comes to the head in one
+  round (one of a queue, the higher first) and contends in the next. Two queues that could go in one round collide
+  within the station; of two that draw in one round the higher draws first.
 """
 
 from collections import Counter, deque
@@ -18,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from perhop.spec_generated import AccessMode, FrameKind, TxResult
 
 from .exchange import PARTS, Completion, Delivery, Output, Packet, ReceivedFrame, TickInputs, Transmission
-from .settings import CTS_BYTES, RTS_BYTES, MacSettings
+from .settings import CTS_BYTES, QUEUE_SETTINGS, RTS_BYTES, MacSettings
 from .xoroshiro import Xoroshiro64Plus
 
 GROUP_BIT = 1 << 40
@@ -81,6 +85,41 @@ class Service:
 
 
 @dataclass
+class Queue:
+    """What each queue has of its own."""
+
+    number: int
+    cw: int
+    cw_min: int
+    cw_max: int
+    aifs_us: int  # beyond DIFS or EIFS
+    waiting: deque[tuple[Packet, int, int]] = field(default_factory=deque)  # with its microsecond and round
+    service: Service | None = None
+    free_from_round: int = 0  # of the microsecond in which the last packet was done
+    sequence: int = 0
+    # Back-off: None, or the slots left and when the next of them begins if the medium stays idle.
+    slots: int | None = None
+    drawn_at_us: int = 0
+    draw_due: bool = False
+    # ns-2: the idle medium needs no inter-frame space until it has been busy again.
+    ifs_waived_since_us: int | None = None
+    released_us: int = 0  # when the other queue's last exchange was over
+    # The exchange: what is awaited, since when our frame is over, until when.
+    phase: str = "contend"
+    contends_from_round: int = 0
+    vacation_until_us: int = 0
+    sent_until_us: int = 0
+    deadline_us: int | None = None
+    response_began: bool = False
+
+    def in_exchange(self) -> bool:
+        return self.phase in ("wait_cts", "gap", "wait_mac_ack", "group")
+
+    def contends(self) -> bool:
+        return self.service is not None and self.phase == "contend"
+
+
+@dataclass
 class Average:
     """A neighbour's running averages, exact."""
 
@@ -92,7 +131,7 @@ class Average:
 class DcfStation:
     """Consumes inputs in order of time; `outputs` and `seen` (what happened, for coverage) grow."""
 
-    def __init__(self, settings: MacSettings) -> None:
+    def __init__(self, settings: MacSettings, queues: int = 1) -> None:
         self.settings = settings
         self.now_us = 0
         self.outputs: list[Output] = []
@@ -106,70 +145,69 @@ class DcfStation:
         self._nav = Nav()
         self._own_until_us = 0
         self._after_bad_frame = False
-        # ns-2: the idle medium needs no inter-frame space until it has been busy again.
-        self._ifs_waived_since_us: int | None = None
-        # Back-off: None, or the slots left and when the next of them begins if the medium stays idle.
-        self._slots: int | None = None
-        self._drawn_at_us = 0
-        self._draws = 0
-        self._cw = settings.cw_min
         # Packets
-        self._queue: deque[tuple[Packet, int]] = deque()
-        self._service: Service | None = None
-        self._sequence = 0
-        # The exchange: what is awaited, since when our frame is over, until when.
-        self._phase = "contend"
-        self._vacation_until_us = 0
-        self._sent_until_us = 0
-        self._deadline_us: int | None = None
-        self._response_began = False
+        self._queues = [
+            Queue(
+                number,
+                cw := QUEUE_SETTINGS["cw_min"](settings, number),
+                cw,
+                QUEUE_SETTINGS["cw_max"](settings, number),
+                settings.aifs_extra_slots[number] * settings.slot_us if queues > 1 else 0,
+            )
+            for number in range(queues)
+        ]
+        self._round = 0
         # The answer that is due after SIFS.
         self._answer: tuple[int, Transmission] | None = None
-        self._duplicates: dict[int, int] = {}
+        self._duplicates: dict[tuple[int, int], int] = {}
 
     # ---- The medium ----
 
     def _dcf(self) -> bool:
         return self.settings.access_mode == AccessMode.DCF
 
-    def _ifs_us(self) -> int:
+    def _ifs_us(self, queue: Queue) -> int:
         if not self._dcf():
             return 0
-        return self.settings.eifs_us if self._after_bad_frame else self.settings.difs_us
+        return (self.settings.eifs_us if self._after_bad_frame else self.settings.difs_us) + queue.aifs_us
 
     def _reserved_until_us(self) -> int:
         return max(self._own_until_us, self._nav.end_us())
 
-    def _medium_busy(self) -> bool:
-        return self._cca_busy or self._reserved_until_us() > self.now_us
+    def _held(self, queue: Queue) -> bool:
+        """Another queue is in an exchange: 9.19.2.3 has its frames, and the wait for their answers, as busy medium."""
+        return any(other.in_exchange() for other in self._queues if other is not queue)
 
-    def _ifs_end_us(self) -> int | None:
-        """When the inter-frame space is over if nothing changes; None while the carrier is heard."""
-        if self._cca_busy:
+    def _medium_busy(self, queue: Queue) -> bool:
+        return self._cca_busy or self._reserved_until_us() > self.now_us or self._held(queue)
+
+    def _ifs_end_us(self, queue: Queue) -> int | None:
+        """When the inter-frame space is over if nothing changes; None while the medium is busy without known end."""
+        if self._cca_busy or self._held(queue):
             return None
-        free_us = max(self._cca_idle_since_us, self._reserved_until_us())
-        if self._ifs_waived_since_us is not None and free_us <= self._ifs_waived_since_us:
-            return self._ifs_waived_since_us
-        return free_us + self._ifs_us()
+        free_us = max(self._cca_idle_since_us, self._reserved_until_us(), queue.released_us)
+        if queue.ifs_waived_since_us is not None and free_us <= queue.ifs_waived_since_us:
+            return queue.ifs_waived_since_us
+        return free_us + self._ifs_us(queue)
 
-    def _slots_begin_us(self) -> int | None:
-        end_us = self._ifs_end_us()
-        return None if end_us is None else max(end_us, self._drawn_at_us)
+    def _slots_begin_us(self, queue: Queue) -> int | None:
+        end_us = self._ifs_end_us(queue)
+        return None if end_us is None else max(end_us, queue.drawn_at_us)
 
-    def _backoff_end_us(self) -> int | None:
+    def _backoff_end_us(self, queue: Queue) -> int | None:
         """When the back-off is over if nothing changes; None if never, or if there is none."""
-        begin_us = self._slots_begin_us()
-        if self._slots is None or begin_us is None:
+        begin_us = self._slots_begin_us(queue)
+        if queue.slots is None or begin_us is None:
             return None
-        return begin_us + self._slots * self.settings.slot_us
+        return begin_us + queue.slots * self.settings.slot_us
 
-    def _access_us(self) -> int | None:
+    def _access_us(self, queue: Queue) -> int | None:
         """When the packet at the head may be sent if nothing changes."""
-        if self._service is None or self._phase != "contend" or not self._dcf():
+        if not queue.contends() or not self._dcf():
             return None
-        if self._slots is not None:
-            return self._backoff_end_us()
-        return self._ifs_end_us()
+        if queue.slots is not None:
+            return self._backoff_end_us(queue)
+        return self._ifs_end_us(queue)
 
     # ---- Time ----
 
@@ -181,16 +219,14 @@ class DcfStation:
         self._run_to(until_us)
 
     def _next_us(self) -> int | None:
-        due = [
-            self._access_us(),
-            self._deadline_us,
-            self._answer[0] if self._answer else None,
-        ]
-        # A frame that began in time has stopped the timeout.
-        if self._phase in ("wait_cts", "wait_mac_ack") and self._response_began:
-            due[1] = None
-        times = [at_us for at_us in due if at_us is not None]
-        return max(min(times), self.now_us) if times else None
+        times = [self._answer[0]] if self._answer else []
+        for queue in self._queues:
+            times.append(self._access_us(queue))
+            # A frame that began in time has stopped the timeout.
+            if not (queue.phase in ("wait_cts", "wait_mac_ack") and queue.response_began):
+                times.append(queue.deadline_us)
+        known = [at_us for at_us in times if at_us is not None]
+        return max(min(known), self.now_us) if known else None
 
     def _run_to(self, until_us: int) -> None:
         while (next_us := self._next_us()) is not None and next_us <= until_us:
@@ -201,24 +237,26 @@ class DcfStation:
         """Nothing happens before to_us: time is accounted for, whole slots are counted."""
         if to_us <= self.now_us:
             return
-        begin_us = self._slots_begin_us()
-        ifs_end_us = self._ifs_end_us()
-        if self._service and self._phase in ("contend", "defer"):
-            self._account(self.now_us, to_us, ifs_end_us)
-        if self._slots is not None and begin_us is not None and to_us >= begin_us:
-            counted = min((to_us - begin_us) // self.settings.slot_us, self._slots)
-            self._slots -= counted
-            # The slots that are left begin after those counted, unless the medium becomes busy.
-            self._drawn_at_us = begin_us + counted * self.settings.slot_us
-            if self._slots == 0 and self._service is None:
-                self._slots = None
+        for queue in self._queues:
+            begin_us = self._slots_begin_us(queue)
+            ifs_end_us = self._ifs_end_us(queue)
+            if queue.service and queue.phase in ("contend", "defer"):
+                self._account(queue, self.now_us, to_us, ifs_end_us)
+            if queue.slots is not None and begin_us is not None and to_us >= begin_us:
+                counted = min((to_us - begin_us) // self.settings.slot_us, queue.slots)
+                queue.slots -= counted
+                # The slots that are left begin after those counted, unless the medium becomes busy.
+                queue.drawn_at_us = begin_us + counted * self.settings.slot_us
+                if queue.slots == 0 and queue.service is None:
+                    queue.slots = None
         self.now_us = to_us
         if self._nav.pass_to(to_us):
             self.seen["nav reset"] += 1
 
-    def _account(self, from_us: int, to_us: int, ifs_end_us: int | None) -> None:
-        """What a contending packet's time was: own answer, NAV, carrier, inter-frame space, slots, in that order."""
-        parts = self._service.parts
+    def _account(self, queue: Queue, from_us: int, to_us: int, ifs_end_us: int | None) -> None:
+        """What a contending packet's time was: other work of the station (its other queue, an answer), NAV, carrier,
+        inter-frame space, slots, in that order."""
+        parts = queue.service.parts
 
         def take(part: str, until_us: int) -> None:
             nonlocal from_us
@@ -227,6 +265,8 @@ class DcfStation:
                 parts[part] += until_us - from_us
                 from_us = until_us
 
+        if self._held(queue):
+            take("responder_us", to_us)
         take("responder_us", self._own_until_us)
         take("frozen_nav_us", self._nav.end_us())
         if ifs_end_us is None:
@@ -239,96 +279,136 @@ class DcfStation:
 
     def _at(self, at_us: int, tick: TickInputs) -> None:
         self._pass_to(at_us)
-        granted = self._access_us() == at_us
-        draws = self._draws
-        idle_for_ifs = not self._medium_busy() and self._ifs_end_us() <= at_us
+        self._round = 1
+        for queue in self._queues:
+            queue.free_from_round = queue.contends_from_round = 0
+        wants = [queue for queue in self._queues if self._access_us(queue) == at_us]
+        waits = [queue for queue in self._queues if queue.contends() and queue not in wants]
+        idle_for_ifs = [
+            queue for queue in self._queues if not self._medium_busy(queue) and self._ifs_end_us(queue) <= at_us
+        ]
         if self._answer and self._answer[0] == at_us:
             self._emit(self._answer[1])
             self._answer = None
             self._after_bad_frame = False
         self._exchange(tick)
-        for packet in tick.packets:
-            self._queue.append((packet, at_us))
+        for number, packet in enumerate(tick.packets):
+            self._queues[packet.queue].waiting.append((packet, at_us, number + 1))
         if tick.cca_busy is not None:
             if self._cca_busy and not tick.cca_busy:
                 self._cca_idle_since_us = at_us
             self._cca_busy = tick.cca_busy
-        came_to_head = self._service is None and bool(self._queue)
-        if came_to_head:
-            self._take_head()
+        self._compete(wants)
+        for queue in reversed(waits):
+            if self._dcf() and queue.slots is None and self._cca_busy:
+                self.seen["found busy"] += 1
+                self._draw(queue)
+        for queue in self._queues:
+            if queue.phase == "defer" and queue.deadline_us == at_us:
+                queue.phase, queue.contends_from_round = "contend", 2
+        taken = self._take_head()
+        while taken or self._unsettled(idle_for_ifs):
+            self._round += 1
+            self._follow_up(idle_for_ifs)
+            taken = self._take_head()
+
+    def _unsettled(self, idle_for_ifs: list[Queue]) -> bool:
+        """Something is left to do at this microsecond."""
+        for queue in self._queues:
+            if queue.draw_due or (queue.waiting and queue.service is None) or self._ready(queue, idle_for_ifs):
+                return True
+            if queue.contends() and (queue.contends_from_round > self._round or self._to_draw(queue)):
+                return True
+        return False
+
+    def _to_draw(self, queue: Queue) -> bool:
+        """A packet that waits without back-off finds the medium busy."""
+        return queue.contends() and self._medium_busy(queue) and (queue.slots is None or not self._dcf())
+
+    def _ready(self, queue: Queue, idle_for_ifs: list[Queue]) -> bool:
+        """In the rounds that follow: a back-off of no slots that was drawn just now, or none at all, is over on a
+        medium that has been idle; csma and fama go whenever it is idle."""
+        if not queue.contends() or queue.draw_due or self._held(queue):
+            return False
         if not self._dcf():
-            self._look(tick)
-            return
-        # A back-off of no slots that was drawn just now, or none at all, is over on a medium that has been idle.
-        nothing_left = self._slots == 0 or (came_to_head and self._slots is None)
-        if granted or (self._service and self._phase == "contend" and nothing_left and idle_for_ifs):
-            self._access()
-        elif self._service and self._phase == "contend" and self._slots is None and self._medium_busy():
-            self.seen["found busy"] += 1
-            self._draw()
-        if self.settings.quirk_backoff_at_once and self._draws != draws and not self._medium_busy():
-            self._ifs_waived_since_us = at_us
+            return not self._medium_busy(queue)
+        return queue.slots in (0, None) and queue in idle_for_ifs
 
-    def _look(self, tick: TickInputs) -> None:
-        """csma, fama: at once if the medium is idle, else after a random time; a rest after a packet first."""
-        if self._phase == "defer" and self._deadline_us == self.now_us:
-            self._phase = "contend"
-        if self._service is None or self._phase != "contend":
-            return
-        if self._vacation_until_us > self.now_us:
-            self._phase, self._deadline_us = "defer", self._vacation_until_us
-            self.seen["vacation"] += 1
-        elif self._medium_busy():
-            self.seen["deferred"] += 1
-            self._defer()
-            if self._service.slots_drawn and self._cw == self.settings.cw_max:
-                self.seen["deferred until the window was largest"] += 1
-        else:
-            self._access()
+    def _follow_up(self, idle_for_ifs: list[Queue]) -> None:
+        """A later round of a microsecond."""
+        contending = [queue for queue in self._queues if queue.contends_from_round <= self._round]
+        ready = [queue for queue in contending if self._ready(queue, idle_for_ifs)]
+        to_draw = [queue for queue in contending if queue.draw_due or (queue not in ready and self._to_draw(queue))]
+        for queue in reversed(to_draw):
+            if not queue.draw_due:
+                self.seen["found busy" if self._dcf() else "deferred"] += 1
+            self._draw(queue) if self._dcf() else self._defer(queue)
+        self._compete(ready)
 
-    def _defer(self) -> None:
+    def _compete(self, wants: list[Queue]) -> None:
+        """The highest queue goes; to the other it is as if its frame had been lost (9.19.2.5)."""
+        for queue in wants[:-1]:
+            service = queue.service
+            self.seen["internal collision"] += 1
+            if service.t_first_tx_us is None:
+                service.t_first_tx_us = self.now_us
+            self._failed(queue)
+        for queue in wants[-1:]:
+            if self._waits_elsewhere(queue):
+                self.seen["the other queue waits"] += 1
+            self._access(queue)
+
+    def _waits_elsewhere(self, queue: Queue) -> bool:
+        return any(other.service for other in self._queues if other is not queue)
+
+    def _defer(self, queue: Queue) -> None:
         """A random number of slots, at least one, that nothing stops; the next one is drawn from twice as many."""
         settings = self.settings
-        slots = self._random.slots(self._cw, below_cw=settings.quirk_draw_below_cw)
-        self._service.slots_drawn += slots
-        self._cw = min(2 * self._cw + 1, settings.cw_max)
-        self._phase = "defer"
-        self._deadline_us = self.now_us + min((slots + 1) * settings.slot_us, MAX_DEFER_US)
+        slots = self._random.slots(queue.cw, below_cw=settings.quirk_draw_below_cw)
+        queue.service.slots_drawn += slots
+        queue.cw = min(2 * queue.cw + 1, queue.cw_max)
+        queue.draw_due = False
+        queue.phase = "defer"
+        queue.deadline_us = self.now_us + min((slots + 1) * settings.slot_us, MAX_DEFER_US)
+        if queue.service.slots_drawn and queue.cw == queue.cw_max:
+            self.seen["deferred until the window was largest"] += 1
 
     def _exchange(self, tick: TickInputs) -> None:
         """A frame's end, a frame's start, and what has been awaited until now."""
         frame = tick.rx_end
-        waiting = self._phase in ("wait_cts", "wait_mac_ack")
+        queue = next((each for each in self._queues if each.in_exchange()), None)
+        phase = queue.phase if queue else None
+        waiting = phase in ("wait_cts", "wait_mac_ack")
         fixed = self.settings.quirk_fixed_timeout
-        listening = not waiting or self._response_began
-        due = self._deadline_us == self.now_us and not (waiting and self._response_began)
+        listening = not waiting or queue.response_began
+        due = queue is not None and queue.deadline_us == self.now_us and not (waiting and queue.response_began)
         answered = False
         if frame:
-            self._heard(frame, may_answer=listening and self._phase != "gap" and self._own_until_us <= self.now_us)
+            self._heard(frame, may_answer=listening and phase != "gap" and self._own_until_us <= self.now_us)
             if waiting:
-                wanted = FrameKind.CTS if self._phase == "wait_cts" else FrameKind.MAC_ACK
+                wanted = FrameKind.CTS if phase == "wait_cts" else FrameKind.MAC_ACK
                 answered = frame.ok and frame.kind == wanted and frame.ra == self.settings.address
                 if answered:
-                    self._answered()
-                elif self._response_began:
-                    self.seen[f"{self._phase}: {'another' if frame.ok else 'a bad'} frame"] += 1
-                    self._failed()
+                    self._answered(queue)
+                elif queue.response_began:
+                    self.seen[f"{phase}: {'another' if frame.ok else 'a bad'} frame"] += 1
+                    self._failed(queue)
         if tick.rx_start:
             self._nav.reset_at_us = None
-        if answered:
+        if answered or queue is None:
             return
-        if self._phase == "gap" and due:
-            self._send_data()
-        elif self._phase == "group" and due:
-            self._finish(TxResult.GROUP_SENT)
-        elif waiting and self._deadline_us is not None and not self._response_began:
+        if phase == "gap" and due:
+            self._send_data(queue)
+        elif phase == "group" and due:
+            self._finish(queue, TxResult.GROUP_SENT)
+        elif waiting and queue.deadline_us is not None and not queue.response_began:
             if tick.rx_start and not fixed:
-                self._response_began = True
+                queue.response_began = True
                 if due:
-                    self.seen[f"{self._phase}: began as the timeout was due"] += 1
+                    self.seen[f"{phase}: began as the timeout was due"] += 1
             elif due:
-                self.seen[f"{self._phase}: timeout"] += 1
-                self._failed()
+                self.seen[f"{phase}: timeout"] += 1
+                self._failed(queue)
 
     def _heard(self, frame: ReceivedFrame, *, may_answer: bool) -> None:
         """9.3.2.4, 9.3.2.6, 9.3.2.8, 9.3.2.10: the NAV, EIFS, answers, duplicates."""
@@ -363,8 +443,10 @@ class DcfStation:
         elif frame.kind == FrameKind.DATA and (may_answer or settings.no_mac_ack):
             if left_us and not settings.no_mac_ack:
                 self.seen["mac ack under nav"] += 1
-            duplicate = frame.retry and self._duplicates.get(frame.ta) == frame.sequence
-            self._duplicates[frame.ta] = frame.sequence
+            # Two queues number their frames apart.
+            numbered = (frame.ta, frame.sequence >> 11 if len(self._queues) > 1 else 0)
+            duplicate = frame.retry and self._duplicates.get(numbered) == frame.sequence
+            self._duplicates[numbered] = frame.sequence
             self._emit(Delivery(self.now_us, duplicate))
             if not settings.no_mac_ack:
                 self._answer_with(FrameKind.MAC_ACK, frame)
@@ -373,7 +455,8 @@ class DcfStation:
         settings = self.settings
         length_us = settings.response_airtime_us[frame.rate]
         at_us = self.now_us + settings.sifs_us
-        self.seen[f"sends {kind.name.lower()}{' while a packet contends' if self._service else ''}"] += 1
+        contends = " while a packet contends" if any(queue.service for queue in self._queues) else ""
+        self.seen[f"sends {kind.name.lower()}{contends}"] += 1
         self._answer = (
             at_us,
             Transmission(
@@ -393,52 +476,69 @@ class DcfStation:
 
     # ---- The own exchange ----
 
-    def _take_head(self) -> None:
-        packet, t_enqueue_us = self._queue.popleft()
-        if self.settings.access_mode != AccessMode.DCF:
-            packet = replace(packet, use_rts=self.settings.access_mode == AccessMode.FAMA)
-        self._sequence = self._sequence + 1 & 0xFFF
-        self._service = Service(packet, t_enqueue_us, self.now_us, self._sequence, self._slots or 0)
-        self._phase = "contend"
+    def _take_head(self) -> bool:
+        """A packet comes to the head of its queue; true if one does."""
+        for queue in reversed(self._queues):
+            if queue.service is not None or not queue.waiting or queue.free_from_round > self._round:
+                continue
+            packet, t_enqueue_us, at_round = queue.waiting[0]
+            if t_enqueue_us == self.now_us and at_round > self._round:
+                continue
+            queue.waiting.popleft()
+            if not self._dcf():
+                packet = replace(packet, use_rts=self.settings.access_mode == AccessMode.FAMA)
+            queue.sequence = queue.sequence + 1 & 0xFFF
+            sequence = queue.sequence if len(self._queues) == 1 else queue.number << 11 | queue.sequence & 0x7FF
+            queue.service = Service(packet, t_enqueue_us, self.now_us, sequence, queue.slots or 0)
+            queue.phase = "contend"
+            queue.contends_from_round = self._round + 1
+            if queue.vacation_until_us > self.now_us:
+                queue.phase, queue.deadline_us = "defer", queue.vacation_until_us
+                self.seen["vacation"] += 1
+            return True
+        return False
 
-    def _draw(self) -> None:
-        self._slots = self._random.slots(self._cw, below_cw=self.settings.quirk_draw_below_cw)
-        self._drawn_at_us = self.now_us
-        self._draws += 1
-        if self._service:
-            self._service.slots_drawn += self._slots
+    def _draw(self, queue: Queue) -> None:
+        queue.slots = self._random.slots(queue.cw, below_cw=self.settings.quirk_draw_below_cw)
+        queue.drawn_at_us = self.now_us
+        queue.draw_due = False
+        if queue.service:
+            queue.service.slots_drawn += queue.slots
+        if self.settings.quirk_backoff_at_once and not self._medium_busy(queue):
+            queue.ifs_waived_since_us = self.now_us
 
-    def _access(self) -> None:
-        service = self._service
+    def _access(self, queue: Queue) -> None:
+        service = queue.service
         if service.t_first_tx_us is None:
             service.t_first_tx_us = self.now_us
-            self.seen["at once" if self._slots is None else "after backoff"] += 1
-        self._slots = None
+            self.seen["at once" if queue.slots is None else "after backoff"] += 1
+        queue.slots = None
         if service.packet.ra & GROUP_BIT or not service.packet.use_rts:
-            self._send_data()
+            self._send_data(queue)
         else:
-            self._send_rts()
+            self._send_rts(queue)
 
-    def _unanswered(self) -> bool:
-        return bool(self._service.packet.ra & GROUP_BIT) or self.settings.no_mac_ack
+    def _unanswered(self, queue: Queue) -> bool:
+        return bool(queue.service.packet.ra & GROUP_BIT) or self.settings.no_mac_ack
 
-    def _on_air(self, transmission: Transmission, response_us: int) -> None:
+    def _on_air(self, queue: Queue, transmission: Transmission, response_us: int) -> None:
         self._emit(transmission)
         self._after_bad_frame = False
-        self._sent_until_us = self._own_until_us = self.now_us + transmission.airtime_us
+        queue.sent_until_us = self._own_until_us = self.now_us + transmission.airtime_us
         patience_us = self.settings.response_timeout_us + (response_us if self.settings.quirk_fixed_timeout else 0)
-        self._deadline_us = self._sent_until_us + (0 if self._phase == "group" else patience_us)
-        self._response_began = False
+        queue.deadline_us = queue.sent_until_us + (0 if queue.phase == "group" else patience_us)
+        queue.response_began = False
 
-    def _send_rts(self) -> None:
-        settings, service = self.settings, self._service
+    def _send_rts(self, queue: Queue) -> None:
+        settings, service = self.settings, queue.service
         cts_us = settings.response_airtime_us[settings.rts_rate]
         mac_ack_us = settings.response_airtime_us[service.packet.rate]
         service.rts_attempts += 1
         service.parts["control_us"] += settings.rts_airtime_us
-        self._phase = "wait_cts"
-        after_data_us = 0 if self._unanswered() else settings.sifs_us + mac_ack_us
+        queue.phase = "wait_cts"
+        after_data_us = 0 if self._unanswered(queue) else settings.sifs_us + mac_ack_us
         self._on_air(
+            queue,
             Transmission(
                 at_us=self.now_us,
                 kind=FrameKind.RTS,
@@ -452,19 +552,21 @@ class DcfStation:
                 sequence=None,
                 retry=False,
                 tag=service.packet.tag,
+                queue=queue.number,
             ),
             cts_us,
         )
 
-    def _send_data(self) -> None:
-        settings, service = self.settings, self._service
+    def _send_data(self, queue: Queue) -> None:
+        settings, service = self.settings, queue.service
         packet = service.packet
-        unanswered = self._unanswered()
+        unanswered = self._unanswered(queue)
         mac_ack_us = settings.response_airtime_us[packet.rate]
         service.data_attempts += 1
         service.parts["data_us"] += packet.airtime_us
-        self._phase = "group" if unanswered else "wait_mac_ack"
+        queue.phase = "group" if unanswered else "wait_mac_ack"
         self._on_air(
+            queue,
             Transmission(
                 at_us=self.now_us,
                 kind=FrameKind.DATA,
@@ -476,28 +578,31 @@ class DcfStation:
                 sequence=service.sequence,
                 retry=service.data_attempts > 1,
                 tag=packet.tag,
+                queue=queue.number,
             ),
             mac_ack_us,
         )
 
-    def _answered(self) -> None:
-        service = self._service
-        service.parts["response_us"] += self.now_us - self._sent_until_us
-        if self._phase == "wait_cts":
+    def _answered(self, queue: Queue) -> None:
+        service = queue.service
+        service.parts["response_us"] += self.now_us - queue.sent_until_us
+        if queue.phase == "wait_cts":
             service.ssrc = 0
             service.parts["response_us"] += self.settings.sifs_us
-            self._phase = "gap"
-            self._deadline_us = self.now_us + self.settings.sifs_us
+            queue.phase = "gap"
+            queue.deadline_us = self.now_us + self.settings.sifs_us
         else:
-            self._finish(TxResult.DELIVERED)
+            self._finish(queue, TxResult.DELIVERED)
 
-    def _failed(self) -> None:
+    def _failed(self, queue: Queue) -> None:
         """9.3.3: the count of the failed frame goes up, the window doubles, or the packet is given up."""
-        service, settings = self._service, self.settings
-        service.parts["timeout_us"] += self.now_us - self._sent_until_us
-        self._deadline_us = None
-        was_data, rate = self._phase == "wait_mac_ack", service.packet.rate
-        if self._phase == "wait_mac_ack" and service.packet.use_rts:
+        service, settings = queue.service, self.settings
+        if queue.in_exchange():
+            service.parts["timeout_us"] += self.now_us - queue.sent_until_us
+            self._release(queue)
+        queue.deadline_us = None
+        was_data, rate = queue.phase == "wait_mac_ack", service.packet.rate
+        if was_data and service.packet.use_rts:
             service.slrc += 1
             given_up = service.slrc >= settings.long_retry_limit
             result = TxResult.LONG_RETRY_LIMIT
@@ -506,22 +611,31 @@ class DcfStation:
             given_up = service.ssrc >= settings.short_retry_limit
             result = TxResult.SHORT_RETRY_LIMIT
         if given_up:
-            self._finish(result)
+            if not queue.in_exchange():
+                self.seen["given up at an internal collision"] += 1
+            self._finish(queue, result)
             return
         if was_data:
             service.next_rate()
             self.seen["next rate"] += service.packet.rate != rate
             self.seen["past the last rate"] += service.past_the_last()
-        if not self._dcf():
-            self._defer()
-        else:
-            self._phase = "contend"
-            self._cw = min(2 * self._cw + 1, settings.cw_max)
-            self._draw()
+        queue.phase = "contend"
+        queue.contends_from_round = self._round + 1
+        queue.draw_due = True
+        if self._dcf():
+            queue.cw = min(2 * queue.cw + 1, queue.cw_max)
 
-    def _finish(self, result: TxResult) -> None:
-        service = self._service
+    def _release(self, queue: Queue) -> None:
+        """An exchange is over; to the other queues the medium has been busy until now."""
+        for other in self._queues:
+            if other is not queue:
+                other.released_us = self.now_us
+
+    def _finish(self, queue: Queue, result: TxResult) -> None:
+        service = queue.service
         packet = service.packet
+        if queue.in_exchange():
+            self._release(queue)
         parts = {name: service.parts[name] for name in service.parts}
         parts["queue_us"] = service.t_head_us - service.t_enqueue_us
         overhead_us = parts.get("control_us", 0) + parts.get("response_us", 0)
@@ -545,7 +659,7 @@ class DcfStation:
                 data_attempts=service.data_attempts,
                 ssrc=service.ssrc,
                 slrc=service.slrc,
-                cw=self._cw,
+                cw=queue.cw,
                 slots_drawn=service.slots_drawn,
                 queue=packet.queue,
                 t_enqueue_us=service.t_enqueue_us,
@@ -558,16 +672,15 @@ class DcfStation:
                 avg_data_attempts_256=0,
             )
         )
-        self._cw = self.settings.cw_min
-        self._service = None
-        self._deadline_us = None
-        self._phase = "contend"
+        queue.cw = queue.cw_min
+        queue.service = None
+        queue.deadline_us = None
+        queue.phase = "contend"
+        queue.free_from_round = self._round + 2
         if self._dcf():
-            self._draw()
+            queue.draw_due = True
         else:
-            self._vacation_until_us = self.now_us + self.settings.vacation_us
-        if self._queue:
-            self._take_head()
+            queue.vacation_until_us = self.now_us + self.settings.vacation_us
 
     def _average(self, peer: int, contention_us: int, overhead_us: int, data_attempts: int) -> None:
         weight = 2.0**-self.settings.average_shift

@@ -39,6 +39,23 @@ def random_settings(source: random.Random) -> MacSettings:
     return profile_settings(profile, ns2=ns2, **changes)
 
 
+def random_two_queue_settings(source: random.Random) -> MacSettings:
+    """Windows and spaces of two queues, such that they often end in one microsecond; any access mode."""
+    settings = random_mode_settings(source) if source.random() < 0.25 else random_settings(source)
+    if source.random() < 0.3:
+        return settings
+    at_least = 1 if settings.quirk_draw_below_cw else 0
+    low, high = (source.choice([cw for cw in WINDOWS if cw >= at_least]) for _ in range(2))
+    return replace(
+        settings,
+        cw_min=low,
+        cw_max=source.choice([cw for cw in (*WINDOWS, 1023) if cw >= low]),
+        high_cw_min=high,
+        high_cw_max=source.choice([cw for cw in (*WINDOWS, 127) if cw >= high]),
+        aifs_extra_slots=source.choice(((0, 0), (1, 0), (5, 0), (0, 2), (15, 1))),
+    )
+
+
 def random_mode_settings(source: random.Random) -> MacSettings:
     """Any access mode, with link acknowledgements or without."""
     settings = random_settings(source)
@@ -72,9 +89,16 @@ class RandomAir:
     """
 
     def __init__(
-        self, settings: MacSettings, source: random.Random, until_us: int, *, rate_series: bool = False
+        self,
+        settings: MacSettings,
+        source: random.Random,
+        until_us: int,
+        *,
+        rate_series: bool = False,
+        queues: int = 1,
     ) -> None:
         self.rate_series = rate_series
+        self.queues = queues
         self.settings = settings
         self._random = source
         self._until_us = until_us
@@ -288,6 +312,7 @@ class RandomAir:
             use_rts=source.random() < self._use_rts,
             tag=self._tag,
             series=self._series(rate, size_bytes),
+            queue=source.randrange(2) if self.queues > 1 else 0,
         )
 
     def _series(self, rate: int, size_bytes: int) -> tuple[tuple[int, int, int], ...]:

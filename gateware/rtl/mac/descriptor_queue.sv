@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Packets waiting for the MAC, as descriptors in order of arrival, each with the time
-// it came.
+// Packets waiting for the MAC, as descriptors in order of arrival in their queue, each with the time it came.
+//
+// The queues share a memory with one read port: where two could have their heads taken in one clock, the lower waits.
 //
 // Timing: a descriptor taken in at one clock is at the head at the next.
 
 `default_nettype none
 
 module descriptor_queue #(
-  parameter int unsigned DEPTH = 4,   // a power of two
+  parameter int unsigned DEPTH = 4,   // of each queue; a power of two
+  parameter int unsigned QUEUES = 1,  // 1 or 2
   parameter int unsigned RATE_SERIES = 1   // entries of a packet's rate series: 1 or 4
 ) (
   input  wire logic        clk,
@@ -17,7 +19,8 @@ module descriptor_queue #(
 
   // From the host.
   input  wire logic        desc_valid,
-  output wire logic        desc_ready,
+  output wire logic [QUEUES-1:0] desc_ready,
+  input  wire logic        desc_queue,
   input  wire logic [47:0] desc_ra,
   input  wire logic [3:0]  desc_peer,
   input  wire logic [11:0] desc_bytes,
@@ -29,8 +32,9 @@ module descriptor_queue #(
   input  wire logic [47:0] desc_series_airtime_us,
   input  wire logic [15:0] desc_tag,
 
-  // To frame_sequence.
-  output wire logic        head_valid,
+  // To frame_sequence: the head of the queue that takes it.
+  input  wire logic [QUEUES-1:0] head_wanted,
+  output wire logic [QUEUES-1:0] head_valid,
   output wire logic [47:0] head_ra,
   output wire logic [3:0]  head_peer,
   output wire logic [11:0] head_bytes,
@@ -42,37 +46,61 @@ module descriptor_queue #(
   output wire logic [47:0] head_series_airtime_us,
   output wire logic [15:0] head_tag,
   output wire logic [31:0] head_t_enqueue_us,
-  input  wire logic        head_taken
+  input  wire logic [QUEUES-1:0] head_taken
 );
 
   localparam int unsigned INDEX_W = $clog2(DEPTH);
   if (DEPTH < 2 || DEPTH != 1 << INDEX_W) begin : g_bad_depth
     $fatal(1, "%m: DEPTH must be a power of two of at least 2");
   end
+  if (QUEUES < 1 || QUEUES > 2) begin : g_bad_queues
+    $fatal(1, "%m: QUEUES must be 1 or 2");
+  end
+  localparam int unsigned ENTRIES = QUEUES * DEPTH;
+  localparam int unsigned ENTRY_INDEX_W = $clog2(ENTRIES);
 
-  logic [47:0] ra_q          [DEPTH];
-  logic [3:0]  peer_q        [DEPTH];
-  logic [11:0] bytes_q       [DEPTH];
-  logic [2:0]  rate_q        [DEPTH];
-  logic [15:0] airtime_us_q  [DEPTH];
-  logic        use_rts_q     [DEPTH];
-  logic [15:0] tag_q         [DEPTH];
-  logic [31:0] t_enqueue_us_q[DEPTH];
+  logic [47:0] ra_q          [ENTRIES];
+  logic [3:0]  peer_q        [ENTRIES];
+  logic [11:0] bytes_q       [ENTRIES];
+  logic [2:0]  rate_q        [ENTRIES];
+  logic [15:0] airtime_us_q  [ENTRIES];
+  logic        use_rts_q     [ENTRIES];
+  logic [15:0] tag_q         [ENTRIES];
+  logic [31:0] t_enqueue_us_q[ENTRIES];
 
-  logic [INDEX_W:0] write_q, read_q;   // one bit more than an index: full and empty differ
+  // One bit more than an index: full and empty differ.
+  logic [QUEUES-1:0][INDEX_W:0] write_q, read_q;
 
-  wire logic [INDEX_W-1:0] write_index = write_q[INDEX_W-1:0];
-  wire logic [INDEX_W-1:0] read_index  = read_q[INDEX_W-1:0];
+  logic                     to_queue;
+  logic [ENTRY_INDEX_W-1:0] write_index, read_index;
+  for (genvar queue = 0; queue < QUEUES; queue++) begin : g_queue
+    assign desc_ready[queue] = write_q[queue] - read_q[queue] != (INDEX_W + 1)'(DEPTH);
+  end
+  if (QUEUES > 1) begin : g_two
+    wire logic high = head_wanted[QUEUES-1] && write_q[QUEUES-1] != read_q[QUEUES-1];
+    assign to_queue    = desc_queue;
+    assign write_index = {desc_queue, write_q[desc_queue][INDEX_W-1:0]};
+    assign read_index  = {high, read_q[high][INDEX_W-1:0]};
+    assign head_valid  = {write_q[QUEUES-1] != read_q[QUEUES-1], write_q[0] != read_q[0] && !high};
+  end else begin : g_one
+    assign to_queue    = 1'b0;
+    assign write_index = write_q[0][INDEX_W-1:0];
+    assign read_index  = read_q[0][INDEX_W-1:0];
+    assign head_valid  = write_q[0] != read_q[0];
+    wire logic unused_queue = &{1'b0, desc_queue, head_wanted};
+  end
 
   always_ff @(posedge clk) begin
-    if (rst) begin
-      write_q <= '0;
-      read_q  <= '0;
-    end else begin
-      if (desc_valid && desc_ready) write_q <= write_q + 1'b1;
-      if (head_taken) read_q <= read_q + 1'b1;
+    for (int queue = 0; queue < int'(QUEUES); queue++) begin
+      if (rst) begin
+        write_q[queue] <= '0;
+        read_q[queue]  <= '0;
+      end else begin
+        if (desc_valid && desc_ready[queue] && to_queue == 1'(queue)) write_q[queue] <= write_q[queue] + 1'b1;
+        if (head_taken[queue]) read_q[queue] <= read_q[queue] + 1'b1;
+      end
     end
-    if (desc_valid && desc_ready) begin
+    if (desc_valid && desc_ready[to_queue]) begin
       ra_q[write_index]           <= desc_ra;
       peer_q[write_index]         <= desc_peer;
       bytes_q[write_index]        <= desc_bytes;
@@ -88,10 +116,10 @@ module descriptor_queue #(
   if (RATE_SERIES > 1) begin : g_series
     localparam int unsigned LATER  = RATE_SERIES - 1;
     localparam int unsigned ENTRY_W = 5 + LATER * (5 + 3 + 16);
-    logic [ENTRY_W-1:0] series_q [DEPTH];
+    logic [ENTRY_W-1:0] series_q [ENTRIES];
 
     always_ff @(posedge clk) begin
-      if (desc_valid && desc_ready) begin
+      if (desc_valid && desc_ready[to_queue]) begin
         series_q[write_index] <= {desc_series_attempts[4:0], desc_series_attempts[5 +: LATER*5],
                                   desc_series_rate[0 +: LATER*3], desc_series_airtime_us[0 +: LATER*16]};
       end
@@ -107,8 +135,6 @@ module descriptor_queue #(
     wire logic unused_series = &{1'b0, desc_series_attempts, desc_series_rate, desc_series_airtime_us};
   end
 
-  assign desc_ready        = write_q - read_q != (INDEX_W + 1)'(DEPTH);
-  assign head_valid        = write_q != read_q;
   assign head_ra           = ra_q[read_index];
   assign head_peer         = peer_q[read_index];
   assign head_bytes        = bytes_q[read_index];

@@ -18,6 +18,11 @@
 // Rates: a DATA frame that fails as often as its rate's entry of the series allows is sent at the next
 // entry's rate; the last entry, or one of 0 attempts, is for all the rest. An RTS that fails counts for none.
 //
+// Two queues: each has its own frame_sequence, and queue_arbiter says which one goes. While another is in an exchange
+// (`held`) the medium is busy to this one. One that would go in the same clock as another of higher priority
+// (`collided`) counts a short failure, as if its frame had been lost (IEEE 802.11-2012, 9.19.2.5). How long frames and
+// exchanges take is computed once for all queues, in own_frame.
+//
 // Time-outs: the response must begin (PHY-RXSTART) within cfg_response_timeout_us of
 // the end of our frame; if something begins, its end decides. With
 // cfg_quirk_fixed_timeout (ns-2) the whole response must be over by then, plus its
@@ -33,6 +38,8 @@ module frame_sequence
   import elapsed_pkg::*;
 #(
   parameter int unsigned RATE_SERIES = 1,  // entries of a packet's rate series: 1 or 4
+  parameter int unsigned QUEUES      = 1,  // 1, or 2: then each queue has half of the sequence numbers
+  parameter int unsigned QUEUE       = 0,
   parameter bit          UNIT_TICKS  = 1'b0   // a clock carries one tick or none (hardware); wait_us then means nothing
 ) (
   input  wire logic        clk,
@@ -44,13 +51,10 @@ module frame_sequence
   input  wire logic [15:0] cfg_vacation_us,
   input  wire logic [12:0] cfg_slot_us,
   input  wire logic [12:0] cfg_sifs_us,
-  input  wire logic [15:0] cfg_response_timeout_us,
-  input  wire logic [2:0]  cfg_rts_rate,
-  input  wire logic [15:0] cfg_rts_airtime_us,
-  input  wire logic [15:0] cfg_response_airtime_us [8],
   input  wire logic        cfg_quirk_fixed_timeout,
 
   // From descriptor_queue.
+  output wire logic        head_wanted,
   input  wire logic        head_valid,
   input  wire logic [47:0] head_ra,
   input  wire logic [3:0]  head_peer,
@@ -70,6 +74,14 @@ module frame_sequence
   input  wire logic        rx_end,
   input  wire logic        rx_cts_for_us,
   input  wire logic        rx_mac_ack_for_us,
+
+  // To and from queue_arbiter.
+  output wire logic        wants,           // the packet may go now
+  input  wire logic        granted,         // ... and goes, if it still may
+  input  wire logic        collided,        // one clock: another queue goes instead
+  input  wire logic        held,            // another queue is in an exchange
+  output wire logic        in_exchange,     // from the first frame on the air to the outcome
+  output wire logic        outcome,         // one clock: the packet is done; `report` comes with the next
 
   // From interframe_space, medium_reservation, own_transmission, backoff_counter.
   input  wire logic [15:0] idle_us,
@@ -100,17 +112,14 @@ module frame_sequence
   // To responder.
   output wire logic        may_answer,
 
-  // To transmit_port.
-  output wire logic        send,            // one clock
-  output wire logic [2:0]  send_kind,
-  output wire logic [2:0]  send_rate,
-  output wire logic [11:0] send_bytes,
-  output wire logic [15:0] send_airtime_us,
-  output wire logic [14:0] send_duration_us,
-  output wire logic [47:0] send_ra,
-  output wire logic [11:0] send_sequence,
+  // To transmit_port and own_frame: the frame that is next.
+  output wire logic        send,            // one clock: it goes
+  output wire logic        rts_next,        // it is an RTS, else DATA
+  output wire logic        unanswered,      // ... of a packet that nobody answers
+  output wire logic [15:0] data_airtime_us,
+  output wire logic [47:0] packet_ra,
   output wire logic        send_retry,
-  output wire logic [15:0] send_tag,
+  input  wire logic [16:0] patience_us,     // from its start to the time-out, or, where nobody answers, to its end
 
   // To service_time, and the packet's record.
   output wire logic        in_contention,
@@ -172,16 +181,17 @@ module frame_sequence
 
   wire logic dcf        = cfg_access_mode == ACCESS_DCF;
   wire logic group      = ra_q[GROUP_BIT];
-  wire logic unanswered = group || cfg_no_mac_ack;
+  assign unanswered = group || cfg_no_mac_ack;
   wire logic in_wait   = state_q == ST_WAIT_CTS || state_q == ST_WAIT_MAC_ACK;
   wire logic timer_on  = state_q == ST_GAP || state_q == ST_GROUP || state_q == ST_DEFER || (in_wait && !response_began_q);
   wire logic timer_end = timer_on && timer_us_q == '0 && !defer_drawn_q;
 
   // Contention.
-  wire logic medium_busy = cca_busy || reserved_us != '0;
+  wire logic medium_busy = cca_busy || reserved_us != '0 || held;
   wire logic may_go      = dcf ? slots_left == '0 && reserved_us == '0 && idle_us >= ifs_us : !medium_busy;
-  wire logic go          = state_q == ST_CONTEND && !draw_pending_q && may_go;
-  wire logic found_busy  = state_q == ST_CONTEND && !backoff_running && medium_busy && !go;
+  assign wants           = state_q == ST_CONTEND && !draw_pending_q && may_go && !held;
+  wire logic go          = wants && granted;
+  wire logic found_busy  = state_q == ST_CONTEND && !backoff_running && medium_busy && !wants;
   wire logic defer       = !dcf && state_q == ST_CONTEND && draw_wanted && !draw_again;
 
   // One slot more than was drawn; of a time that does not fit the timer, as much as fits.
@@ -194,26 +204,15 @@ module frame_sequence
   wire logic response = (state_q == ST_WAIT_CTS && rx_cts_for_us) || (state_q == ST_WAIT_MAC_ACK && rx_mac_ack_for_us);
   wire logic wrong_frame = in_wait && response_began_q && rx_end && !response;
   wire logic no_frame    = in_wait && timer_end && !rx_end && (!rx_start || cfg_quirk_fixed_timeout);
-  wire logic failure     = wrong_frame || no_frame;
+  wire logic failure     = wrong_frame || no_frame || collided;
   wire logic delivered   = state_q == ST_WAIT_MAC_ACK && response;
   wire logic sent        = state_q == ST_GROUP && timer_end;
 
   // Frames.
   // Which frame is next does not wait for whether it goes now.
-  wire logic rts_next  = state_q == ST_CONTEND && use_rts_q && !group;
+  assign rts_next      = state_q == ST_CONTEND && use_rts_q && !group;
   wire logic send_rts  = go && rts_next;
   wire logic send_data = (go && !rts_next) || (state_q == ST_GAP && timer_end);
-
-  wire logic [15:0] cts_airtime_us     = cfg_response_airtime_us[cfg_rts_rate];
-  wire logic [15:0] mac_ack_airtime_us = cfg_response_airtime_us[rate_q];
-  wire logic [17:0] after_data_us      = unanswered ? 18'd0 : 18'(cfg_sifs_us) + 18'(mac_ack_airtime_us);
-  wire logic [17:0] after_rts_us =
-      18'(cfg_sifs_us) * 18'd2 + 18'(cts_airtime_us) + 18'(airtime_us_q) + after_data_us;
-  wire logic [17:0] duration_us  = rts_next ? after_rts_us : after_data_us;
-  wire logic [15:0] on_air_us    = rts_next ? cfg_rts_airtime_us : airtime_us_q;
-  wire logic [15:0] response_us  = rts_next ? cts_airtime_us : mac_ack_airtime_us;
-  wire logic [16:0] patience_us  =
-      17'(cfg_response_timeout_us) + (cfg_quirk_fixed_timeout ? 17'(response_us) : 17'd0);
 
   // The rate series.
   wire logic       data_failed = failure && state_q == ST_WAIT_MAC_ACK && !limit_reached;
@@ -290,10 +289,16 @@ module frame_sequence
           t_head_us_q     <= tsf_us;
         end
 
-        ST_CONTEND: if (go) begin
+        ST_CONTEND: if (go || collided) begin
           tried_q <= 1'b1;
           if (!tried_q) t_first_tx_us_q <= tsf_us;
-          state_q <= send_rts ? ST_WAIT_CTS : unanswered ? ST_GROUP : ST_WAIT_MAC_ACK;
+          if (go) begin
+            state_q <= send_rts ? ST_WAIT_CTS : unanswered ? ST_GROUP : ST_WAIT_MAC_ACK;
+          end else begin
+            draw_pending_q <= dcf || !limit_reached;
+            if (limit_reached) state_q <= ST_REPORT;
+            result_q       <= RESULT_SHORT_RETRY_LIMIT;
+          end
         end else if (defer) begin
           state_q       <= ST_DEFER;
           defer_drawn_q <= 1'b1;
@@ -343,7 +348,7 @@ module frame_sequence
       end
 
       if (send_rts || send_data) begin
-        timer_us_q       <= 17'(on_air_us) + (!rts_next && unanswered ? 17'd0 : patience_us);
+        timer_us_q       <= patience_us;
         response_began_q <= 1'b0;
       end
       // A CTS starts the short count anew, so only this count can pass what five bits hold; it stops there.
@@ -355,17 +360,18 @@ module frame_sequence
     end
   end
 
-  assign head_taken = state_q == ST_IDLE && head_valid;
+  assign head_wanted = state_q == ST_IDLE;
+  assign head_taken  = head_wanted && head_valid;
 
   assign draw_wanted    = dcf ? draw_pending_q || found_busy : state_q == ST_CONTEND && (draw_pending_q || found_busy);
   assign access_taken   = go;
   assign packet_waiting = state_q == ST_CONTEND || state_q == ST_DEFER;
 
-  assign short_failure = failure && (state_q == ST_WAIT_CTS || !use_rts_q);
+  assign short_failure = failure && (state_q != ST_WAIT_MAC_ACK || !use_rts_q);
   assign long_failure  = failure && state_q == ST_WAIT_MAC_ACK && use_rts_q;
   assign short_success = state_q == ST_WAIT_CTS && response;
   assign clear_retries = head_taken;
-  assign reset_window  = delivered || sent || (failure && limit_reached);
+  assign reset_window  = outcome;
   assign double_window = dcf ? failure && !limit_reached : defer;
 
   // While this station waits for a response, a frame that began in time and is for it
@@ -373,20 +379,16 @@ module frame_sequence
   assign may_answer = own_left_us == '0 && state_q != ST_GAP && (!in_wait || response_began_q);
 
   assign send             = send_rts || send_data;
-  assign send_kind        = rts_next ? FRAME_RTS : FRAME_DATA;
-  assign send_rate        = rts_next ? cfg_rts_rate : rate_q;
-  assign send_bytes       = rts_next ? 12'(RTS_BYTES) : bytes_q;
-  assign send_airtime_us  = on_air_us;
-  assign send_duration_us = duration_us > 18'h7fff ? 15'h7fff : duration_us[14:0];
-  assign send_ra          = ra_q;
-  assign send_sequence    = sequence_q;
+  assign data_airtime_us  = airtime_us_q;
+  assign packet_ra        = ra_q;
   assign send_retry       = retry_q && !rts_next;
-  assign send_tag         = tag_q;
 
   assign in_contention   = state_q == ST_CONTEND || state_q == ST_DEFER;
   assign in_rts          = state_q == ST_WAIT_CTS;
   assign in_data         = state_q == ST_WAIT_MAC_ACK || state_q == ST_GROUP;
   assign in_gap          = state_q == ST_GAP;
+  assign in_exchange     = in_rts || in_data || in_gap;
+  assign outcome         = delivered || sent || (failure && limit_reached);
   assign responded       = response;
   assign timed_out       = failure;
   assign report          = state_q == ST_REPORT;
@@ -395,7 +397,7 @@ module frame_sequence
   assign packet_peer     = peer_q;
   assign packet_bytes    = bytes_q;
   assign packet_rate     = rate_q;
-  assign packet_sequence = sequence_q;
+  assign packet_sequence = QUEUES == 1 ? sequence_q : {1'(QUEUE), sequence_q[10:0]};
   assign packet_tag      = tag_q;
   assign rts_attempts    = rts_attempts_q;
   assign data_attempts   = data_attempts_q;
@@ -404,10 +406,10 @@ module frame_sequence
 
   assign want_rx_start = in_wait && !response_began_q && !cfg_quirk_fixed_timeout;
   assign work_pending  =
-      (state_q == ST_IDLE && head_valid) || go || draw_wanted || timer_end || defer_drawn_q || state_q == ST_REPORT;
+      (state_q == ST_IDLE && head_valid) || wants || draw_wanted || timer_end || defer_drawn_q || state_q == ST_REPORT;
 
   // The carrier must end first: its edge wakes us. A back-off due to be drawn is work, not a wait.
-  wire logic access_wait = state_q == ST_CONTEND && !cca_busy;
+  wire logic access_wait = state_q == ST_CONTEND && !cca_busy && !held;
   assign wait_valid = timer_on || access_wait;
   assign wait_us    = UNIT_TICKS ? '0 : timer_on ? 32'(timer_us_q) : 32'(reserved_us) + 32'(ifs_left_us) + 32'(slots_left_us);
 

@@ -4,6 +4,8 @@
 // was not understood. A good frame, or an own one, puts DIFS back
 // (IEEE 802.11-2012, 9.3.2.3.7).
 //
+// With two queues, each has its own, with slots added to it: AIFS (arbitration inter-frame space, 9.19.2.3).
+//
 // The access modes csma and fama have no inter-frame space.
 //
 // Idle means: no carrier, NAV over, no own transmission.
@@ -19,14 +21,17 @@ module interframe_space
   import elapsed_pkg::*;
   import perhop_pkg::*;
 #(
-  parameter bit UNIT_TICKS = 1'b0   // a clock carries one tick or none (hardware)
+  parameter bit          UNIT_TICKS = 1'b0,   // a clock carries one tick or none (hardware)
+  parameter int unsigned QUEUES     = 1
 ) (
   input  wire logic        clk,
   input  wire logic        rst,
   input  wire logic [23:0] tick_n,
   input  wire logic [1:0]  cfg_access_mode,
+  input  wire logic [12:0] cfg_slot_us,
   input  wire logic [14:0] cfg_difs_us,
   input  wire logic [15:0] cfg_eifs_us,
+  input  wire logic [3:0]  cfg_aifs_extra_slots,    // unused with one queue
   input  wire logic        cfg_quirk_eifs_as_nav,   // ns-2: EIFS is in the NAV instead
 
   input  wire logic        cca_busy,
@@ -66,8 +71,17 @@ module interframe_space
     end
   end
 
+  wire logic [15:0] standard_us = extended_q ? cfg_eifs_us : 16'(cfg_difs_us);
+  logic      [15:0] longer_us;
+  if (QUEUES > 1) begin : g_aifs
+    assign longer_us = saturated(25'(standard_us) + 25'(cfg_aifs_extra_slots) * 25'(cfg_slot_us));
+  end else begin : g_difs
+    assign longer_us = standard_us;
+    wire logic unused = &{1'b0, cfg_slot_us, cfg_aifs_extra_slots};
+  end
+
   assign idle_us = idle_us_q;
-  assign ifs_us  = cfg_access_mode != ACCESS_DCF ? '0 : extended_q ? cfg_eifs_us : 16'(cfg_difs_us);
+  assign ifs_us  = cfg_access_mode != ACCESS_DCF ? '0 : longer_us;
 
 endmodule
 

@@ -6,10 +6,10 @@
 // (tick_n microseconds; inputs are sampled at their end) or settles (tick_n = 0); ticks
 // are given only when `quiescent`, and at most `next_timer` of them.
 //
-//   descriptors -> descriptor_queue -> frame_sequence -> transmit_port -> PHY
-//   PHY -> phy_events -> { nav_counter, interframe_space, responder, frame_sequence }
-//   medium_reservation, elapsed_pkg -> { interframe_space, backoff_counter, service_time }
-//   service_time -> neighbour_table -> completion record
+//   descriptors -> descriptor_queue -> transmit_queue (one a queue) -> own_frame -> transmit_port -> PHY
+//   PHY -> phy_events -> { nav_counter, responder, transmit_queue }
+//   queue_arbiter: whose turn it is; random_draw: one for all
+//   transmit_queue -> neighbour_table -> completion record
 
 `default_nettype none
 
@@ -166,28 +166,28 @@ module mac_core
   logic [14:0] rx_duration_us;
   logic [47:0] rx_ta;
   logic [11:0] rx_sequence;
-  // nav_counter, own_transmission, medium_reservation, interframe_space
-  logic [15:0] nav_until_us, own_left_us, reserved_us, ifs_left_us, idle_us, ifs_us;
+  // nav_counter, own_transmission
+  logic [15:0] nav_until_us, own_left_us;
   logic        nav_reset_armed;
-  // backoff_counter, random_draw, contention_window, retry_counters
-  logic        backoff_running, draw_wanted, draw_again, draw, limit_reached;
-  logic [9:0]  slots_left, random, draw_slots;
-  logic [23:0] slots_left_us;
-  // frame_sequence
-  logic        access_taken, packet_waiting, short_failure, long_failure, short_success, clear_retries;
-  logic        reset_window, double_window, may_answer, in_contention, in_rts, in_data, in_gap;
-  logic        responded, timed_out, report, sequence_wants_rx_start, sequence_pending, sequence_wait_valid;
-  logic [31:0] sequence_wait_us;
-  // frame_sequence and responder to transmit_port
-  logic        send, send_retry, answer, responder_busy, accept, accept_data;
-  logic [2:0]  send_kind, send_rate, answer_kind, answer_rate;
-  logic [11:0] send_bytes, send_sequence;
-  logic [15:0] send_airtime_us, send_tag, answer_airtime_us, answer_hold_us;
-  logic [14:0] send_duration_us, answer_duration_us;
-  logic [47:0] send_ra, answer_ra;
+  // random_draw
+  logic [9:0]  random;
+  // The frame that is next, from own_frame and the queue that sends
+  logic        send, rts_next, unanswered, send_retry;
+  logic [2:0]  send_kind, send_rate, data_rate;
+  logic [11:0] send_bytes, send_sequence, data_bytes;
+  logic [15:0] send_airtime_us, send_tag, data_airtime_us;
+  logic [14:0] send_duration_us;
+  logic [16:0] patience_us;
+  logic [47:0] send_ra;
+  // responder to transmit_port
+  logic        answer, responder_busy, accept, accept_data;
+  logic [2:0]  answer_kind, answer_rate;
+  logic [15:0] answer_airtime_us, answer_hold_us;
+  logic [14:0] answer_duration_us;
+  logic [47:0] answer_ra;
   logic [12:0] responder_wait_us;
   // descriptor_queue
-  logic        head_valid, head_use_rts, head_taken;
+  logic        head_use_rts;
   logic [19:0] head_series_attempts;
   logic [8:0]  head_series_rate;
   logic [47:0] head_series_airtime_us;
@@ -197,10 +197,27 @@ module mac_core
   logic [2:0]  head_rate;
   logic [15:0] head_airtime_us, head_tag;
   logic [31:0] head_t_enqueue_us;
-  // service_time
-  logic [31:0] service_us;
   // neighbour_table
-  logic        reported, table_busy;
+  logic        table_busy;
+  logic [31:0] service_us;
+  // queue_arbiter
+  logic        arbiter_pending, sender, reporter;
+
+  // Of the queues, an element each.
+  typedef logic [QUEUES-1:0] each_t;
+  each_t ready, head_wanted, head_valid, head_taken, wants, granted, collided, held, in_exchange, outcome, draw_wanted, redraw, draw_again, draw;
+  each_t queue_send, queue_rts_next, queue_unanswered, queue_retry, may_answer, queue_contending, in_gap;
+  each_t queue_wants_rx_start, queue_pending, wait_valid, report, reported;
+  logic [QUEUES-1:0][1:0]  result;
+  logic [QUEUES-1:0][2:0]  packet_rate;
+  logic [QUEUES-1:0][3:0]  packet_peer;
+  logic [QUEUES-1:0][4:0]  rts_attempts, data_attempts, ssrc, slrc;
+  logic [QUEUES-1:0][9:0]  cw;
+  logic [QUEUES-1:0][11:0] packet_bytes, packet_sequence;
+  logic [QUEUES-1:0][15:0] reserved_us, idle_us, queue_airtime_us, packet_tag, slots_drawn;
+  logic [QUEUES-1:0][31:0] wait_us, queue_service_us, t_enqueue_us, t_head_us, t_first_tx_us, t_done_us, queue_us, ifs_part_us;
+  logic [QUEUES-1:0][31:0] backoff_us, frozen_cca_us, frozen_nav_us, control_us, data_us, response_us, timeout_us, responder_us;
+  logic [QUEUES-1:0][47:0] packet_ra;
 
   tsf_timer u_tsf_timer (.clk, .rst, .tick_n, .tsf_us);
 
@@ -223,75 +240,84 @@ module mac_core
     .hold(send || accept), .hold_us(send ? send_airtime_us : answer_hold_us), .own_left_us
   );
 
-  medium_reservation #(.UNIT_TICKS(UNIT_TICKS)) u_medium_reservation (
-    .own_left_us, .nav_until_us, .idle_us, .ifs_us, .reserved_us, .ifs_left_us
-  );
+  random_draw u_random_draw (.clk, .rst, .cfg_seed, .cfg_seed_load, .step(draw_wanted != '0), .value(random));
 
-  interframe_space #(.UNIT_TICKS(UNIT_TICKS)) u_interframe_space (
-    .clk, .rst, .tick_n, .cfg_access_mode, .cfg_difs_us, .cfg_eifs_us, .cfg_quirk_eifs_as_nav,
-    .cca_busy, .rx_end, .rx_bad, .tx_go(send || answer),
-    .waive(cfg_quirk_backoff_at_once && draw && !cca_busy && reserved_us == '0), .reserved_us, .idle_us, .ifs_us
-  );
-
-  assign draw = draw_wanted && !draw_again;
-
-  random_draw u_random_draw (.clk, .rst, .cfg_seed, .cfg_seed_load, .step(draw_wanted), .value(random));
-
-  contention_window u_contention_window (
-    .clk, .rst, .cfg_cw_min(cfg_cw_min[0]), .cfg_cw_max(cfg_cw_max[0]), .cfg_quirk_draw_below_cw,
-    .reset_window, .double_window, .random, .outcome_cw(done_cw), .draw_slots, .redraw(draw_again)
-  );
-
-  backoff_counter #(.RADIX_STAGES(RADIX_STAGES), .UNIT_TICKS(UNIT_TICKS)) u_backoff_counter (
-    .clk, .rst, .tick_n, .cfg_slot_us, .draw(draw && cfg_access_mode == ACCESS_DCF), .draw_slots, .packet_waiting, .access_taken,
-    .cca_busy, .reserved_us, .ifs_left_us,
-    .running(backoff_running), .slots_left, .slots_left_us
-  );
-
-  retry_counters u_retry_counters (
-    .clk, .rst, .cfg_short_retry_limit, .cfg_long_retry_limit,
-    .short_failure, .long_failure, .short_success, .clear(clear_retries), .limit_reached,
-    .ssrc(done_ssrc), .slrc(done_slrc)
-  );
-
-  descriptor_queue #(.DEPTH(QUEUE_DEPTH), .RATE_SERIES(RATE_SERIES)) u_descriptor_queue (
+  descriptor_queue #(.DEPTH(QUEUE_DEPTH), .QUEUES(QUEUES), .RATE_SERIES(RATE_SERIES)) u_descriptor_queue (
     .clk, .rst, .tick_n, .tsf_us,
-    .desc_valid, .desc_ready(desc_ready[0]), .desc_ra, .desc_peer, .desc_bytes, .desc_rate, .desc_airtime_us, .desc_use_rts,
-    .desc_series_attempts, .desc_series_rate, .desc_series_airtime_us, .desc_tag,
-    .head_valid, .head_ra, .head_peer, .head_bytes, .head_rate, .head_airtime_us, .head_use_rts,
+    .desc_valid, .desc_ready(ready), .desc_queue, .desc_ra, .desc_peer, .desc_bytes, .desc_rate, .desc_airtime_us,
+    .desc_use_rts, .desc_series_attempts, .desc_series_rate, .desc_series_airtime_us, .desc_tag,
+    .head_wanted, .head_valid, .head_ra, .head_peer, .head_bytes, .head_rate, .head_airtime_us, .head_use_rts,
     .head_series_attempts, .head_series_rate, .head_series_airtime_us, .head_tag, .head_t_enqueue_us, .head_taken
   );
 
-  frame_sequence #(.RATE_SERIES(RATE_SERIES), .UNIT_TICKS(UNIT_TICKS)) u_frame_sequence (
-    .clk, .rst, .tick_n, .tsf_us(tsf_us[31:0]), .cfg_access_mode, .cfg_no_mac_ack, .cfg_vacation_us, .cfg_slot_us,
-    .cfg_sifs_us, .cfg_response_timeout_us, .cfg_rts_rate,
-    .cfg_rts_airtime_us, .cfg_response_airtime_us, .cfg_quirk_fixed_timeout,
-    .head_valid(head_valid && !table_busy), .head_ra, .head_peer, .head_bytes, .head_rate, .head_airtime_us, .head_use_rts,
-    .head_tag, .head_taken,
-    .head_series_attempts, .head_series_rate, .head_series_airtime_us, .cca_busy, .rx_start, .rx_end, .rx_cts_for_us, .rx_mac_ack_for_us,
-    .idle_us, .ifs_us, .ifs_left_us, .reserved_us, .own_left_us, .backoff_running, .slots_left, .slots_left_us,
-    .draw_wanted, .draw_slots, .draw_again, .access_taken, .packet_waiting,
-    .short_failure, .long_failure, .short_success, .clear_retries, .reset_window, .double_window, .limit_reached,
-    .may_answer,
-    .send, .send_kind, .send_rate, .send_bytes, .send_airtime_us, .send_duration_us, .send_ra, .send_sequence,
-    .send_retry, .send_tag,
-    .in_contention, .in_rts, .in_data, .in_gap, .responded, .timed_out, .report,
-    .done_valid(reported), .result(done_result), .packet_peer(done_peer), .packet_bytes(done_bytes), .packet_rate(done_rate),
-    .packet_sequence(done_sequence), .packet_tag(done_tag), .rts_attempts(done_rts_attempts),
-    .data_attempts(done_data_attempts), .t_head_us(done_t_head_us), .t_first_tx_us(done_t_first_tx_us),
-    .want_rx_start(sequence_wants_rx_start), .work_pending(sequence_pending),
-    .wait_valid(sequence_wait_valid), .wait_us(sequence_wait_us)
+  for (genvar queue = 0; queue < QUEUES; queue++) begin : g_queue
+    assign desc_ready[queue] = ready[queue];
+
+    transmit_queue #(
+      .UNIT_TICKS(UNIT_TICKS), .RADIX_STAGES(RADIX_STAGES), .RATE_SERIES(RATE_SERIES), .QUEUES(QUEUES), .QUEUE(queue)
+    ) u_transmit_queue (
+      .clk, .rst, .tick_n, .tsf_us(tsf_us[31:0]), .cfg_access_mode, .cfg_no_mac_ack, .cfg_vacation_us, .cfg_slot_us,
+      .cfg_sifs_us, .cfg_difs_us, .cfg_eifs_us, .cfg_cw_min(cfg_cw_min[queue]), .cfg_cw_max(cfg_cw_max[queue]),
+      .cfg_aifs_extra_slots(cfg_aifs_extra_slots[queue]), .cfg_short_retry_limit, .cfg_long_retry_limit,
+      .cfg_quirk_eifs_as_nav, .cfg_quirk_fixed_timeout, .cfg_quirk_draw_below_cw, .cfg_quirk_backoff_at_once,
+      .head_wanted(head_wanted[queue]), .head_valid(head_valid[queue] && !table_busy), .head_ra, .head_peer, .head_bytes, .head_rate, .head_airtime_us,
+      .head_use_rts, .head_series_attempts, .head_series_rate, .head_series_airtime_us, .head_tag, .head_t_enqueue_us,
+      .head_taken(head_taken[queue]),
+      .cca_busy, .rx_start, .rx_end, .rx_bad, .rx_cts_for_us, .rx_mac_ack_for_us,
+      .nav_until_us, .own_left_us, .tx_go(send || answer), .reserved_us(reserved_us[queue]), .idle_us(idle_us[queue]),
+      .wants(wants[queue]), .granted(granted[queue]), .collided(collided[queue]), .held(held[queue]),
+      .in_exchange(in_exchange[queue]), .outcome(outcome[queue]), .draw_wanted(draw_wanted[queue]), .redraw(redraw[queue]),
+      .draw_again(draw_again[queue]), .draw(draw[queue]), .random,
+      .send(queue_send[queue]), .rts_next(queue_rts_next[queue]), .unanswered(queue_unanswered[queue]),
+      .data_airtime_us(queue_airtime_us[queue]), .packet_ra(packet_ra[queue]), .send_retry(queue_retry[queue]), .patience_us,
+      .may_answer(may_answer[queue]), .contending(queue_contending[queue]), .in_gap(in_gap[queue]),
+      .want_rx_start(queue_wants_rx_start[queue]), .work_pending(queue_pending[queue]), .wait_valid(wait_valid[queue]),
+      .wait_us(wait_us[queue]),
+      .report(report[queue]), .reported(reported[queue]), .service_us(queue_service_us[queue]), .packet_tag(packet_tag[queue]),
+      .packet_peer(packet_peer[queue]), .packet_sequence(packet_sequence[queue]), .packet_bytes(packet_bytes[queue]),
+      .packet_rate(packet_rate[queue]), .result(result[queue]), .rts_attempts(rts_attempts[queue]),
+      .data_attempts(data_attempts[queue]), .ssrc(ssrc[queue]), .slrc(slrc[queue]), .cw(cw[queue]),
+      .slots_drawn(slots_drawn[queue]), .t_enqueue_us(t_enqueue_us[queue]), .t_head_us(t_head_us[queue]),
+      .t_first_tx_us(t_first_tx_us[queue]), .t_done_us(t_done_us[queue]), .queue_us(queue_us[queue]),
+      .ifs_part_us(ifs_part_us[queue]), .backoff_us(backoff_us[queue]), .frozen_cca_us(frozen_cca_us[queue]),
+      .frozen_nav_us(frozen_nav_us[queue]), .control_us(control_us[queue]), .data_us(data_us[queue]),
+      .response_us(response_us[queue]), .timeout_us(timeout_us[queue]), .responder_us(responder_us[queue])
+    );
+  end
+
+  queue_arbiter #(.QUEUES(QUEUES)) u_queue_arbiter (
+    .clk, .rst, .wants, .in_exchange, .outcome, .granted, .collided, .held, .draw_wanted, .redraw, .draw_again, .draw,
+    .pending(arbiter_pending), .sender, .reporter
+  );
+
+  // The frame of the queue that sends.
+  assign send            = queue_send != '0;
+  assign rts_next        = queue_rts_next[sender];
+  assign unanswered      = queue_unanswered[sender];
+  assign data_rate       = packet_rate[sender];
+  assign data_bytes      = packet_bytes[sender];
+  assign data_airtime_us = queue_airtime_us[sender];
+  assign send_ra         = packet_ra[sender];
+  assign send_sequence   = packet_sequence[sender];
+  assign send_retry      = queue_retry[sender];
+  assign send_tag        = packet_tag[sender];
+
+  own_frame u_own_frame (
+    .cfg_sifs_us, .cfg_response_timeout_us, .cfg_rts_rate, .cfg_rts_airtime_us, .cfg_response_airtime_us,
+    .cfg_quirk_fixed_timeout, .rts_next, .unanswered, .data_rate, .data_airtime_us, .data_bytes,
+    .kind(send_kind), .rate(send_rate), .bytes(send_bytes), .airtime_us(send_airtime_us), .duration_us(send_duration_us),
+    .patience_us
   );
 
   responder #(.UNIT_TICKS(UNIT_TICKS)) u_responder (
     .clk, .rst, .tick_n, .cfg_sifs_us, .cfg_no_mac_ack, .cfg_response_rate, .cfg_response_airtime_us,
-    .rx_rts_for_us, .rx_data_for_us, .rx_rate, .rx_duration_us, .rx_ta, .nav_left_us, .may_answer,
+    .rx_rts_for_us, .rx_data_for_us, .rx_rate, .rx_duration_us, .rx_ta, .nav_left_us, .may_answer(&may_answer),
     .accept, .accept_data, .hold_us(answer_hold_us),
     .answer, .answer_kind, .answer_rate, .answer_airtime_us, .answer_duration_us, .answer_ra,
     .busy(responder_busy), .sifs_left_us(responder_wait_us)
   );
 
-  duplicate_cache u_duplicate_cache (
+  duplicate_cache #(.QUEUES(QUEUES)) u_duplicate_cache (
     .clk, .rst, .accept_data, .accept_group(rx_data_for_group), .rx_ta, .rx_sequence, .rx_retry,
     .deliver(rx_deliver), .duplicate(rx_duplicate)
   );
@@ -299,28 +325,47 @@ module mac_core
   transmit_port u_transmit_port (
     .clk, .rst,
     .send, .send_kind, .send_rate, .send_bytes, .send_airtime_us, .send_duration_us, .send_ra, .send_sequence,
-    .send_retry, .send_tag,
+    .send_retry, .send_tag, .send_queue(sender),
     .answer, .answer_kind, .answer_rate, .answer_airtime_us, .answer_duration_us, .answer_ra,
     .phy_tx_start, .phy_tx_kind, .phy_tx_rate, .phy_tx_bytes, .phy_tx_airtime_us, .phy_tx_duration_us, .phy_tx_ra,
-    .phy_tx_sequence, .phy_tx_retry, .phy_tx_tag
+    .phy_tx_sequence, .phy_tx_retry, .phy_tx_tag, .phy_tx_queue
   );
 
-  service_time #(.UNIT_TICKS(UNIT_TICKS)) u_service_time (
-    .clk, .rst, .tick_n, .tsf_us(tsf_us[31:0]),
-    .head_taken, .head_t_enqueue_us, .in_contention, .in_rts, .in_data, .in_gap, .responded, .timed_out, .report,
-    .cca_busy, .own_left_us, .reserved_us, .ifs_left_us, .slots_left, .draw, .draw_slots,
-    .t_enqueue_us(done_t_enqueue_us), .t_done_us(done_t_done_us), .slots_drawn(done_slots_drawn),
-    .queue_us(done_queue_us), .ifs_us(done_ifs_us), .backoff_us(done_backoff_us),
-    .frozen_cca_us(done_frozen_cca_us), .frozen_nav_us(done_frozen_nav_us), .control_us(done_control_us),
-    .data_us(done_data_us), .response_us(done_response_us), .timeout_us(done_timeout_us),
-    .responder_us(done_responder_us), .service_us
-  );
+  // The record of the queue that reports.
+  assign done_queue         = reporter;
+  assign done_tag           = packet_tag[reporter];
+  assign done_peer          = packet_peer[reporter];
+  assign done_sequence      = packet_sequence[reporter];
+  assign done_bytes         = packet_bytes[reporter];
+  assign done_rate          = packet_rate[reporter];
+  assign done_result        = result[reporter];
+  assign done_rts_attempts  = rts_attempts[reporter];
+  assign done_data_attempts = data_attempts[reporter];
+  assign done_ssrc          = ssrc[reporter];
+  assign done_slrc          = slrc[reporter];
+  assign done_cw            = cw[reporter];
+  assign done_slots_drawn   = slots_drawn[reporter];
+  assign done_t_enqueue_us  = t_enqueue_us[reporter];
+  assign done_t_head_us     = t_head_us[reporter];
+  assign done_t_first_tx_us = t_first_tx_us[reporter];
+  assign done_t_done_us     = t_done_us[reporter];
+  assign done_queue_us      = queue_us[reporter];
+  assign done_ifs_us        = ifs_part_us[reporter];
+  assign done_backoff_us    = backoff_us[reporter];
+  assign done_frozen_cca_us = frozen_cca_us[reporter];
+  assign done_frozen_nav_us = frozen_nav_us[reporter];
+  assign done_control_us    = control_us[reporter];
+  assign done_data_us       = data_us[reporter];
+  assign done_response_us   = response_us[reporter];
+  assign done_timeout_us    = timeout_us[reporter];
+  assign done_responder_us  = responder_us[reporter];
+  assign service_us         = queue_service_us[reporter];
 
   // In hardware the table takes its time: the next packet waits for it, and so does the record.
   if (UNIT_TICKS) begin : g_serial_table
     neighbour_table_serial #(.PEERS(PEERS)) u_neighbour_table (
       .clk, .rst, .cfg_average_shift, .busy(table_busy), .updated(done_valid),
-      .update(report), .dropped(done_result == RESULT_SHORT_RETRY_LIMIT || done_result == RESULT_LONG_RETRY_LIMIT),
+      .update(report != '0), .dropped(done_result == RESULT_SHORT_RETRY_LIMIT || done_result == RESULT_LONG_RETRY_LIMIT),
       .peer(done_peer), .data_attempts(done_data_attempts),
       .control_us(done_control_us), .data_us(done_data_us), .response_us(done_response_us), .service_us,
       .avg_contention_us16(done_avg_contention_us16), .avg_overhead_us16(done_avg_overhead_us16),
@@ -328,11 +373,11 @@ module mac_core
       .nbr_take, .nbr_index, .nbr_bin, .nbr_busy, .nbr_avg_contention_us16, .nbr_avg_overhead_us16,
       .nbr_avg_data_attempts_256, .nbr_packets, .nbr_drops, .nbr_service_us, .nbr_histogram
     );
-    wire logic unused = &{1'b0, reported};
+    wire logic unused_reported = &{1'b0, reported};
   end else begin : g_table
     neighbour_table #(.PEERS(PEERS)) u_neighbour_table (
       .clk, .rst, .cfg_average_shift,
-      .update(report), .dropped(done_result == RESULT_SHORT_RETRY_LIMIT || done_result == RESULT_LONG_RETRY_LIMIT),
+      .update(report != '0), .dropped(done_result == RESULT_SHORT_RETRY_LIMIT || done_result == RESULT_LONG_RETRY_LIMIT),
       .peer(done_peer), .data_attempts(done_data_attempts),
       .contention_us(service_us - done_control_us - done_data_us - done_response_us),
       .overhead_us(done_control_us + done_response_us), .service_us,
@@ -343,24 +388,29 @@ module mac_core
     );
     assign table_busy = 1'b0;
     assign nbr_busy   = 1'b0;
-    assign done_valid = reported;
+    assign done_valid = reported != '0;
+  end
+
+  // The first queue that would act by itself.
+  logic [31:0] queue_wait_us;
+  always_comb begin
+    queue_wait_us = wait_us[0];
+    for (int queue = 1; queue < int'(QUEUES); queue++) begin
+      if (!wait_valid[0] || (wait_valid[queue] && wait_us[queue] < queue_wait_us)) queue_wait_us = wait_us[queue];
+    end
   end
 
   warp_monitor #(.UNIT_TICKS(UNIT_TICKS)) u_warp_monitor (
-    .clk, .rst, .tick_n, .rx_pending(rx_start || rx_end || table_busy), .sequence_pending, .sequence_wait_valid, .sequence_wait_us,
+    .clk, .rst, .tick_n, .rx_pending(rx_start || rx_end || table_busy || arbiter_pending), .sequence_pending(queue_pending != '0),
+    .sequence_wait_valid(wait_valid != '0), .sequence_wait_us(queue_wait_us),
     .responder_busy, .responder_wait_us, .quiescent, .next_timer
   );
 
-  if (QUEUES != 1) begin : g_bad_queues
-    $fatal(1, "%m: QUEUES must be 1");
-  end
-  assign done_queue   = 1'b0;
-  assign phy_tx_queue = 1'b0;
-  wire logic unused = &{1'b0, desc_queue, cfg_aifs_extra_slots[0]};
+  assign want_rx_start = queue_wants_rx_start != '0 || nav_reset_armed;
+  assign contending    = queue_contending != '0;
+  assign sending       = own_left_us != '0 || in_gap != '0;   // the responder holds the medium from SIFS on
 
-  assign want_rx_start = sequence_wants_rx_start || nav_reset_armed;
-  assign contending    = packet_waiting || backoff_running;
-  assign sending       = own_left_us != '0 || in_gap;   // the responder holds the medium from SIFS on
+  wire logic unused = &{1'b0, reserved_us, idle_us};
 
 endmodule
 

@@ -8,6 +8,9 @@
 // K. Nahrstedt, "Understanding bandwidth-delay product in mobile ad hoc networks",
 // 2004, section 4). The queue is counted too, but apart.
 //
+// With two queues the time in which the other one has the medium is this one's `responder_us`: the station was at work,
+// not for this packet.
+//
 // Timing: parts are final in the clock of `report` and stand until the next packet.
 
 `default_nettype none
@@ -35,6 +38,7 @@ module service_time
 
   // From phy_events, own_transmission and medium_reservation.
   input  wire logic        cca_busy,
+  input  wire logic        held,            // another queue of this station is in an exchange
   input  wire logic [15:0] own_left_us,
   input  wire logic [15:0] reserved_us,
   input  wire logic [15:0] ifs_left_us,
@@ -56,7 +60,7 @@ module service_time
   output wire logic [31:0] data_us,         // own DATA on the air
   output wire logic [31:0] response_us,     // SIFS, CTS, MAC ACK of successful steps
   output wire logic [31:0] timeout_us,      // waiting for responses that did not come
-  output wire logic [31:0] responder_us,    // answering others
+  output wire logic [31:0] responder_us,    // answering others, and the other queue's exchanges
   output wire logic [31:0] service_us       // head of the queue to the outcome
 );
 
@@ -89,7 +93,9 @@ module service_time
       service_us_q    <= '0;
       slots_drawn_q   <= '0;
     end else if (tick_n != '0) begin
-      if (in_contention) begin
+      if (in_contention && held) begin
+        responder_us_q <= responder_us_q + 32'(tick_n);
+      end else if (in_contention) begin
         responder_us_q  <= responder_us_q + 32'(n_own);
         frozen_nav_us_q <= frozen_nav_us_q + 32'(nav_share(tick_n, own_left_us, reserved_us, UNIT_TICKS));
         frozen_cca_us_q <= frozen_cca_us_q + 32'(cca_share(n_free, cca_busy));

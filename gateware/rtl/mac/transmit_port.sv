@@ -23,6 +23,7 @@ module transmit_port
   input  wire logic [11:0] send_sequence,
   input  wire logic        send_retry,
   input  wire logic [15:0] send_tag,
+  input  wire logic        send_queue,
 
   // From responder.
   input  wire logic        answer,
@@ -42,10 +43,11 @@ module transmit_port
   output wire logic [47:0] phy_tx_ra,
   output wire logic [11:0] phy_tx_sequence,
   output wire logic        phy_tx_retry,
-  output wire logic [15:0] phy_tx_tag
+  output wire logic [15:0] phy_tx_tag,
+  output wire logic        phy_tx_queue
 );
 
-  logic        start_q, retry_q;
+  logic        start_q, retry_q, queue_q;
   logic [2:0]  kind_q, rate_q;
   logic [11:0] bytes_q, sequence_q;
   logic [15:0] airtime_us_q, tag_q;
@@ -64,6 +66,7 @@ module transmit_port
       sequence_q    <= send_sequence;
       retry_q       <= send_retry;
       tag_q         <= send_tag;
+      queue_q       <= send_queue;
     end else if (answer) begin
       kind_q        <= answer_kind;
       rate_q        <= answer_rate;
@@ -74,6 +77,7 @@ module transmit_port
       sequence_q    <= '0;
       retry_q       <= 1'b0;
       tag_q         <= '0;
+      queue_q       <= 1'b0;
     end
   end
 
@@ -87,6 +91,7 @@ module transmit_port
   assign phy_tx_sequence    = sequence_q;
   assign phy_tx_retry       = retry_q;
   assign phy_tx_tag         = tag_q;
+  assign phy_tx_queue       = queue_q;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin

@@ -77,12 +77,34 @@ async def a_new_frame_is_never_taken_for_a_duplicate(dut):
     source = random.Random(4)
     seen: set[tuple[int, int]] = set()
     for _ in range(1500):
-        ta, sequence = source.getrandbits(6) << 40 | source.getrandbits(6), source.randrange(4)
+        ta, sequence = source.getrandbits(6) << 40 | source.getrandbits(6), source.choice((0, 1, 2, 0x800, 0x801))
         if await received(cache, ta, sequence, source.random() < 0.7) == "duplicate":
             assert (ta, sequence) in seen
         seen.add((ta, sequence))
 
 
-@pytest.mark.parametrize("name", cocotb_tests(globals()))
+@cocotb.test()
+async def the_queues_of_a_station_do_not_make_each_other_forgotten(dut):
+    """Bit 11 of the number is the queue: a frame of high priority comes between a frame and its retry."""
+    cache = await started(dut)
+    assert await received(cache, 0x1B, 5, False) == "new"
+    assert await received(cache, 0x1B, 0x805, True) == "new"
+    assert await received(cache, 0x1B, 5, True) == "duplicate"
+    assert await received(cache, 0x1B, 0x805, True) == "duplicate"
+    assert await received(cache, 0x2B, 5, True) == "new"  # takes the place of both
+    assert await received(cache, 0x2B, 0x805, True) == "new"
+    assert await received(cache, 0x1B, 5, True) == "new"
+    assert await received(cache, 0x1B, 0x805, True) == "new"
+
+
+ONE_QUEUE = [name for name in cocotb_tests(globals()) if "queues" not in name]
+
+
+@pytest.mark.parametrize("name", ONE_QUEUE)
 def test_duplicate_cache(name):
-    simulate("duplicate_cache", __file__, name, cocotb_tests(globals()))
+    simulate("duplicate_cache", __file__, name, ONE_QUEUE)
+
+
+@pytest.mark.parametrize("name", cocotb_tests(globals()))
+def test_duplicate_cache_of_two_queues(name):
+    simulate("duplicate_cache", __file__, name, cocotb_tests(globals()), {"QUEUES": 2})

@@ -13,7 +13,7 @@ INPUTS = (
     "tick_n", "tsf_us", "cfg_rts_rate", "cfg_quirk_fixed_timeout", "head_valid", "cca_busy", "rx_start", "rx_end",
     "rx_cts_for_us", "rx_mac_ack_for_us", "ifs_left_us", "reserved_us", "own_left_us", "backoff_running", "slots_left",
     "slots_left_us", "draw_again", "draw_slots", "limit_reached", "cfg_access_mode",
-    "cfg_no_mac_ack", "cfg_vacation_us", "cfg_slot_us",
+    "cfg_no_mac_ack", "cfg_vacation_us", "cfg_slot_us", "collided", "held",
 )  # fmt: skip
 
 
@@ -26,7 +26,7 @@ class Sequence(Clocked):
         packet = {
             "head_ra": PEER, "head_peer": 3, "head_bytes": 250, "head_rate": 1, "head_airtime_us": DATA_US,
             "head_use_rts": 0, "head_tag": 77,
-            "head_series_attempts": 0, "head_series_rate": 0, "head_series_airtime_us": 0,
+            "head_series_attempts": 0, "head_series_rate": 0, "head_series_airtime_us": 0, "granted": 1,
         } | packet  # fmt: skip
         super().__init__(
             dut, *INPUTS, **packet, idle_us=1000, ifs_us=50, cfg_sifs_us=SIFS_US,
@@ -59,7 +59,7 @@ async def a_packet_on_an_idle_medium_is_sent_at_once(dut):
     await sequence.take()
     assert (sequence.send_kind, sequence.send_rate, sequence.send_bytes) == (FrameKind.DATA, 1, 250)
     assert (sequence.send_airtime_us, sequence.send_duration_us) == (DATA_US, SIFS_US + CTS_US)
-    assert (sequence.send_ra, sequence.send_sequence, sequence.send_retry, sequence.send_tag) == (PEER, 1, 0, 77)
+    assert (sequence.packet_ra, sequence.packet_sequence, sequence.send_retry, sequence.packet_tag) == (PEER, 1, 0, 77)
 
 
 @cocotb.test()
@@ -263,7 +263,7 @@ async def sequence_numbers_go_up_with_packets_and_wrap(dut):
         await sequence.set(head_valid=1)
         await sequence.clock()
         await sequence.set(head_valid=0)
-        assert sequence.send_sequence == number & 0xFFF
+        assert sequence.packet_sequence == number & 0xFFF
         await sequence.clock()
         await sequence.passes(DATA_US)
         await sequence.clock()
@@ -371,15 +371,89 @@ async def an_rts_that_fails_leaves_the_rate_series_where_it_is(dut):
         await data_fails(sequence)
 
 
-ONE_RATE = [name for name in cocotb_tests(globals()) if "rate_series" not in name]
+@cocotb.test()
+async def without_a_grant_a_packet_waits_and_draws_nothing(dut):
+    sequence = Sequence(dut, granted=0)
+    await sequence.take()
+    for _ in range(3):
+        assert (sequence.wants, sequence.work_pending, sequence.send, sequence.draw_wanted) == (1, 1, 0, 0)
+        await sequence.clock()
+    await sequence.set(granted=1)
+    assert (sequence.send, sequence.in_exchange) == (1, 0)
+    await sequence.clock()
+    assert (sequence.wants, sequence.in_exchange) == (0, 1)
+
+
+@cocotb.test()
+@cocotb.parametrize(mode=[AccessMode.DCF, AccessMode.CSMA])
+async def another_queues_exchange_is_a_busy_medium(dut, mode):
+    """A packet that comes meanwhile draws a back-off (csma: a random time), and its end is no timer of this queue's."""
+    sequence = Sequence(dut, held=1, cfg_access_mode=mode)
+    await sequence.take()
+    assert (sequence.wants, sequence.draw_wanted) == (0, 1)
+    await sequence.clock()
+    await sequence.set(backoff_running=1)
+    if mode == AccessMode.DCF:
+        assert (sequence.draw_wanted, sequence.work_pending, sequence.wait_valid) == (0, 0, 0)
+        await sequence.set(held=0)
+        assert (sequence.wants, sequence.wait_valid) == (1, 1)
+
+
+@cocotb.test()
+@cocotb.parametrize(use_rts=[0, 1])
+async def a_collision_within_the_station_is_a_short_failure_and_a_new_backoff(dut, use_rts):
+    sequence = Sequence(dut, granted=0, head_use_rts=use_rts, tsf_us=500)
+    await sequence.take()
+    await sequence.set(collided=1)
+    assert (sequence.short_failure, sequence.long_failure, sequence.double_window, sequence.outcome) == (1, 0, 1, 0)
+    assert (sequence.send, sequence.access_taken) == (0, 0)
+    await sequence.clock(tsf_us=700)
+    await sequence.set(collided=0, draw_again=1)
+    assert (sequence.draw_wanted, sequence.in_contention, sequence.wants) == (1, 1, 0)
+    await sequence.set(draw_again=0, granted=1)
+    await sequence.clock()
+    assert (sequence.send, sequence.send_retry, sequence.data_attempts, sequence.rts_attempts) == (1, 0, 0, 0)
+    await sequence.clock(tsf_us=900)
+    assert sequence.t_first_tx_us == 700
+
+
+@cocotb.test()
+async def the_last_collision_allowed_gives_the_packet_up(dut):
+    sequence = Sequence(dut, granted=0)
+    await sequence.take()
+    await sequence.set(collided=1, limit_reached=1)
+    assert (sequence.outcome, sequence.reset_window, sequence.double_window) == (1, 1, 0)
+    await sequence.clock()
+    await sequence.set(collided=0, limit_reached=0)
+    assert (sequence.report, sequence.result, sequence.draw_wanted) == (1, TxResult.SHORT_RETRY_LIMIT, 1)
+
+
+@cocotb.test()
+async def of_two_queues_each_has_half_of_the_sequence_numbers(dut):
+    sequence = Sequence(dut, granted=0, limit_reached=1)
+    await sequence.reset()
+    for number in range(1, 2050):
+        await sequence.clock(head_valid=1)
+        assert sequence.packet_sequence == 0x800 + number % 2048
+        await sequence.clock(collided=1)
+        await sequence.clock()
+
+
+HALVES = ["of_two_queues_each_has_half_of_the_sequence_numbers"]
+ONE_RATE = [name for name in cocotb_tests(globals()) if "rate_series" not in name and name not in HALVES]
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_frame_sequence_of_the_second_queue(name):
+    simulate("frame_sequence_bench", __file__, name, HALVES, {"QUEUES": 2, "QUEUE": 1})
 
 
 @pytest.mark.parametrize("name", ONE_RATE)
 def test_frame_sequence(name):
-    simulate("frame_sequence", __file__, name, ONE_RATE)
+    simulate("frame_sequence_bench", __file__, name, ONE_RATE)
 
 
 @pytest.mark.parametrize("name", [name for name in cocotb_tests(globals()) if "rate_series" in name])
 def test_frame_sequence_with_rate_series(name):
     names = [name for name in cocotb_tests(globals()) if "rate_series" in name]
-    simulate("frame_sequence", __file__, name, names, {"RATE_SERIES": 4})
+    simulate("frame_sequence_bench", __file__, name, names, {"RATE_SERIES": 4})

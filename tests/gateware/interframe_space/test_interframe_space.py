@@ -13,7 +13,7 @@ DIFS_US, EIFS_US = 34, 94
 async def started(dut) -> Clocked:
     space = Clocked(
         dut, "tick_n", "cca_busy", "rx_end", "rx_bad", "tx_go", "waive", "reserved_us", "cfg_quirk_eifs_as_nav",
-        "cfg_access_mode",
+        "cfg_access_mode", "cfg_aifs_extra_slots", "cfg_slot_us",
         cfg_difs_us=DIFS_US, cfg_eifs_us=EIFS_US,
     )  # fmt: skip
     await space.reset()
@@ -97,6 +97,29 @@ async def other_access_modes_have_no_inter_frame_space(dut, mode):
     assert space.ifs_us == 0
 
 
-@pytest.mark.parametrize("name", cocotb_tests(globals()))
+@cocotb.test()
+async def a_queue_of_low_priority_waits_for_slots_more(dut):
+    """AIFS: DIFS and EIFS alike; what 16 bits cannot hold stays at their end."""
+    space = await started(dut)
+    await space.set(cfg_aifs_extra_slots=5, cfg_slot_us=9)
+    assert space.ifs_us == DIFS_US + 45
+    await space.clock(rx_end=1, rx_bad=1)
+    assert space.ifs_us == EIFS_US + 45
+    await space.set(cfg_aifs_extra_slots=15, cfg_slot_us=8191)
+    assert space.ifs_us == 0xFFFF
+    await space.set(cfg_access_mode=int(AccessMode.CSMA))
+    assert space.ifs_us == 0
+
+
+LOWER = ["a_queue_of_low_priority_waits_for_slots_more"]
+NAMES = [name for name in cocotb_tests(globals()) if name not in LOWER]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_interframe_space(name):
-    simulate("interframe_space", __file__, name, cocotb_tests(globals()))
+    simulate("interframe_space", __file__, name, NAMES)
+
+
+@pytest.mark.parametrize("name", cocotb_tests(globals()))
+def test_interframe_space_of_two_queues(name):
+    simulate("interframe_space", __file__, name, cocotb_tests(globals()), {"QUEUES": 2})

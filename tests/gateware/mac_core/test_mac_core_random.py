@@ -12,11 +12,11 @@ import cocotb
 import pytest
 from perhop.spec_generated import TxResult
 from testbench.build import cocotb_tests, simulate
-from testbench.coverage import MODE_OUTCOMES, OUTCOMES, SERIES_OUTCOMES, ExchangeCoverage
+from testbench.coverage import MODE_OUTCOMES, OUTCOMES, QUEUE_OUTCOMES, SERIES_OUTCOMES, ExchangeCoverage
 from testbench.dcf_model import DcfStation
 from testbench.exchange import PARTS, Completion, Output, TickInputs
 from testbench.mac_core_driver import MacCoreDriver, Recorded, every_tick, random_split, warp
-from testbench.random_air import RandomAir, random_mode_settings, random_settings
+from testbench.random_air import RandomAir, random_mode_settings, random_settings, random_two_queue_settings
 from testbench.settings import MacSettings
 
 RUN_US = 150_000
@@ -60,7 +60,7 @@ def check_averages(model: DcfStation, outputs: list[Output], shift: int) -> None
 
 
 async def compare(
-    dut, seed: int, settings_of: SettingsOf = random_settings, *, rate_series: bool = False
+    dut, seed: int, settings_of: SettingsOf = random_settings, *, rate_series: bool = False, queues: int = 1
 ) -> DcfStation:
     """One random run of the gateware; its inputs, recorded, replayed to the model."""
     cocotb.log.info("PERHOP_SEED=%d", seed)
@@ -69,8 +69,8 @@ async def compare(
     driver = MacCoreDriver(dut)
     await driver.reset(settings)
     split = random_split(random.Random(seed)) if source.random() < 0.3 else warp
-    await driver.run(RandomAir(settings, source, RUN_US, rate_series=rate_series), RUN_US, split)
-    model = DcfStation(settings)
+    await driver.run(RandomAir(settings, source, RUN_US, rate_series=rate_series, queues=queues), RUN_US, split)
+    model = DcfStation(settings, queues)
     model.run(driver.given, RUN_US)
     found, wanted = in_order(driver.outputs), in_order(model.outputs)
     for number, (one, other) in enumerate(zip(found, wanted, strict=False)):
@@ -97,26 +97,27 @@ async def compare_many(
     outcomes: dict[str, tuple[str, ...]] = OUTCOMES,
     *,
     rate_series: bool = False,
+    queues: int = 1,
 ) -> None:
     coverage = ExchangeCoverage(outcomes)
     if "PERHOP_SEED" in os.environ:
         seeds = range(int(os.environ["PERHOP_SEED"]), int(os.environ["PERHOP_SEED"]) + 1)
     for seed in seeds:
-        coverage.add((await compare(dut, seed, settings_of, rate_series=rate_series)).seen)
+        coverage.add((await compare(dut, seed, settings_of, rate_series=rate_series, queues=queues)).seen)
     cocotb.log.info("%s", coverage.report())
     if len(seeds) > 1:
         assert not coverage.missing(), coverage.missing()
 
 
 async def recorded(
-    dut, seed: int, until_us: int, settings_of: SettingsOf = random_settings
+    dut, seed: int, until_us: int, settings_of: SettingsOf = random_settings, *, queues: int = 1
 ) -> tuple[MacCoreDriver, MacSettings, list[TickInputs], list[Output]]:
     """A random run and what it recorded, to be replayed after a reset."""
     source = random.Random(seed)
     settings = settings_of(source)
     driver = MacCoreDriver(dut)
     await driver.reset(settings)
-    await driver.run(RandomAir(settings, source, until_us), until_us)
+    await driver.run(RandomAir(settings, source, until_us, queues=queues), until_us)
     return driver, settings, driver.offered, driver.outputs
 
 
@@ -200,7 +201,64 @@ async def in_every_access_mode_the_gateware_does_what_the_model_does_for_long(du
     await compare_many(dut, range(first_seed, first_seed + 600), random_mode_settings, MODE_OUTCOMES)
 
 
-SHORT = [name for name in cocotb_tests(globals()) if "for_long" not in name]
+@cocotb.test()
+@cocotb.parametrize(first_seed=[9001])
+async def two_queues_do_what_the_model_does(dut, first_seed):
+    await compare_many(
+        dut,
+        range(first_seed, first_seed + 40),
+        random_two_queue_settings,
+        QUEUE_OUTCOMES,
+        rate_series=True,
+        queues=2,
+    )
+
+
+@cocotb.test()
+@cocotb.parametrize(first_seed=[400_000])
+async def two_queues_do_what_the_model_does_for_long(dut, first_seed):
+    await compare_many(
+        dut,
+        range(first_seed, first_seed + 800),
+        random_two_queue_settings,
+        QUEUE_OUTCOMES,
+        rate_series=True,
+        queues=2,
+    )
+
+
+@cocotb.test()
+async def one_queue_of_two_does_what_a_mac_of_one_queue_does(dut):
+    """With nothing in the other queue, CW, back-off, times and draws are the same."""
+    for seed in range(10001, 10013):
+        await compare(dut, seed)
+
+
+@cocotb.test()
+async def two_queues_in_any_steps_of_time(dut):
+    """Ticks a, then b, leave the same as a + b."""
+    for seed in range(11001, 11005):
+        until_us = 10_000
+        driver, settings, inputs, outputs = await recorded(dut, seed, until_us, random_two_queue_settings, queues=2)
+        for way, split in {"every tick": every_tick, "random": random_split(random.Random(seed))}.items():
+            await driver.reset(settings)
+            await driver.run(Recorded(inputs), until_us, split)
+            check_same(driver.outputs, outputs, inputs, f"seed {seed}, {way}")
+
+
+TWO_QUEUES = [name for name in cocotb_tests(globals()) if "queue" in name]
+SHORT = [name for name in cocotb_tests(globals()) if "for_long" not in name and name not in TWO_QUEUES]
+
+
+@pytest.mark.parametrize("name", [name for name in TWO_QUEUES if "for_long" not in name])
+def test_random_with_two_queues(name):
+    simulate("mac_core", __file__, name, parameters={"RATE_SERIES": 4, "QUEUES": 2})
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name for name in TWO_QUEUES if "for_long" in name])
+def test_random_with_two_queues_for_long(name):
+    simulate("mac_core", __file__, name, parameters={"RATE_SERIES": 4, "QUEUES": 2})
 
 
 @pytest.mark.parametrize("name", [name for name in SHORT if "rate_series" not in name])
@@ -214,6 +272,8 @@ def test_random_with_a_rate_series(name):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", [name for name in cocotb_tests(globals()) if "for_long" in name])
+@pytest.mark.parametrize(
+    "name", [name for name in cocotb_tests(globals()) if "for_long" in name and name not in TWO_QUEUES]
+)
 def test_random_for_long(name):
     simulate("mac_core", __file__, name)

@@ -17,8 +17,8 @@ class Life:
     def __init__(self, dut) -> None:
         self.time = Clocked(
             dut, "tick_n", "tsf_us", "head_taken", "head_t_enqueue_us", "in_contention", "in_rts", "in_data", "in_gap",
-            "responded", "timed_out", "report", "cca_busy", "own_left_us", "reserved_us", "ifs_left_us", "slots_left",
-            "draw", "draw_slots",
+            "responded", "timed_out", "report", "cca_busy", "held", "own_left_us", "reserved_us", "ifs_left_us",
+            "slots_left", "draw", "draw_slots",
         )  # fmt: skip
         self.now_us = 0
         self.begin_us = 0
@@ -146,6 +146,20 @@ async def random_lives_add_up(dut):
             what = source.choice(("rts", "data"))
             await life.sends(what, source.randint(1, 6000), source.randrange(1, 500), source.random() < 0.5)
         await life.ends()
+
+
+@cocotb.test()
+async def time_of_the_other_queue_is_the_stations_other_work(dut):
+    """Whatever the medium is meanwhile: own frame, NAV, carrier, or idle while its answer is awaited."""
+    life = Life(dut)
+    await life.begin(100, 300)
+    await life.contends(70, ifs=50)
+    for medium in ({"own_left_us": 90, "reserved_us": 90}, {"reserved_us": 500}, {"cca_busy": 1}, {"ifs_left_us": 50}):
+        await life.passes(80, in_contention=1, held=1, **medium)
+        life.parts["responder_us"] += 80
+    await life.contends(45, ifs=50)
+    await life.sends("data", 1192, 314, answered=True)
+    await life.ends()
 
 
 @cocotb.test()

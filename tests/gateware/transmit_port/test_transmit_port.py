@@ -10,7 +10,7 @@ from testbench.build import cocotb_tests, simulate, stops_the_simulation
 from testbench.clocked import Clocked
 
 SEND = {"kind": 3, "rate": 3, "bytes": 12, "airtime_us": 16, "duration_us": 15, "ra": 48, "sequence": 12, "retry": 1,
-        "tag": 16}  # fmt: skip
+        "tag": 16, "queue": 1}  # fmt: skip
 ANSWER = ("kind", "rate", "airtime_us", "duration_us", "ra")
 
 
@@ -36,12 +36,13 @@ async def a_sent_frame_comes_out_one_clock_later_for_one_clock(dut):
 @cocotb.test()
 async def an_answer_has_its_size_and_no_sequence_number(dut):
     port = await started(dut)
-    await port.clock(send=1, send_sequence=99, send_retry=1, send_tag=7, send_bytes=1500)
+    await port.clock(send=1, send_sequence=99, send_retry=1, send_tag=7, send_queue=1, send_bytes=1500)
     answer = {"kind": int(FrameKind.CTS), "rate": 2, "airtime_us": 304, "duration_us": 2686, "ra": 0x0200_0000_0003}
     await port.clock(answer=1, **{f"answer_{name}": value for name, value in answer.items()})
     assert port.phy_tx_start == 1
     assert {name: getattr(port, f"phy_tx_{name}") for name in ANSWER} == answer
     assert (port.phy_tx_bytes, port.phy_tx_sequence, port.phy_tx_retry, port.phy_tx_tag) == (14, 0, 0, 0)
+    assert port.phy_tx_queue == 0
 
 
 @cocotb.test()

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The own frame that is next, as transmit_port takes it: an RTS, or the packet's DATA; with its Duration
+// (IEEE 802.11-2012, 8.2.5), and how long its sender waits for what follows.
+//
+// Combinational. There is one, whatever the number of queues.
+
+`default_nettype none
+
+module own_frame
+  import perhop_pkg::*;
+(
+  input  wire logic [12:0] cfg_sifs_us,
+  input  wire logic [15:0] cfg_response_timeout_us,
+  input  wire logic [2:0]  cfg_rts_rate,
+  input  wire logic [15:0] cfg_rts_airtime_us,
+  input  wire logic [15:0] cfg_response_airtime_us [8],
+  input  wire logic        cfg_quirk_fixed_timeout,
+
+  // From frame_sequence.
+  input  wire logic        rts_next,
+  input  wire logic        unanswered,      // nobody answers the DATA
+  input  wire logic [2:0]  data_rate,
+  input  wire logic [15:0] data_airtime_us,
+  input  wire logic [11:0] data_bytes,
+
+  // To transmit_port.
+  output wire logic [2:0]  kind,
+  output wire logic [2:0]  rate,
+  output wire logic [11:0] bytes,
+  output wire logic [15:0] airtime_us,
+  output wire logic [14:0] duration_us,
+
+  // To frame_sequence.
+  output wire logic [16:0] patience_us      // from its start to the time-out, or, where nobody answers, to its end
+);
+
+  wire logic [15:0] cts_us        = cfg_response_airtime_us[cfg_rts_rate];
+  wire logic [15:0] mac_ack_us    = cfg_response_airtime_us[data_rate];
+  wire logic [17:0] after_data_us = unanswered ? 18'd0 : 18'(cfg_sifs_us) + 18'(mac_ack_us);
+  wire logic [17:0] after_rts_us  = 18'(cfg_sifs_us) * 18'd2 + 18'(cts_us) + 18'(data_airtime_us) + after_data_us;
+  wire logic [17:0] after_us      = rts_next ? after_rts_us : after_data_us;
+  wire logic [15:0] on_air_us     = rts_next ? cfg_rts_airtime_us : data_airtime_us;
+  wire logic [15:0] response_us   = rts_next ? cts_us : mac_ack_us;
+  wire logic [16:0] timeout_us    = 17'(cfg_response_timeout_us) + (cfg_quirk_fixed_timeout ? 17'(response_us) : 17'd0);
+
+  assign kind        = rts_next ? FRAME_RTS : FRAME_DATA;
+  assign rate        = rts_next ? cfg_rts_rate : data_rate;
+  assign bytes       = rts_next ? 12'(RTS_BYTES) : data_bytes;
+  assign airtime_us  = on_air_us;
+  assign duration_us = after_us > 18'(MAX_DURATION_US) ? 15'(MAX_DURATION_US) : after_us[14:0];
+  assign patience_us = 17'(on_air_us) + (!rts_next && unanswered ? 17'd0 : timeout_us);
+
+endmodule
+
+`default_nettype wire
