@@ -3,7 +3,7 @@
 // gets and gives MPDUs with their FCS. Time comes from outside, as for mac_core: bytes may move
 // in clocks without ticks (simulation) or beside them (hardware).
 //
-//   host -> tx_packet_buffer -> airtime_calculator -> mac_core -> framer -> PHY
+//   host -> tx_packet_buffer -> series_airtimes -> mac_core -> framer -> PHY
 //   PHY -> deframer -> mac_core, address_filter -> rx_packet_buffer -> host
 //   mac_core -> completion_stream -> host
 //
@@ -172,6 +172,8 @@ module mac_bytes
     logic [3:0]  peer;
     logic [2:0]  rate;
     logic        force_rts;
+    logic [19:0] series_attempts;
+    logic [8:0]  series_rate;
     logic [15:0] tag;
   } packet_s;
 
@@ -185,11 +187,12 @@ module mac_bytes
 
   packet_s     given, packet;
   addresses_s  given_addresses, addresses;
-  logic        packet_valid, packet_taken, unused_queue;
+  logic        packet_valid, packet_taken, packet_queue;
   logic [11:0] msdu_bytes;
   logic [7:0]  body_data;
   logic        body_valid, body_ready, unused_body_last;
-  logic [RING_W:0] unused_room_bytes [1];
+  logic [RING_W:0] unused_room_bytes [QUEUES];
+  completion_record_s record;
   logic        done_valid, tx_start, tx_retry, tx_queue;
   logic [2:0]  tx_kind;
   logic [14:0] tx_duration_us;
@@ -199,57 +202,47 @@ module mac_bytes
 
   assign given = '{
     ra: s_desc_ra, four_address: s_desc_four_address, peer: s_desc_peer, rate: s_desc_rate,
-    force_rts: s_desc_force_rts, tag: s_desc_tag
+    force_rts: s_desc_force_rts, series_attempts: s_desc_series_attempts, series_rate: s_desc_series_rate, tag: s_desc_tag
   };
   assign given_addresses = '{four_address: s_desc_four_address, a3: s_desc_a3, a4: s_desc_a4};
 
   tx_packet_buffer #(
-    .QUEUES(1), .RING_BYTES(TX_RING_BYTES), .PACKETS(PACKETS), .DESC_W($bits(packet_s)), .FRAME_W($bits(addresses_s))
+    .QUEUES(QUEUES), .RING_BYTES(TX_RING_BYTES), .PACKETS(PACKETS), .DESC_W($bits(packet_s)), .FRAME_W($bits(addresses_s))
   ) u_tx_packet_buffer (
     .clk, .rst,
-    .s_desc_valid, .s_desc_ready, .s_desc_queue(1'b0), .s_desc_bytes, .s_desc_data(given), .s_desc_frame(given_addresses),
+    .s_desc_valid, .s_desc_ready, .s_desc_queue(given_queue), .s_desc_bytes, .s_desc_data(given), .s_desc_frame(given_addresses),
     .s_axis_tdata(s_axis_tx_tdata), .s_axis_tkeep(s_axis_tx_tkeep), .s_axis_tvalid(s_axis_tx_tvalid),
     .s_axis_tready(s_axis_tx_tready), .s_axis_tlast(s_axis_tx_tlast), .room_bytes(unused_room_bytes),
     .stat_refused(stat_tx_refused),
-    .m_desc_valid(packet_valid), .m_desc_ready(packet_taken), .m_desc_queue(unused_queue), .m_desc_bytes(msdu_bytes),
+    .m_desc_valid(packet_valid), .m_desc_ready(packet_taken), .m_desc_queue(packet_queue), .m_desc_bytes(msdu_bytes),
     .m_desc_data(packet),
-    .read_start(tx_start && tx_kind == FRAME_DATA), .read_queue(1'b0), .complete(done_valid), .complete_queue(1'b0),
+    .read_start(tx_start && tx_kind == FRAME_DATA), .read_queue(tx_queue), .complete(done_valid),
+    .complete_queue(record.done_queue),
     .frame(addresses), .m_axis_tdata(body_data), .m_axis_tvalid(body_valid), .m_axis_tready(body_ready),
     .m_axis_tlast(unused_body_last)
   );
 
-  // ---- Its airtime, then the MAC is told ----
+  // With one queue all packets go to that one.
+  wire logic given_queue = QUEUES > 1 && s_desc_queue;
 
-  logic        computing_q, airtime_busy, airtime_done, described_q;
+  // ---- Its airtimes, then the MAC is told ----
+
+  logic        described;
   logic        desc_ready [QUEUES];
   logic [15:0] airtime_us;
+  logic [47:0] series_airtime_us;
 
   wire logic [11:0] mpdu_bytes =
       msdu_bytes + (packet.four_address ? 12'(MAC_HEADER_BYTES + 6 + FCS_BYTES) : 12'(MAC_HEADER_BYTES + FCS_BYTES));
-  wire logic compute = packet_valid && !computing_q && !described_q;
 
-  always_ff @(posedge clk) begin
-    if (rst) begin
-      computing_q <= 1'b0;
-      described_q <= 1'b0;
-    end else begin
-      if (compute) computing_q <= 1'b1;
-      if (airtime_done) begin
-        computing_q <= 1'b0;
-        described_q <= 1'b1;
-      end
-      if (packet_taken) described_q <= 1'b0;
-    end
-  end
-
-  airtime_calculator u_airtime_calculator (
-    .clk, .rst, .start(compute), .bytes(mpdu_bytes),
-    .base_us(cfg_airtime_base_us[packet.rate]), .half_bits_per_unit(cfg_airtime_half_bits_per_unit[packet.rate]),
-    .unit_shift(cfg_airtime_unit_shift[packet.rate]), .overhead_half_bits(cfg_airtime_overhead_half_bits[packet.rate]),
-    .busy(airtime_busy), .done(airtime_done), .airtime_us
+  series_airtimes #(.RATE_SERIES(RATE_SERIES)) u_series_airtimes (
+    .clk, .rst, .cfg_airtime_base_us, .cfg_airtime_half_bits_per_unit, .cfg_airtime_unit_shift,
+    .cfg_airtime_overhead_half_bits,
+    .valid(packet_valid), .bytes(mpdu_bytes), .rate(packet.rate), .series_attempts(packet.series_attempts),
+    .series_rate(packet.series_rate), .ready(described), .airtime_us, .series_airtime_us, .taken(packet_taken)
   );
 
-  assign packet_taken = described_q && desc_ready[0] && desc_window;
+  assign packet_taken = described && desc_ready[packet_queue] && desc_window;
 
   // ---- The MAC ----
 
@@ -260,7 +253,6 @@ module mac_bytes
   logic [14:0] rx_duration_us;
   logic [47:0] rx_ra, rx_ta, rx_a3, rx_a4;
   logic [1:0]  done_result;
-  completion_record_s record;
 
   mac_core #(
     .UNIT_TICKS(UNIT_TICKS), .QUEUE_DEPTH(PACKETS), .PEERS(PEERS), .QUEUES(QUEUES), .RATE_SERIES(RATE_SERIES)
@@ -278,10 +270,11 @@ module mac_bytes
     .phy_tx_start(tx_start), .phy_tx_kind(tx_kind), .phy_tx_rate, .phy_tx_bytes, .phy_tx_airtime_us,
     .phy_tx_duration_us(tx_duration_us), .phy_tx_ra(tx_ra), .phy_tx_sequence(tx_sequence), .phy_tx_retry(tx_retry),
     .phy_tx_tag(unused_tx_tag), .phy_tx_queue(tx_queue),
-    .desc_valid(described_q && desc_window), .desc_ready, .desc_queue(1'b0), .desc_ra(packet.ra), .desc_peer(packet.peer),
+    .desc_valid(described && desc_window), .desc_ready, .desc_queue(packet_queue), .desc_ra(packet.ra), .desc_peer(packet.peer),
     .desc_bytes(mpdu_bytes), .desc_rate(packet.rate), .desc_airtime_us(airtime_us),
     .desc_use_rts(packet.force_rts || mpdu_bytes > cfg_rts_threshold_bytes), .desc_tag(packet.tag),
-    .desc_series_attempts('0), .desc_series_rate('0), .desc_series_airtime_us('0),   // one rate a packet
+    .desc_series_attempts(packet.series_attempts), .desc_series_rate(packet.series_rate),
+    .desc_series_airtime_us(series_airtime_us),
     .rx_deliver, .rx_duplicate(stat_rx_duplicate),
     .done_valid, .done_queue(record.done_queue),
     .done_tag(record.done_tag), .done_peer(record.done_peer), .done_sequence(record.done_sequence),
@@ -380,10 +373,10 @@ module mac_bytes
     .m_axis_tready(m_done_tready), .m_axis_tlast(m_done_tlast)
   );
 
-  wire logic unused = &{1'b0, tx_queue, s_desc_queue, s_desc_series_attempts, s_desc_series_rate};
+  wire logic unused = &{1'b0, s_desc_queue};
 
   // What the datapath still has to do at this microsecond.
-  assign quiescent = core_quiescent && !packet_valid && !airtime_busy && !ended_q && !judge_q && !begin_q && !record_busy &&
+  assign quiescent = core_quiescent && !packet_valid && !ended_q && !judge_q && !begin_q && !record_busy &&
                      !done_valid;
 
 endmodule

@@ -17,6 +17,7 @@ from perhop.spec_generated import (
 )
 from testbench.build import cocotb_tests, simulate
 from testbench.clocked import Clocked
+from testbench.exchange import PARTS
 from testbench.mpdu import any_frame, control_frame, data_frame
 from testbench.settings import RATES, apply_settings, profile_settings
 
@@ -306,6 +307,84 @@ async def after_any_flood_of_bad_frames_a_normal_exchange_succeeds(dut):
     assert mac.records[-1]["result"] == TxResult.DELIVERED
 
 
-@pytest.mark.parametrize("name", cocotb_tests(globals()))
+@cocotb.test()
+async def of_two_queues_the_higher_overtakes_and_each_sends_its_own_bytes(dut):
+    """Four packets of low priority wait; one of high priority, given later, is the next on the air.
+
+    Sequence numbers and records tell the queues apart, and the parts of every record sum to the whole.
+    """
+    mac = await Mac(dut, beside_ticks=False, rts_threshold_bytes=4000).start()
+    dut.cfg_aifs_extra_slots[0].value = 7
+    source = random.Random(SEED)
+    low = [source.randbytes(200 + 10 * number) for number in range(4)]
+    high = [source.randbytes(50), source.randbytes(60)]
+    await mac.until(1000)
+    for number, msdu in enumerate(low):
+        await mac.give(msdu, tag=number)
+    await mac.until(1100)
+    for number, msdu in enumerate(high):
+        await mac.give(msdu, tag=100 + number, queue=1)
+    acknowledged = 0
+    while len(mac.records) < 6:
+        while len(mac.sent) == acknowledged:
+            await mac.until(mac.now_us + 10)
+        sent = mac.sent[acknowledged]
+        await mac.hear(control_frame(FrameKind.MAC_ACK, 0, US), sent.at_us + sent.airtime_us + SIFS_US, CTS_US)
+        acknowledged += 1
+        await mac.drained()
+    order = [(low, 0), (high, 0), (high, 1), (low, 1), (low, 2), (low, 3)]
+    for sent, (packets, number) in zip(mac.sent, order, strict=True):
+        sequence = number + 1 + (0x800 if packets is high else 0)
+        assert bytes(sent.frame) == data_frame(SIFS_US + CTS_US, (PEER, US, NET), sequence, packets[number])
+    assert [record["tag"] for record in mac.records] == [0, 100, 101, 1, 2, 3]
+    for record in mac.records:
+        assert record["queue"] == (record["tag"] >= 100)
+        assert sum(record[part] for part in PARTS) == record["t_done_us"] - record["t_enqueue_us"]
+    waited = mac.records[3]
+    assert waited["responder_us"] >= sum(sent.airtime_us + SIFS_US + CTS_US for sent in mac.sent[1:3])
+
+
+@cocotb.test()
+@cocotb.parametrize(queue=[0, 1])
+async def with_two_queues_retries_step_through_the_rates_of_the_series(dut, queue):
+    """Two attempts at 11 Mb/s, one at 5.5, then 1 Mb/s for all the rest; each frame has the airtime of its rate."""
+    mac = await Mac(dut, beside_ticks=False, rts_threshold_bytes=4000).start()
+    msdu = random.Random(SEED).randbytes(400)
+    await mac.give(msdu, rate=3, series_attempts=2 | 1 << 5 | 1 << 10, series_rate=2 | 0 << 3 | 3 << 6, queue=queue)
+    while not mac.records:
+        await mac.until(mac.now_us + 100)  # shorter than a frame, whose bytes then have time to go
+        await mac.drained()
+    rates = [3, 3, 2, 0, 0, 0, 0]
+    assert [sent.airtime_us for sent in mac.sent] == [airtime_us(TIMING, rate, 428) for rate in rates]
+    assert {bytes(sent.frame)[24:-4] for sent in mac.sent} == {msdu}
+    (record,) = mac.records
+    assert (record["queue"], record["rate"], record["data_attempts"]) == (queue, 0, 7)
+    assert record["result"] == TxResult.SHORT_RETRY_LIMIT
+
+
+@cocotb.test()
+async def of_two_queues_a_full_one_leaves_the_other_its_room(dut):
+    mac = await Mac(dut, beside_ticks=False).start()
+    await mac.set(phy_cca_busy=1)
+    for queue in (0, 1):
+        for number in range(4):
+            await mac.give(bytes([queue, number]), tag=number, queue=queue)
+        await mac.set(s_desc_valid=1, s_desc_queue=queue, s_desc_bytes=2)
+        assert not mac.s_desc_ready
+        await mac.set(s_desc_queue=1 - queue)
+        assert mac.s_desc_ready == (queue == 0)
+        await mac.set(s_desc_valid=0)
+
+
+TWO = [name for name in cocotb_tests(globals()) if "two_queues" in name]
+ONE = [name for name in cocotb_tests(globals()) if name not in TWO]
+
+
+@pytest.mark.parametrize("name", ONE)
 def test_mac_bytes(name):
-    simulate("mac_bytes", __file__, name, cocotb_tests(globals()), PARAMETERS)
+    simulate("mac_bytes", __file__, name, ONE, PARAMETERS)
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_mac_bytes_of_two_queues(name):
+    simulate("mac_bytes", __file__, name, TWO, PARAMETERS | {"QUEUES": 2, "RATE_SERIES": 4})
