@@ -298,10 +298,11 @@ EVERY_BIN = {name: reason for group in GROUPS for name, reason in group.bins.ite
 
 
 class ObservedStation(DcfStation):
-    """The reference model, which says where it is; `bins` counts what it went through."""
+    """The reference model with one queue, which says where it is; `bins` counts what it went through."""
 
     def __init__(self, settings) -> None:
         super().__init__(settings)
+        self._only = self._queues[0]
         self.bins: Counter[str] = Counter()
         self._visit: tuple[str, set[str]] = (IDLE, set())
         self._own_kind = FrameKind.CTS
@@ -314,7 +315,7 @@ class ObservedStation(DcfStation):
 
     def ends_us(self) -> list[int]:
         """When what it does now may end by itself."""
-        ends = (self._next_us(), self._nav.end_us(), self._own_until_us, self._ifs_end_us())
+        ends = (self._next_us(), self._nav.end_us(), self._own_until_us, self._ifs_end_us(self._only))
         return [at_us for at_us in ends if at_us is not None]
 
     def at(self, at_us: int, tick: TickInputs) -> None:
@@ -324,33 +325,33 @@ class ObservedStation(DcfStation):
         self._pass_to(at_us)
 
     def queued(self) -> int:
-        return len(self._queue)
+        return len(self._only.waiting)
 
     def taken(self) -> dict[int, int]:
         """Of each sender the sequence number that would be known again."""
-        return self._duplicates
+        return {ta: sequence for (ta, _), sequence in self._duplicates.items()}
 
     def step(self) -> str:
         """What it does now."""
         own = self._own_until_us > self.now_us
         if self._answer:
             return ANSWER_OF[self._answer[1].kind][0]
-        if self._phase == "wait_cts":
-            return RTS if own else CTS_COMES if self._response_began else AWAIT_CTS
-        if self._phase == "wait_mac_ack":
-            return DATA if own else MAC_ACK_COMES if self._response_began else AWAIT_MAC_ACK
-        if self._phase in ("gap", "group"):
-            return TO_DATA if self._phase == "gap" else UNANSWERED
+        if self._only.phase == "wait_cts":
+            return RTS if own else CTS_COMES if self._only.response_began else AWAIT_CTS
+        if self._only.phase == "wait_mac_ack":
+            return DATA if own else MAC_ACK_COMES if self._only.response_began else AWAIT_MAC_ACK
+        if self._only.phase in ("gap", "group"):
+            return TO_DATA if self._only.phase == "gap" else UNANSWERED
         if own:
             return ANSWER_OF[self._own_kind][1]
-        if self._service and self._phase == "defer":
-            return VACATION if self._deadline_us == self._vacation_until_us else DEFER
+        if self._only.service and self._only.phase == "defer":
+            return VACATION if self._only.deadline_us == self._only.vacation_until_us else DEFER
         nav = self._nav.end_us() > self.now_us
-        if self._service and self._dcf():
+        if self._only.service and self._dcf():
             if nav or self._cca_busy:
                 return NAV if nav else CARRIER
-            return IFS if self._ifs_end_us() > self.now_us else SLOTS
-        if self._slots is not None:
+            return IFS if self._ifs_end_us(self._only) > self.now_us else SLOTS
+        if self._only.slots is not None:
             return POST_FROZEN if nav or self._cca_busy else POST
         return IDLE
 
@@ -366,7 +367,7 @@ class ObservedStation(DcfStation):
     def _pass_to(self, to_us: int) -> None:
         """Stops where a step ends without anything happening."""
         while self.now_us < to_us:
-            ends = (self._own_until_us, self._nav.end_us(), self._ifs_end_us() or 0, to_us)
+            ends = (self._own_until_us, self._nav.end_us(), self._ifs_end_us(self._only) or 0, to_us)
             resets = self.seen["nav reset"]
             super()._pass_to(min(at_us for at_us in ends if at_us > self.now_us))
             if self.seen["nav reset"] != resets:
@@ -387,7 +388,7 @@ class ObservedStation(DcfStation):
         if not frame.ok:
             yield BAD
         elif frame.ra == self.settings.address:
-            again = kind == FrameKind.DATA and frame.retry and self._duplicates.get(frame.ta) == frame.sequence
+            again = kind == FrameKind.DATA and frame.retry and self.taken().get(frame.ta) == frame.sequence
             yield f"{kind.name.replace('_', ' ')}{' again' if again else ''} for us"
         elif frame.ra & GROUP_BIT:
             yield f"{'DATA' if kind == FrameKind.DATA else 'OTHER'} for all"
@@ -396,20 +397,20 @@ class ObservedStation(DcfStation):
 
     def _due(self, at_us: int) -> Iterable[str]:
         """What falls due then."""
-        if self._service and self._access_us() == at_us:
+        if self._only.service and self._access_us(self._only) == at_us:
             yield ACCESS
-        if (self._service or self._slots is not None) and self._ifs_end_us() == at_us:
+        if (self._only.service or self._only.slots is not None) and self._ifs_end_us(self._only) == at_us:
             yield IFS_OVER
-        if not self._service and self._slots is not None and self._backoff_end_us() == at_us:
+        if not self._only.service and self._only.slots is not None and self._backoff_end_us(self._only) == at_us:
             yield POST_OVER
-        if self._service and self._deadline_us == at_us and not self._response_began_in_wait():
+        if self._only.service and self._only.deadline_us == at_us and not self._response_began_in_wait():
             yield {
                 "wait_cts": CTS_TIMEOUT,
                 "wait_mac_ack": MAC_ACK_TIMEOUT,
                 "gap": DATA_DUE,
                 "group": UNANSWERED_OVER,
-                "defer": VACATION_OVER if self._vacation_until_us == at_us else DEFER_OVER,
-            }[self._phase]
+                "defer": VACATION_OVER if self._only.vacation_until_us == at_us else DEFER_OVER,
+            }[self._only.phase]
         if self._answer and self._answer[0] == at_us:
             yield ANSWER_DUE
         if self._own_until_us == at_us:
@@ -420,7 +421,7 @@ class ObservedStation(DcfStation):
             yield NAV_OVER
 
     def _response_began_in_wait(self) -> bool:
-        return self._response_began and self._phase in ("wait_cts", "wait_mac_ack")
+        return self._only.response_began and self._only.phase in ("wait_cts", "wait_mac_ack")
 
     def _at(self, at_us: int, tick: TickInputs) -> None:
         due: list[str] = []
@@ -432,7 +433,7 @@ class ObservedStation(DcfStation):
         self.bins.update(race_bin(each, arrival) for each in due for arrival in arrivals)
         step = self._visit[0]
         self._visit[1].update(arrivals)
-        had, answer, deadline_us = len(self.outputs), self._answer, self._deadline_us
+        had, answer, deadline_us = len(self.outputs), self._answer, self._only.deadline_us
         super()._at(at_us, tick)
         outcome = None
         for output in self.outputs[had:]:
@@ -441,11 +442,11 @@ class ObservedStation(DcfStation):
             elif isinstance(output, Transmission):
                 self._own_kind = output.kind
         after = self.step()
-        if outcome is None and step in LIMITS and self._phase not in ("gap", "group"):
+        if outcome is None and step in LIMITS and self._only.phase not in ("gap", "group"):
             # Not delivered, not given up, and not where it was: it failed.
-            if self._phase in ("contend", "defer") or (after in SENDS and step != after):
+            if self._only.phase in ("contend", "defer") or (after in SENDS and step != after):
                 outcome = AGAIN
-        elif step in (DEFER, VACATION) and after == DEFER and self._deadline_us != deadline_us:
+        elif step in (DEFER, VACATION) and after == DEFER and self._only.deadline_us != deadline_us:
             outcome = DEFER_AGAIN
         if outcome and self._answer is not answer:
             outcome = and_answers(outcome, after)
