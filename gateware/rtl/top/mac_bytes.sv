@@ -376,7 +376,7 @@ module mac_bytes
   wire logic unused = &{1'b0, s_desc_queue};
 
   // What the datapath still has to do at this microsecond.
-  assign quiescent = core_quiescent && !packet_valid && !ended_q && !judge_q && !begin_q && !record_busy &&
+  assign quiescent = core_quiescent && !packet_valid && !ended_q && !judge_q && !tx_start && !begin_q && !record_busy &&
                      !done_valid;
 
 endmodule
