@@ -11,21 +11,25 @@ import random
 import sys
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from testbench.exchange_bins import EVERY_BIN, ObservedStation, missed
-from testbench.steered_air import RUN_US, SteeredAir, rehearse, steered_settings
+from testbench.steered_air import RUN_US, SteeredAir, rehearse, steered_queue_settings, steered_settings
 
 SEEDS = Path(__file__).resolve().parent / "gateware" / "mac_core" / "exchange_seeds.json"
 CHUNK = 50
+SETTINGS_OF = {1: steered_settings, 2: steered_queue_settings}
+# Of which bins a station with one or two queues has to meet all.
+GROUPS_OF = {1: ("steps", "races"), 2: ("queues",)}
 
 
-def bins_of(seed: int) -> Counter[str]:
+def bins_of(queues: int, seed: int) -> Counter[str]:
     """What one seed's run meets of what there is to meet."""
     source = random.Random(seed)
-    settings = steered_settings(source)
-    station = ObservedStation(settings)
-    rehearse(station, SteeredAir(settings, source, RUN_US), RUN_US)
+    settings = SETTINGS_OF[queues](source)
+    station = ObservedStation(settings, queues)
+    rehearse(station, SteeredAir(settings, source, RUN_US, queues=queues), RUN_US)
     return Counter({name: 1 for name in (*station.bins, *station.seen) if name in EVERY_BIN})
 
 
@@ -53,31 +57,36 @@ def main() -> int:
     parser.add_argument("--most", type=int, default=20000, help="seeds to try")
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
-    known = json.loads(SEEDS.read_text()) if SEEDS.is_file() else []
-    tried = [
-        *known,
-        *(seed for seed in range(arguments.first, arguments.first + arguments.most) if seed not in set(known)),
-    ]
-    runs: dict[int, Counter[str]] = {}
-    hits: Counter[str] = Counter()
+    known = json.loads(SEEDS.read_text()) if SEEDS.is_file() else {}
+    kept: dict[str, list[int]] = {}
+    left: list[str] = []
+    surprises: dict[str, int] = {}
     with ProcessPoolExecutor(arguments.jobs) as pool:
-        for number in range(0, len(tried), CHUNK):
-            part = tried[number : number + CHUNK]
-            for seed, bins in zip(part, pool.map(bins_of, part), strict=True):
-                runs[seed] = bins
-                hits += bins
-            left = missed(hits, ("steps", "races"))
-            print(f"{len(runs)} seeds, {len(left)} bins missed", flush=True)
-            if not left:
-                break
-    surprises = {name: seed for seed, bins in runs.items() for name in bins if EVERY_BIN[name] is not None}
+        for queues, groups in GROUPS_OF.items():
+            old = known.get(str(queues), [])
+            new = range(arguments.first, arguments.first + arguments.most)
+            tried = [*old, *(seed for seed in new if seed not in set(old))]
+            runs: dict[int, Counter[str]] = {}
+            hits: Counter[str] = Counter()
+            for number in range(0, len(tried), CHUNK):
+                part = tried[number : number + CHUNK]
+                for seed, bins in zip(part, pool.map(partial(bins_of, queues), part), strict=True):
+                    runs[seed] = bins
+                    hits += bins
+                if number >= len(old) - CHUNK and not missed(hits, groups):
+                    break
+                if number % (10 * CHUNK) == 0:
+                    SEEDS.write_text(json.dumps(known | kept | {str(queues): chosen(runs)}) + "\n")
+                    print(f"{queues} queues, {len(runs)} seeds: {len(missed(hits, groups))} bins missed", flush=True)
+            left += missed(hits, groups)
+            surprises |= {name: seed for seed, bins in runs.items() for name in bins if EVERY_BIN[name] is not None}
+            kept[str(queues)] = chosen(runs)
     for name, seed in surprises.items():
         print(f"said to be unreachable, and reached by seed {seed}: {name}")
     for name in left:
         print(f"missed: {name}")
-    seeds = chosen(runs)
-    SEEDS.write_text(json.dumps(seeds) + "\n")
-    print(f"{len(seeds)} seeds kept in {SEEDS.name}")
+    SEEDS.write_text(json.dumps(kept) + "\n")
+    print(f"{sum(map(len, kept.values()))} seeds kept in {SEEDS.name}")
     return 1 if left or surprises else 0
 
 

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from perhop.spec_generated import FrameKind, TxResult
 
 from .build import COVERAGE_FOLDER
-from .coverage import MODE_OUTCOMES, OUTCOMES, SERIES_OUTCOMES
+from .coverage import MODE_OUTCOMES, OUTCOMES, QUEUE_OUTCOMES, SERIES_OUTCOMES
 from .dcf_model import GROUP_BIT, DcfStation
 from .exchange import Completion, TickInputs, Transmission
+from .settings import MacSettings
 
 # ---- What can happen ----
 
@@ -286,10 +287,59 @@ def _outcome_bins(*tables: dict[str, tuple[str, ...]]) -> dict[str, str | None]:
     return {name: None for table in tables for names in table.values() for name in names}
 
 
+# ---- Two queues ----
+
+HELD = "behind the other queue"
+OTHER_BEGINS, OTHER_PACKET = "begins an exchange", "is given a packet"
+OTHER_FAILS, OTHER_WINS = "fails and will send again", "wins an internal collision"
+OTHER_LIMIT = "wins an internal collision that is the last failure allowed"
+ENDED = {DELIVERED: "is delivered", SENT: "has sent", SHORT: "is given up, short", LONG: "is given up, long"}
+OTHER_EVENTS = (OTHER_BEGINS, OTHER_PACKET, OTHER_FAILS, *ENDED.values(), OTHER_WINS, OTHER_LIMIT)
+ONE_EXCHANGE = "one exchange at a time: the other's keeps this queue in other steps"
+NO_ACCESS = "nobody may send in this step"
+LOWER_LOSES = "of two queues the higher wins"
+WHILE_HELD = "the medium is busy to this queue while the other is in an exchange"
+
+
+def queue_bin(number: int, step: str, event: str) -> str:
+    return f"{('low', 'high')[number]} queue, {step} & the other {event}"
+
+
+def why_not_queues(number: int, step: str, event: str) -> str | None:
+    """Why a bin of two queues cannot be reached; None: it can."""
+    if event == OTHER_PACKET:
+        return None
+    if step in IN_EXCHANGE:
+        # What ends may be followed in the same microsecond.
+        ends = step in (UNANSWERED, AWAIT_CTS, CTS_COMES, AWAIT_MAC_ACK, MAC_ACK_COMES)
+        return None if event == OTHER_BEGINS and ends else ONE_EXCHANGE
+    if event in (OTHER_WINS, OTHER_LIMIT):
+        if number == 1:
+            return LOWER_LOSES
+        return None if step in (IDLE, SLOTS, DEFER, VACATION) else NO_ACCESS
+    if event == OTHER_BEGINS:
+        return None if step in (IDLE, POST, IFS, SLOTS, DEFER, VACATION) else NO_ACCESS
+    return None if step in (IDLE, POST_FROZEN, HELD, DEFER, VACATION) else WHILE_HELD
+
+
+def _queue_bins() -> dict[str, str | None]:
+    return {
+        queue_bin(number, step, event): why_not_queues(number, step, event)
+        for number in range(2)
+        for step in (*STEPS, HELD)
+        for event in OTHER_EVENTS
+    }
+
+
 GROUPS = (
     Group("steps", "A step of the exchange / what happened while it lasted / how it ended.", _step_bins()),
     Group("races", "What fell due & what arrived in the same microsecond.", _race_bins()),
-    Group("outcomes", "What became of packets and frames.", _outcome_bins(OUTCOMES, MODE_OUTCOMES, SERIES_OUTCOMES)),
+    Group("queues", "What one of two queues does & what happens to the other.", _queue_bins()),
+    Group(
+        "outcomes",
+        "What became of packets and frames.",
+        _outcome_bins(OUTCOMES, MODE_OUTCOMES, SERIES_OUTCOMES, QUEUE_OUTCOMES),
+    ),
 )
 EVERY_BIN = {name: reason for group in GROUPS for name, reason in group.bins.items()}
 
@@ -298,11 +348,13 @@ EVERY_BIN = {name: reason for group in GROUPS for name, reason in group.bins.ite
 
 
 class ObservedStation(DcfStation):
-    """The reference model with one queue, which says where it is; `bins` counts what it went through."""
+    """The reference model, which says where it is; `bins` counts what it went through.
 
-    def __init__(self, settings) -> None:
-        super().__init__(settings)
-        self._only = self._queues[0]
+    With one queue it counts steps and races, with two what the queues do to each other.
+    """
+
+    def __init__(self, settings: MacSettings, queues: int = 1) -> None:
+        super().__init__(settings, queues)
         self.bins: Counter[str] = Counter()
         self._visit: tuple[str, set[str]] = (IDLE, set())
         self._own_kind = FrameKind.CTS
@@ -315,7 +367,8 @@ class ObservedStation(DcfStation):
 
     def ends_us(self) -> list[int]:
         """When what it does now may end by itself."""
-        ends = (self._next_us(), self._nav.end_us(), self._own_until_us, self._ifs_end_us(self._only))
+        ends = [self._next_us(), self._nav.end_us(), self._own_until_us]
+        ends += [self._ifs_end_us(queue) for queue in self._queues]
         return [at_us for at_us in ends if at_us is not None]
 
     def at(self, at_us: int, tick: TickInputs) -> None:
@@ -324,39 +377,45 @@ class ObservedStation(DcfStation):
     def pass_to(self, at_us: int) -> None:
         self._pass_to(at_us)
 
-    def queued(self) -> int:
-        return len(self._only.waiting)
+    def queued(self, number: int = 0) -> int:
+        return len(self._queues[number].waiting)
 
     def taken(self) -> dict[int, int]:
         """Of each sender the sequence number that would be known again."""
         return {ta: sequence for (ta, _), sequence in self._duplicates.items()}
 
-    def step(self) -> str:
-        """What it does now."""
+    def step(self, number: int = 0) -> str:
+        """What a queue does now, or the station for it."""
+        queue = self._queues[number]
         own = self._own_until_us > self.now_us
         if self._answer:
             return ANSWER_OF[self._answer[1].kind][0]
-        if self._only.phase == "wait_cts":
-            return RTS if own else CTS_COMES if self._only.response_began else AWAIT_CTS
-        if self._only.phase == "wait_mac_ack":
-            return DATA if own else MAC_ACK_COMES if self._only.response_began else AWAIT_MAC_ACK
-        if self._only.phase in ("gap", "group"):
-            return TO_DATA if self._only.phase == "gap" else UNANSWERED
-        if own:
+        if queue.phase == "wait_cts":
+            return RTS if own else CTS_COMES if queue.response_began else AWAIT_CTS
+        if queue.phase == "wait_mac_ack":
+            return DATA if own else MAC_ACK_COMES if queue.response_began else AWAIT_MAC_ACK
+        if queue.phase in ("gap", "group"):
+            return TO_DATA if queue.phase == "gap" else UNANSWERED
+        held = self._held(queue)
+        if own and not held:
             return ANSWER_OF[self._own_kind][1]
-        if self._only.service and self._only.phase == "defer":
-            return VACATION if self._only.deadline_us == self._only.vacation_until_us else DEFER
+        if queue.service and queue.phase == "defer":
+            return VACATION if queue.deadline_us == queue.vacation_until_us else DEFER
         nav = self._nav.end_us() > self.now_us
-        if self._only.service and self._dcf():
+        if queue.service and held:
+            return HELD
+        if queue.service and self._dcf():
             if nav or self._cca_busy:
                 return NAV if nav else CARRIER
-            return IFS if self._ifs_end_us(self._only) > self.now_us else SLOTS
-        if self._only.slots is not None:
-            return POST_FROZEN if nav or self._cca_busy else POST
+            return IFS if self._ifs_end_us(queue) > self.now_us else SLOTS
+        if queue.slots is not None:
+            return POST_FROZEN if nav or self._cca_busy or held else POST
         return IDLE
 
     def _sample(self, outcome: str | None = None) -> None:
         """If the step is over, each thing that happened in it is a bin."""
+        if len(self._queues) > 1:
+            return
         step = self.step()
         was, seen = self._visit
         if step != was or outcome:
@@ -367,7 +426,8 @@ class ObservedStation(DcfStation):
     def _pass_to(self, to_us: int) -> None:
         """Stops where a step ends without anything happening."""
         while self.now_us < to_us:
-            ends = (self._own_until_us, self._nav.end_us(), self._ifs_end_us(self._only) or 0, to_us)
+            ends = [self._own_until_us, self._nav.end_us(), to_us]
+            ends += [self._ifs_end_us(queue) or 0 for queue in self._queues]
             resets = self.seen["nav reset"]
             super()._pass_to(min(at_us for at_us in ends if at_us > self.now_us))
             if self.seen["nav reset"] != resets:
@@ -397,20 +457,22 @@ class ObservedStation(DcfStation):
 
     def _due(self, at_us: int) -> Iterable[str]:
         """What falls due then."""
-        if self._only.service and self._access_us(self._only) == at_us:
+        queue = self._queues[0]
+        if queue.service and self._access_us(queue) == at_us:
             yield ACCESS
-        if (self._only.service or self._only.slots is not None) and self._ifs_end_us(self._only) == at_us:
+        if (queue.service or queue.slots is not None) and self._ifs_end_us(queue) == at_us:
             yield IFS_OVER
-        if not self._only.service and self._only.slots is not None and self._backoff_end_us(self._only) == at_us:
+        if not queue.service and queue.slots is not None and self._backoff_end_us(queue) == at_us:
             yield POST_OVER
-        if self._only.service and self._only.deadline_us == at_us and not self._response_began_in_wait():
+        began = queue.response_began and queue.phase in ("wait_cts", "wait_mac_ack")
+        if queue.service and queue.deadline_us == at_us and not began:
             yield {
                 "wait_cts": CTS_TIMEOUT,
                 "wait_mac_ack": MAC_ACK_TIMEOUT,
                 "gap": DATA_DUE,
                 "group": UNANSWERED_OVER,
-                "defer": VACATION_OVER if self._only.vacation_until_us == at_us else DEFER_OVER,
-            }[self._only.phase]
+                "defer": VACATION_OVER if queue.vacation_until_us == at_us else DEFER_OVER,
+            }[queue.phase]
         if self._answer and self._answer[0] == at_us:
             yield ANSWER_DUE
         if self._own_until_us == at_us:
@@ -420,10 +482,10 @@ class ObservedStation(DcfStation):
         elif self._nav.until_us == at_us:
             yield NAV_OVER
 
-    def _response_began_in_wait(self) -> bool:
-        return self._only.response_began and self._only.phase in ("wait_cts", "wait_mac_ack")
-
     def _at(self, at_us: int, tick: TickInputs) -> None:
+        if len(self._queues) > 1:
+            self._at_with_two(at_us, tick)
+            return
         due: list[str] = []
         if at_us > self.now_us:
             self._pass_to(at_us - 1)
@@ -431,9 +493,9 @@ class ObservedStation(DcfStation):
         self._pass_to(at_us)
         arrivals = list(self._events(tick))
         self.bins.update(race_bin(each, arrival) for each in due for arrival in arrivals)
-        step = self._visit[0]
+        step, queue = self._visit[0], self._queues[0]
         self._visit[1].update(arrivals)
-        had, answer, deadline_us = len(self.outputs), self._answer, self._only.deadline_us
+        had, answer, deadline_us = len(self.outputs), self._answer, queue.deadline_us
         super()._at(at_us, tick)
         outcome = None
         for output in self.outputs[had:]:
@@ -442,15 +504,45 @@ class ObservedStation(DcfStation):
             elif isinstance(output, Transmission):
                 self._own_kind = output.kind
         after = self.step()
-        if outcome is None and step in LIMITS and self._only.phase not in ("gap", "group"):
+        if outcome is None and step in LIMITS and queue.phase not in ("gap", "group"):
             # Not delivered, not given up, and not where it was: it failed.
-            if self._only.phase in ("contend", "defer") or (after in SENDS and step != after):
+            if queue.phase in ("contend", "defer") or (after in SENDS and step != after):
                 outcome = AGAIN
-        elif step in (DEFER, VACATION) and after == DEFER and self._only.deadline_us != deadline_us:
+        elif step in (DEFER, VACATION) and after == DEFER and queue.deadline_us != deadline_us:
             outcome = DEFER_AGAIN
         if outcome and self._answer is not answer:
             outcome = and_answers(outcome, after)
         self._sample(outcome)
+
+    def _at_with_two(self, at_us: int, tick: TickInputs) -> None:
+        """Where each queue was when something happened to the other."""
+        self._pass_to(at_us)
+        steps = [self.step(number) for number in range(2)]
+        were = [queue.in_exchange() for queue in self._queues]
+        had, collisions = len(self.outputs), self.seen["internal collision"]
+        given_up = self.seen["given up at an internal collision"]
+        super()._at(at_us, tick)
+        events: list[list[str]] = [[], []]
+        ended = [False, False]
+        for output in self.outputs[had:]:
+            if isinstance(output, Completion):
+                if were[output.queue]:
+                    events[output.queue].append(ENDED[RESULTS[output.result]])
+                    ended[output.queue] = True
+            elif isinstance(output, Transmission):
+                self._own_kind = output.kind
+                if output.kind in (FrameKind.RTS, FrameKind.DATA) and not were[output.queue]:
+                    events[output.queue].append(OTHER_BEGINS)
+        for number, queue in enumerate(self._queues):
+            if were[number] and not queue.in_exchange() and not ended[number]:
+                events[number].append(OTHER_FAILS)
+            if any(packet.queue == number for packet in tick.packets):
+                events[number].append(OTHER_PACKET)
+        if self.seen["internal collision"] != collisions:
+            lost = OTHER_LIMIT if self.seen["given up at an internal collision"] != given_up else OTHER_WINS
+            events[1].append(lost)
+        for number in range(2):
+            self.bins.update(queue_bin(number, steps[number], event) for event in events[1 - number])
 
 
 def missed(hits: Counter[str], groups: Iterable[str]) -> list[str]:

@@ -15,7 +15,15 @@ from perhop.spec_generated import AccessMode, FrameKind
 
 from .dcf_model import DcfStation
 from .exchange import ReceivedFrame, TickInputs
-from .random_air import GROUP, OTHERS, AirFrame, RandomAir, random_mode_settings, random_settings
+from .random_air import (
+    GROUP,
+    OTHERS,
+    AirFrame,
+    RandomAir,
+    random_mode_settings,
+    random_settings,
+    random_two_queue_settings,
+)
 from .scenario import frame_airtime_us
 from .settings import MacSettings
 
@@ -30,10 +38,8 @@ MOST_TO_COME = 6
 class SteeredAir(RandomAir):
     """RandomAir that is told where the station is."""
 
-    def __init__(
-        self, settings: MacSettings, source: random.Random, until_us: int, *, rate_series: bool = False
-    ) -> None:
-        super().__init__(settings, source, until_us, rate_series=rate_series)
+    def __init__(self, settings: MacSettings, source: random.Random, until_us: int, *, queues: int = 1) -> None:
+        super().__init__(settings, source, until_us, queues=queues)
         if source.random() < 0.4:
             # Few packets: a station is seldom without one otherwise.
             self._packet_gap_us, self._next_packet_us = 40000, source.randrange(30000)
@@ -161,6 +167,20 @@ def steered_settings(source: random.Random) -> MacSettings:
     return random_settings(source)
 
 
+def steered_queue_settings(source: random.Random) -> MacSettings:
+    """Two queues whose windows and spaces often end in one microsecond, under any rules."""
+    settings = random_two_queue_settings(source)
+    if source.random() < 0.4:
+        mode = source.choice((AccessMode.CSMA, AccessMode.FAMA))
+        return replace(settings, access_mode=mode, vacation_us=source.choice((0, 20, 2000)), slot_us=20)
+    return settings
+
+
+def station_queue(queues: int, now_us: int) -> int:
+    """Which queue to aim at."""
+    return now_us % queues
+
+
 def rehearse(station: DcfStation, air: RandomAir, until_us: int) -> list[TickInputs]:
     """Plays the model in its surroundings, without gateware; returns what reached it, for the gateware to meet."""
     inputs: list[TickInputs] = []
@@ -172,14 +192,22 @@ def rehearse(station: DcfStation, air: RandomAir, until_us: int) -> list[TickInp
         tick = TickInputs(now_us)
         if air.next_us() == now_us:
             tick = air.take()
-            tick.packets = tick.packets[: max(QUEUE_ROOM - station.queued(), 0)]
+            tick.packets = [
+                packet
+                for number in range(air.queues)
+                for packet in [each for each in tick.packets if each.queue == number][
+                    : max(QUEUE_ROOM - station.queued(number), 0)
+                ]
+            ]
             inputs.append(replace(tick, packets=list(tick.packets)))
-        had, step = len(station.outputs), station.step()
+        had, step = len(station.outputs), [station.step(number) for number in range(air.queues)]
         station.at(now_us, tick)
         for output in station.outputs[had:]:
             air.on_output(output)
-        if isinstance(air, SteeredAir) and (station.step() != step or now_us % 4 == 0):
+        if isinstance(air, SteeredAir) and (
+            now_us % 4 == 0 or [station.step(number) for number in range(air.queues)] != step
+        ):
             air.taken = station.taken()
-            air.aim(now_us, station.ends_us(), station.step())
+            air.aim(now_us, station.ends_us(), station.step(station_queue(air.queues, now_us)))
     station.pass_to(until_us)
     return inputs

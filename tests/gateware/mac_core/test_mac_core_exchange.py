@@ -17,12 +17,13 @@ from testbench.build import COVERAGE_FOLDER, cocotb_tests, simulate
 from testbench.exchange import Completion, Output
 from testbench.exchange_bins import ObservedStation, save_hits
 from testbench.mac_core_driver import MacCoreDriver, Recorded, random_split, warp
-from testbench.steered_air import RUN_US, SteeredAir, rehearse, steered_settings
+from testbench.steered_air import RUN_US, SteeredAir, rehearse, steered_queue_settings, steered_settings
 
+# By the number of queues. All of them take half a minute: `make test` runs every eighth, `make test-gateware` all.
 SEEDS = json.loads(Path(__file__).with_name("exchange_seeds.json").read_text())
-# All of them take half a minute: `make test` runs every eighth, `make test-gateware` all.
-CHOSEN = SEEDS if COVERAGE_FOLDER else SEEDS[::8]
-PARTS = 4
+EVERY = 1 if COVERAGE_FOLDER else 8
+SETTINGS_OF = {1: steered_settings, 2: steered_queue_settings}
+PARTS = 2
 AVERAGES = ("avg_contention_us16", "avg_overhead_us16", "avg_data_attempts_256")
 
 
@@ -34,13 +35,13 @@ def in_order(outputs: list[Output]) -> list[tuple]:
     )
 
 
-async def replay(dut, seed: int) -> ObservedStation:
+async def replay(dut, queues: int, seed: int) -> ObservedStation:
     """What the model met under a seed, once more, with the gateware."""
     cocotb.log.info("PERHOP_SEED=%d", seed)
     source = random.Random(seed)
-    settings = steered_settings(source)
-    station = ObservedStation(settings)
-    inputs = rehearse(station, SteeredAir(settings, source, RUN_US), RUN_US)
+    settings = SETTINGS_OF[queues](source)
+    station = ObservedStation(settings, queues)
+    inputs = rehearse(station, SteeredAir(settings, source, RUN_US, queues=queues), RUN_US)
     driver = MacCoreDriver(dut)
     await driver.reset(settings)
     await driver.run(Recorded(inputs), RUN_US, warp if seed % 3 else random_split(random.Random(seed)))
@@ -59,19 +60,36 @@ async def replay(dut, seed: int) -> ObservedStation:
     tags = sorted(output.tag for output in driver.outputs if isinstance(output, Completion))
     given = [packet.tag for tick in inputs for packet in tick.packets]
     assert len(set(tags)) == len(tags) and set(tags) <= set(given)
-    assert len(given) - len(tags) <= 1 + station.queued()
+    assert len(given) - len(tags) <= sum(1 + station.queued(number) for number in range(queues))
     return station
 
 
 @cocotb.test()
 @cocotb.parametrize(part=range(PARTS))
 async def every_step_stands_every_interruption(dut, part):
-    seeds = [int(os.environ["PERHOP_SEED"])] if "PERHOP_SEED" in os.environ else CHOSEN[part::PARTS]
-    for seed in seeds:
-        station = await replay(dut, seed)
+    await replay_all(dut, 1, SEEDS["1"][part :: PARTS * EVERY])
+
+
+@cocotb.test()
+@cocotb.parametrize(part=range(PARTS))
+async def two_queues_meet_in_every_step(dut, part):
+    await replay_all(dut, 2, SEEDS["2"][part :: PARTS * EVERY])
+
+
+async def replay_all(dut, queues: int, seeds: list[int]) -> None:
+    for seed in [int(os.environ["PERHOP_SEED"])] if "PERHOP_SEED" in os.environ else seeds:
+        station = await replay(dut, queues, seed)
         save_hits(station.bins, station.seen)
 
 
-@pytest.mark.parametrize("name", cocotb_tests(globals()))
+NAMES = cocotb_tests(globals())
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "two_queues" not in name])
 def test_exchange(name):
     simulate("mac_core", __file__, name)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "two_queues" in name])
+def test_exchange_of_two_queues(name):
+    simulate("mac_core", __file__, name, parameters={"QUEUES": 2})
