@@ -324,14 +324,27 @@ JOBS = (
             "top/mac_registers",
         ),
     ),
+    Job(
+        "queue_arbiter",
+        "of two queues one goes, the higher of two at once; the other has collided once; each draw is one queue's",
+        ("arbiter_rules",),
+        top="queue_arbiter",
+        free=(),
+        free_wires=(),
+        parameters=("QUEUES=2",),
+    ),
 )
 
 
-# The claims about the whole MAC, of one with two queues.
+# The claims about the whole MAC, and about what serves both queues, of one with two.
 JOBS += tuple(
     replace(job, name=f"{job.name}_two_queues", claim=f"two queues: {job.claim}", parameters=("QUEUES=2",))
     for job in JOBS
-    if job.name in ("transmission_rules", "retry_rules", "service_time_sums", "quiescent_is_stable", "settles")
+    if job.name
+    in (
+        *("transmission_rules", "retry_rules", "service_time_sums", "quiescent_is_stable", "settles"),
+        *("descriptor_order", "duplicates"),
+    )
 )
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Descriptors come to the head in the order in which they were taken in, each once, with what they
+// Descriptors come to the head of their queue in the order in which they were taken in, each once, with what they
 // were given and the time at which they came. Any one of them is followed: the solver picks it.
 //
 // Bound into descriptor_queue.
@@ -7,37 +7,45 @@
 `default_nettype none
 
 module queue_rules #(
-  parameter int unsigned DEPTH = 4
+  parameter int unsigned DEPTH = 4,
+  parameter int unsigned QUEUES = 1
 ) (
   input wire logic        clk,
   input wire logic        rst,
   input wire logic [23:0] tick_n,
   input wire logic [63:0] tsf_us,
   input wire logic        desc_valid,
-  input wire logic        desc_ready,
+  input wire logic [QUEUES-1:0] desc_ready,
+  input wire logic        desc_queue,
   input wire logic [47:0] desc_ra,
   input wire logic [15:0] desc_airtime_us,
   input wire logic [15:0] desc_tag,
-  input wire logic        head_valid,
+  input wire logic [QUEUES-1:0] head_wanted,
+  input wire logic [QUEUES-1:0] head_valid,
   input wire logic [47:0] head_ra,
   input wire logic [15:0] head_airtime_us,
   input wire logic [15:0] head_tag,
   input wire logic [31:0] head_t_enqueue_us,
-  input wire logic        head_taken
+  input wire logic [QUEUES-1:0] head_taken
 );
 
   localparam int unsigned COUNT_W = 16;
 
-  // Which one is followed, counted from 0; it begins with any value and keeps it.
+  // Which one of which queue is followed, counted from 0; both begin with any value and keep it.
   logic [COUNT_W-1:0] followed;
-  always_ff @(posedge clk) followed <= followed;
+  logic               queue;
+  always_ff @(posedge clk) begin
+    followed <= followed;
+    queue    <= queue;
+  end
 
   logic [COUNT_W-1:0] in_q = '0, out_q = '0;
   logic               known_q = 1'b0, begun_q = 1'b0;
   logic [79:0]        fields_q;
   logic [31:0]        came_us_q;
 
-  wire logic taken_in = desc_valid && desc_ready;
+  wire logic taken_in = desc_valid && desc_ready[queue] && (QUEUES == 1 || desc_queue == queue);
+  wire logic leaves   = head_taken[queue];
 
   always_ff @(posedge clk) begin
     begun_q <= 1'b1;
@@ -47,7 +55,7 @@ module queue_rules #(
       known_q <= 1'b0;
     end else begin
       if (taken_in) in_q <= in_q + 1'b1;
-      if (head_taken) out_q <= out_q + 1'b1;
+      if (leaves) out_q <= out_q + 1'b1;
       if (taken_in && in_q == followed && !known_q) begin
         known_q   <= 1'b1;
         fields_q  <= {desc_ra, desc_airtime_us, desc_tag};
@@ -57,22 +65,30 @@ module queue_rules #(
   end
 
   wire logic [COUNT_W-1:0] held = in_q - out_q;
-  wire logic [$clog2(DEPTH)-1:0] place = $clog2(DEPTH)'(descriptor_queue.read_q) + $clog2(DEPTH)'(followed - out_q);
+  localparam int unsigned INDEX_W = $clog2(DEPTH);
+  wire logic [INDEX_W-1:0] in_queue = INDEX_W'(descriptor_queue.read_q[queue]) + INDEX_W'(followed - out_q);
+  wire logic [INDEX_W:0]   place    = {queue && QUEUES > 1, in_queue};
 
-  wire logic [$clog2(DEPTH):0] waiting = descriptor_queue.write_q - descriptor_queue.read_q;
+  wire logic [INDEX_W:0] waiting = descriptor_queue.write_q[queue] - descriptor_queue.read_q[queue];
 
   always_comb begin
     if (!begun_q) assume (rst);
-    if (head_taken) assume (head_valid);
+    assume (int'(queue) < int'(QUEUES));
+    // A head is taken by the queue that wants it, where it is there, and by one queue at a time.
+    assume ((head_taken & ~(head_valid & head_wanted)) == '0 && $onehot0(head_taken));
     // Counts do not come round again.
     assume (in_q != '1);
   end
 
   always_comb if (!rst && begun_q) begin
     a_holds_no_more   : assert (held <= COUNT_W'(DEPTH));
-    a_ready_with_room : assert (desc_ready == (held < COUNT_W'(DEPTH)));
-    a_head_if_any     : assert (head_valid == (held != '0));
-    if (head_valid && out_q == followed) begin
+    a_ready_with_room : assert (desc_ready[queue] == (held < COUNT_W'(DEPTH)));
+    a_head_if_any     : assert (!head_valid[queue] || held != '0);
+    if (held != '0 && !head_valid[queue]) begin
+      a_waits_for_the_higher : assert (QUEUES > 1 && !queue && head_wanted[QUEUES-1] && head_valid[QUEUES-1]);
+    end
+    // The one memory shows the head of the queue that may take it.
+    if (head_valid[queue] && head_wanted[queue] && out_q == followed) begin
       a_in_order : assert (known_q && {head_ra, head_airtime_us, head_tag} == fields_q);
       a_time     : assert (head_t_enqueue_us == came_us_q);
     end
@@ -88,6 +104,6 @@ module queue_rules #(
 
 endmodule
 
-bind descriptor_queue queue_rules #(.DEPTH(DEPTH)) u_queue_rules (.*);
+bind descriptor_queue queue_rules #(.DEPTH(DEPTH), .QUEUES(QUEUES)) u_queue_rules (.*);
 
 `default_nettype wire
