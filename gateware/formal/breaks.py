@@ -59,6 +59,12 @@ BREAKS = {
         "if (decide) sender_q <= !winner;",
         "the loser is chosen, and nobody goes",
     ),
+    "one_queue_at_a_time": Break(
+        f"{MAC}/queue_arbiter.sv",
+        "held[queue]    = in_exchange[1-queue] || (",
+        "held[queue]    = (",
+        "both queues in an exchange",
+    ),
     "nav_rules": Break(
         f"{MAC}/nav_counter.sv",
         "if (rx_overheard && 16'(rx_duration_us) > nav_left_us_q) begin",

@@ -205,6 +205,13 @@ JOBS = (
         parameters=("MEMORY_WORDS=32",),
     ),
     Job(
+        "one_queue_at_a_time",
+        "of two queues at most one is in an exchange, sends, draws; the lower one collides, the higher goes",
+        ("mac_environment", "one_queue_rules"),
+        parameters=("QUEUES=2",),
+        free=("random_draw", "neighbour_table", "service_time"),
+    ),
+    Job(
         "descriptor_order",
         "descriptors come to the head in order, each once, unchanged, with the time they came",
         ("queue_rules",),
@@ -336,9 +343,15 @@ JOBS = (
 )
 
 
-# The claims about the whole MAC, and about what serves both queues, of one with two.
+# The claims about the whole MAC, and about what serves both queues, of one with two; two of them take the solver long.
 JOBS += tuple(
-    replace(job, name=f"{job.name}_two_queues", claim=f"two queues: {job.claim}", parameters=("QUEUES=2",))
+    replace(
+        job,
+        name=f"{job.name}_two_queues",
+        claim=f"two queues: {job.claim}",
+        parameters=("QUEUES=2",),
+        long=job.name in ("transmission_rules", "service_time_sums"),
+    )
     for job in JOBS
     if job.name
     in (

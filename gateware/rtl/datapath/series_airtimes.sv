@@ -33,7 +33,7 @@ module series_airtimes
   input  wire logic        taken                // one clock: the next packet may come
 );
 
-  logic        computing_q, done;
+  logic        computing_q, done, unused_busy;
   logic [2:0]  index_q;                // of the entry in hand
   logic [15:0] airtime_us_q, found_us;
   logic        last;                   // no entry in hand
@@ -87,7 +87,6 @@ module series_airtimes
     .half_bits_per_unit(cfg_airtime_half_bits_per_unit[entry_rate]), .unit_shift(cfg_airtime_unit_shift[entry_rate]),
     .overhead_half_bits(cfg_airtime_overhead_half_bits[entry_rate]), .busy(unused_busy), .done, .airtime_us(found_us)
   );
-  logic unused_busy;
 
   assign ready      = valid && last;
   assign airtime_us = airtime_us_q;

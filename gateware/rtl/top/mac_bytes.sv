@@ -200,6 +200,8 @@ module mac_bytes
   logic [11:0] tx_sequence;
   logic [15:0] unused_tx_tag;
 
+  // With one queue all packets go to that one.
+  wire logic given_queue = QUEUES > 1 && s_desc_queue;
   assign given = '{
     ra: s_desc_ra, four_address: s_desc_four_address, peer: s_desc_peer, rate: s_desc_rate,
     force_rts: s_desc_force_rts, series_attempts: s_desc_series_attempts, series_rate: s_desc_series_rate, tag: s_desc_tag
@@ -221,9 +223,6 @@ module mac_bytes
     .frame(addresses), .m_axis_tdata(body_data), .m_axis_tvalid(body_valid), .m_axis_tready(body_ready),
     .m_axis_tlast(unused_body_last)
   );
-
-  // With one queue all packets go to that one.
-  wire logic given_queue = QUEUES > 1 && s_desc_queue;
 
   // ---- Its airtimes, then the MAC is told ----
 
