@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The timing diagrams of docs/mac are drawn from what stands beside them, and all of them are shown."""
+
+import re
+import subprocess
+import sys
+
+
+def test_each_timing_diagram_is_the_drawing_of_its_source(root):
+    done = subprocess.run(
+        [sys.executable, root / "docs/mac/render_waves.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_each_timing_diagram_is_shown_by_a_page(root):
+    pages = "".join(page.read_text() for page in (root / "docs" / "mac").glob("*.md"))
+    shown = set(re.findall(r"waves/(\w+)\.svg", pages))
+    assert shown == {path.stem for path in (root / "docs" / "mac" / "waves").glob("*.json")}
