@@ -122,11 +122,17 @@ def _ns3() -> Finding:
 def _programs() -> list[Finding]:
     findings = []
     for name in paths.PROGRAMS:
-        needed_for = {"perhop-air": "MAC-level traffic", "perhop-sim": "TCP over the MAC"}[name]
+        needed_for = {
+            "perhop-air": "MAC-level traffic",
+            "perhop-sim": "TCP over the MAC",
+            "perhop-live-air": "the MACs of `perhop live`",
+            "perhop-node": "the node daemons of `perhop live`",
+        }[name]
+        optional = "perhop live" in needed_for
         try:
-            findings.append(Finding(name, True, paths.shown(paths.program(name)), needed_for))
+            findings.append(Finding(name, True, paths.shown(paths.program(name)), needed_for, optional=optional))
         except paths.PerhopError as error:
-            findings.append(Finding(name, False, "not built", needed_for, error.remedy))
+            findings.append(Finding(name, False, "not built", needed_for, error.remedy, optional=optional))
     return findings
 
 
