@@ -19,7 +19,7 @@ from perhop import paths
 SETUP = "run `make setup`"
 BUILD = "run `make build`"
 
-OPTIONAL = ("tshark", "ns", "git")
+OPTIONAL = ("tshark", "ns", "git", "perhop-live-air", "perhop-node")
 
 PACKAGES = ("matplotlib", "numpy", "pyarrow", "pydantic", "rich", "ruamel.yaml", "typer")
 
@@ -128,11 +128,10 @@ def _programs() -> list[Finding]:
             "perhop-live-air": "the MACs of `perhop live`",
             "perhop-node": "the node daemons of `perhop live`",
         }[name]
-        optional = "perhop live" in needed_for
         try:
-            findings.append(Finding(name, True, paths.shown(paths.program(name)), needed_for, optional=optional))
+            findings.append(Finding(name, True, paths.shown(paths.program(name)), needed_for))
         except paths.PerhopError as error:
-            findings.append(Finding(name, False, "not built", needed_for, error.remedy, optional=optional))
+            findings.append(Finding(name, False, "not built", needed_for, error.remedy))
     return findings
 
 
