@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport VERILATOR_ROOT PYTHONPATH PYTHONHOME CDPATH
 export CCACHE_BASEDIR := $(CURDIR)
 
-.PHONY: help setup programs build bindings chain live reproduce bianchi verify-warp verify-bytes bench-bound bench-core bench-exact bench-sim prove test test-gateware mutate test-long fuzz clean
+.PHONY: help setup programs build bindings chain live reproduce bianchi verify-warp verify-bytes bench-bound bench-core bench-exact bench-sim synth prove test test-gateware mutate test-long fuzz clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -90,6 +90,9 @@ bench-exact: programs ## Cost of an EXACT router at 10 to 1000 flows; distance o
 
 bench-sim: programs ## CPU time per packet and hop: this, ns-3's WifiNetDevice, ns-2
 	@$(PYTHON) sim/bench/bench_sim.py
+
+synth: setup ## Area and routed clock of the MAC on a Lattice ECP5-25; writes hw/reports/synth.md (long)
+	@$(PYTHON) gateware/synth/synth.py --report
 
 prove: setup ## Formal proofs of the MAC core
 	@$(PYTHON) gateware/formal/prove.py

@@ -95,6 +95,12 @@ BREAKS = {
         "phase_us = phase_us_q;",
         "a slot that was broken off counts in part",
     ),
+    "unit_ticks": Break(
+        f"{MAC}/elapsed_pkg.sv",
+        "return unit ? left[23:1] == '0 : n >= left;",
+        "return unit ? left == '0 : n >= left;",
+        "with UNIT_TICKS a timer ends a microsecond late",
+    ),
     "jumps_split": Break(
         f"{MAC}/own_transmission.sv",
         "left_us_q - 16'(step(tick_n, UNIT_TICKS));",

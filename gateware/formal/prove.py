@@ -45,6 +45,11 @@ TIMEOUT_S = {"test": 600, "long": 3600}
 TOOLS = {"yosys": "", "smtbmc": "-smtbmc", "witness": "-witness"}
 # Process ids of the jobs that run.
 RUNNING: set[int] = set()
+# What the modules say that unit_ticks leaves out because they have no ticks.
+WITHOUT_TICKS = (
+    *("head_valid", "head_ra", "head_peer", "head_bytes", "head_rate", "head_airtime_us", "head_use_rts", "head_tag"),
+    *("head_series_attempts", "head_series_rate", "head_series_airtime_us", "random"),
+)
 # Registers that are high for one clock and may fall while nothing happens.
 STROBES = (
     "u_duplicate_cache.deliver_q",
@@ -60,8 +65,8 @@ class Job:
 
     `checkers` are files of gateware/formal; those in `given` are shown by another job and assumed here. `free` names
     modules whose outputs, and `free_wires` wires which, may take any value: the less is known of the MAC, the more
-    is shown. `folder` of gateware/rtl is read, or `modules` of it. `watch_registers` adds stability_rules.sv, which is
-    written from the list of registers of the RTL.
+    is shown. `folder` of gateware/rtl is read, or `modules` of it. `watch_registers` adds stability_rules.sv,
+    `pair_registers` unit_ticks_top.sv, which are written from the list of registers of the RTL.
     """
 
     name: str
@@ -79,6 +84,7 @@ class Job:
     modules: tuple[str, ...] = ()
     long: bool = False
     watch_registers: bool = False
+    pair_registers: bool = False
     planted: Break | None = None
 
 
@@ -136,6 +142,22 @@ JOBS = (
         top="jump_top",
         free=(),
         free_wires=(),
+    ),
+    Job(
+        "unit_ticks",
+        "with UNIT_TICKS a core of two queues is in the same state and says the same, a tick a clock at most",
+        (),
+        mode="bounded",
+        depth=2,
+        top="unit_ticks_top",
+        # Other modules in hardware; and those that have no ticks, whose outputs are taken to be the same.
+        free=(
+            *("service_time", "service_time_serial", "neighbour_table", "neighbour_table_serial", "record_collector"),
+            *("descriptor_queue", "random_draw", "duplicate_cache", "transmit_port"),
+        ),
+        free_wires=("*defer_product_us", "*slots_left_us"),
+        parameters=("QUEUES=2",),
+        pair_registers=True,
     ),
     Job(
         "tick_rules",
@@ -400,6 +422,8 @@ def sby_text(job: Job) -> str:
     files = [*sources(job), *(f"{FORMAL}/{checker}.sv" for checker in job.checkers)]
     if job.watch_registers:
         files.append(write_stability_rules(job))
+    if job.pair_registers:
+        files.append(write_unit_ticks_top(job))
     script = [read_command(job, [Path(file).name for file in files]), "cutpoint -blackbox", f"prep -top {job.top}"]
     script += ["memory_map", *(f"cutpoint {job.top}/w:{wire}" for wire in job.free_wires)]
     script += [f"chformal -assert2assume {job.top}/*u_{checker}.*" for checker in job.given]
@@ -440,6 +464,11 @@ def registers_of(job: Job) -> dict[str, int]:
     return found
 
 
+def label_of(name: str) -> str:
+    """A register's hierarchical name as part of an assertion's."""
+    return re.sub(r"\W+", "_", name.removesuffix("]"))
+
+
 def write_stability_rules(job: Job) -> str:
     """Writes one assertion a register: it keeps its value, or, where it is a strobe of one clock, may fall."""
     registers = registers_of(job)
@@ -448,7 +477,7 @@ def write_stability_rules(job: Job) -> str:
         raise RuntimeError(f"no such registers: {' '.join(unknown)}")
     declared, kept, ruled = [], [], []
     for number, (name, width) in enumerate(sorted(registers.items())):
-        label = re.sub(r"\W+", "_", name.removesuffix("]"))
+        label = label_of(name)
         declared.append(f"  logic [{width - 1}:0] was_{number}_q;")
         kept.append(f"    was_{number}_q <= {job.top}.{name};")
         strobe = any(re.fullmatch(strobe, name) for strobe in STROBES)
@@ -461,6 +490,49 @@ def write_stability_rules(job: Job) -> str:
     written.parent.mkdir(parents=True, exist_ok=True)
     written.write_text(template)
     return str(written.relative_to(ROOT))
+
+
+def write_unit_ticks_top(job: Job) -> str:
+    """Writes a top with two cores, and for each register and output that both have, that they are the same."""
+    core = replace(job, top="mac_core", parameters=("UNIT_TICKS=1", "RATE_SERIES=4", *job.parameters))
+    text = (ROOT / RTL / "mac" / "mac_core.sv").read_text()
+    ports = re.findall(r"^  (input|output) +(wire logic .*?\b(\w+)( *\[\w+\])?),?(?: *//.*)?$", text, re.M)
+    given = [declared for way, declared, name, _ in ports if way == "input" and name not in ("clk", "tick_n")]
+    inputs = [f"  input {declared}" for declared in given]
+    outputs = [f"    {declared.removeprefix('wire ')};" for way, declared, *_ in ports if way == "output"]
+    # What the modules left out say, and what means nothing with UNIT_TICKS.
+    unsaid = "done_|nbr_|next_timer|phy_tx_|rx_d|desc_ready|evt_"
+    said = [name for way, _, name, array in ports if way == "output" and not re.match(unsaid, name)]
+
+    def both(name: str, kind: str) -> str:
+        return f"      {kind} (g_copy[0].{name} == g_copy[1].{name});"
+
+    registers = sorted(registers_of(core))
+    phases = [name for name in registers if name.endswith("phase_us_q")]
+    filled = {
+        "@INPUTS@": ",\n".join(inputs),
+        "@OUTPUTS@": "\n".join(outputs),
+        "@PHASES@": "\n".join(f"      assume (g_copy[0].u_mac_core.{name} < cfg_slot_us);" for name in phases),
+        "@BACKOFFS@": "\n".join(
+            f"      assume (cfg_access_mode == ACCESS_DCF || !g_copy[0].u_mac_core.{name});"
+            for name in registers
+            if name.endswith("u_backoff_counter.running_q")
+        ),
+        "@PRODUCTS@": "\n".join(
+            both(f"u_mac_core.{name.replace('defer_slots_q', 'defer_product_us')}", "assume")
+            for name in registers
+            if name.endswith("defer_slots_q")
+        ),
+        "@SHARED@": "\n".join(both(f"u_mac_core.{name}", "assume") for name in WITHOUT_TICKS),
+        "@SAME@": "\n".join(both(f"u_mac_core.{name}", "assume") for name in registers),
+        "@RULED@": "\n".join(both(f"u_mac_core.{name}", f"a_{label_of(name)} : assert") for name in registers),
+        "@SAID@": "\n".join(both(name, f"a_says_{name} : assert") for name in said),
+    }
+    written = (ROOT / FORMAL / "unit_ticks_top.sv.in").read_text()
+    for mark, lines in filled.items():
+        written = written.replace(mark, lines)
+    (OUT / "unit_ticks_top.sv").write_text(written)
+    return str((OUT / "unit_ticks_top.sv").relative_to(ROOT))
 
 
 @dataclass

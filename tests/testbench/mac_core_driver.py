@@ -18,6 +18,8 @@ NO_TIMER = 0xFFFF_FFFF
 MAX_TICKS = 0xFF_FFFF
 # A MAC that needs more clocks at one microsecond than this never settles.
 MAX_SETTLE_CLOCKS = 64
+# ... after a reset, when memories are cleared.
+MAX_START_CLOCKS = 1024
 
 
 def warp(ticks: int) -> int:
@@ -139,14 +141,14 @@ class MacCoreDriver:
         dut.cfg_seed_load.value = 0
         self.outputs, self.offered, self.given, self.refused = [], [], [], []
         self._cca_busy = False
-        await self._settle()
+        await self._settle(MAX_START_CLOCKS)
 
-    async def _settle(self) -> None:
-        for _ in range(MAX_SETTLE_CLOCKS):
+    async def _settle(self, limit: int = MAX_SETTLE_CLOCKS) -> None:
+        for _ in range(limit):
             if self.dut.quiescent.value == 1:
                 return
             await self._clock()
-        raise AssertionError(f"not quiescent {MAX_SETTLE_CLOCKS} clocks after {self.now_us} us")
+        raise AssertionError(f"not quiescent {limit} clocks after {self.now_us} us")
 
     async def _give(self, ticks: int, inputs: TickInputs | None) -> None:
         """One clock with ticks and inputs, then clocks until nothing is left to do at this microsecond."""
@@ -230,5 +232,7 @@ class MacCoreDriver:
         self.dut.nbr_bin.value = histogram_bin
         await self._clock()
         self.dut.nbr_take.value = 0
+        while self.dut.nbr_busy.value == 1:
+            await self._clock()
         names = ("avg_contention_us16", "avg_overhead_us16", "avg_data_attempts_256", "packets", "drops")
         return {name: int(getattr(self.dut, f"nbr_{name}").value) for name in (*names, "service_us", "histogram")}

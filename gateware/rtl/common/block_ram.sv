@@ -24,7 +24,8 @@ module block_ram #(
     $fatal(1, "%m: DEPTH must be at least 2");
   end
 
-  (* no_rw_check *)   // for Yosys: no logic for a word that is written and read in one clock
+  // For Yosys: a block RAM however small, and no logic for a word that is written and read in one clock.
+  (* no_rw_check, ram_style = "block" *)
   logic [WIDTH-1:0] memory_q [DEPTH];
   logic [WIDTH-1:0] read_data_q;
 

@@ -11,7 +11,8 @@
 module completion_stream
   import perhop_pkg::*;
 #(
-  parameter int unsigned MEMORY_WORDS = 512   // a power of two
+  parameter int unsigned MEMORY_WORDS = 512,  // a power of two
+  parameter bit          SERIAL       = 1'b0  // the record comes word by word, from the clock after record_valid on
 ) (
   input  wire logic               clk,
   input  wire logic               rst,
@@ -19,6 +20,7 @@ module completion_stream
   // From the MAC.
   input  wire logic               record_valid,
   input  wire completion_record_s record,
+  input  wire logic [31:0]        record_word,   // with SERIAL
   output wire logic               busy,
   output wire logic               stat_overflow,
 
@@ -37,12 +39,10 @@ module completion_stream
     $fatal(1, "%m: MEMORY_WORDS must be a power of two that holds a record");
   end
 
-  completion_record_s record_q;
   logic               busy_q, overflow_q, valid_q;
   logic [INDEX_W-1:0] in_index_q, out_index_q;
   logic [RAM_W:0] write_q, read_q;    // one bit more than an address: full and empty differ
 
-  wire logic [32*WORDS-1:0] words     = completion_record_words(record_q);
   wire logic [RAM_W:0]  used      = write_q - read_q;
   wire logic                room      = used <= (RAM_W + 1)'(MEMORY_WORDS - WORDS);
   wire logic                taken     = record_valid && !busy_q && room;
@@ -73,12 +73,24 @@ module completion_stream
       valid_q <= read_next != write_q;   // a word is read after the clock in which it was written
       if (sent) out_index_q <= m_axis_tlast ? '0 : out_index_q + 1'b1;
     end
-    if (taken) record_q <= record;
+  end
+
+  logic [31:0] word;
+  if (SERIAL) begin : g_serial
+    assign word = record_word;
+    wire logic unused = &{1'b0, record};
+  end else begin : g_whole
+    completion_record_s record_q;
+    always_ff @(posedge clk) if (taken) record_q <= record;
+
+    wire logic [32*WORDS-1:0] words = completion_record_words(record_q);
+    assign word = words[{in_index_q, 5'b0} +: 32];
+    wire logic unused = &{1'b0, record_word};
   end
 
   block_ram #(.WIDTH(32), .DEPTH(MEMORY_WORDS)) u_words (
     .clk,
-    .write(busy_q), .write_address(write_q[RAM_W-1:0]), .write_data(words[{in_index_q, 5'b0} +: 32]),
+    .write(busy_q), .write_address(write_q[RAM_W-1:0]), .write_data(word),
     .read_address(read_next[RAM_W-1:0]), .read_data(m_axis_tdata)
   );
 

@@ -74,10 +74,23 @@ module framer
   wire logic [11:0] overhead_bytes = 12'(header_bytes) + 12'(FCS_BYTES);
   wire logic [11:0] body_bytes     = is_data && bytes > overhead_bytes ? bytes - overhead_bytes : '0;
 
+  // The most significant octet is sent first. Chosen of each address before the address is: fewer bits go through
+  // multiplexers.
+  function automatic logic [7:0] octet_of(logic [47:0] address, logic [2:0] octet);
+    case (octet)
+      3'd5:    return address[47:40];
+      3'd4:    return address[39:32];
+      3'd3:    return address[31:24];
+      3'd2:    return address[23:16];
+      3'd1:    return address[15:8];
+      default: return address[7:0];
+    endcase
+  endfunction
+
   // Bytes 4 to 9, 10 to 15, 16 to 21, from 24 on.
-  wire logic [47:0] address = index_q[4] ? (index_q[3] ? a4 : four_address ? a3 : cfg_bssid) :
-                              index_q >= 5'd10 ? cfg_address : ra;
-  wire logic [7:0]  octet   = address[{octet_q, 3'b0} +: 8];   // the most significant is sent first
+  wire logic [7:0] octet =
+      index_q[4] ? (index_q[3] ? octet_of(a4, octet_q) : four_address ? octet_of(a3, octet_q) : octet_of(cfg_bssid, octet_q)) :
+      index_q >= 5'd10 ? octet_of(cfg_address, octet_q) : octet_of(ra, octet_q);
 
   logic [7:0] header;
   always_comb begin

@@ -48,7 +48,6 @@ module rx_packet_buffer #(
     $fatal(1, "%m: FRAMES must be a power of two of at least 2");
   end
 
-  logic [STATUS_W-1:0] status_q [FRAMES];
   logic [RING_W:0]     end_q    [FRAMES];
 
   // One bit more than an address or index: full and empty differ.
@@ -87,7 +86,6 @@ module rx_packet_buffer #(
       end
     end
     if (kept) begin
-      status_q[tail_q[INDEX_W-1:0]] <= status;
       end_q[tail_q[INDEX_W-1:0]]    <= fill_q;
     end
   end
@@ -124,7 +122,13 @@ module rx_packet_buffer #(
     .read_address(read_next[RING_W-1:0]), .read_data(m_axis_tdata)
   );
 
-  assign m_status      = status_q[head_q[INDEX_W-1:0]];
+  // Read in the clock before the frame's first byte is offered, and again in every clock of it.
+  block_ram #(.WIDTH(STATUS_W), .DEPTH(FRAMES)) u_status (
+    .clk,
+    .write(kept), .write_address(tail_q[INDEX_W-1:0]), .write_data(status),
+    .read_address(head_q[INDEX_W-1:0]), .read_data(m_status)
+  );
+
   assign m_axis_tvalid = reading_q;
   assign m_axis_tkeep  = !empty;
   assign m_axis_tlast  = empty || read_q + 1'b1 == frame_end;

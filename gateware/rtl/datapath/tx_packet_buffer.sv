@@ -81,7 +81,6 @@ module tx_packet_buffer
   localparam int unsigned ENTRIES = 1 << (QUEUE_W + INDEX_W);
   logic [11:0]        bytes_q [ENTRIES];
   logic [RING_W-1:0]  begin_q [ENTRIES];
-  logic [FRAME_W-1:0] frame_q [ENTRIES];
 
   // One bit more than an index or address: full and empty differ.
   logic [INDEX_W:0] tail_q  [QUEUES], head_q    [QUEUES];
@@ -163,7 +162,6 @@ module tx_packet_buffer
   always_ff @(posedge clk) begin
     if (opened && !impossible) begin
       begin_q[open_entry] <= write_q[s_desc_queue][RING_W-1:0];
-      frame_q[open_entry] <= s_desc_frame;
       bytes_q[open_entry] <= s_desc_bytes;
     end
   end
@@ -233,7 +231,12 @@ module tx_packet_buffer
     end
   end
 
-  assign frame         = frame_q[read_entry];
+  // Read with read_start, and again in every clock after it.
+  block_ram #(.WIDTH(FRAME_W), .DEPTH(ENTRIES)) u_frames (
+    .clk,
+    .write(opened && !impossible), .write_address(open_entry), .write_data(s_desc_frame),
+    .read_address(read_start ? {read_queue, head_q[read_queue][INDEX_W-1:0]} : read_entry), .read_data(frame)
+  );
   assign m_axis_tvalid = read_state_q == RD_BYTES;
   assign m_axis_tlast  = read_left_q == 12'd1;
 

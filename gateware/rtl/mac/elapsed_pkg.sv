@@ -17,8 +17,7 @@ package elapsed_pkg;
 
   typedef logic [23:0] ticks_t;
 
-  function automatic ticks_t capped(ticks_t n, ticks_t limit, logic unit = 1'b0);
-    if (unit) return limit == '0 ? '0 : n;
+  function automatic ticks_t capped(ticks_t n, ticks_t limit);
     return n < limit ? n : limit;
   endfunction
 
@@ -32,12 +31,11 @@ package elapsed_pkg;
   endfunction
 
   // own_left_us <= reserved_us always: a reservation includes the own transmission.
-  function automatic ticks_t own_share(ticks_t n, logic [15:0] own_left_us, logic unit = 1'b0);
-    return capped(n, 24'(own_left_us), unit);
+  function automatic ticks_t own_share(ticks_t n, logic [15:0] own_left_us);
+    return capped(n, 24'(own_left_us));
   endfunction
 
-  function automatic ticks_t nav_share(ticks_t n, logic [15:0] own_left_us, logic [15:0] reserved_us, logic unit = 1'b0);
-    if (unit) return own_left_us == '0 && reserved_us != '0 ? n : '0;
+  function automatic ticks_t nav_share(ticks_t n, logic [15:0] own_left_us, logic [15:0] reserved_us);
     return capped(n, 24'(reserved_us)) - capped(n, 24'(own_left_us));
   endfunction
 
@@ -51,8 +49,8 @@ package elapsed_pkg;
     return cca_busy ? n_free : '0;
   endfunction
 
-  function automatic ticks_t ifs_share(ticks_t n_free, logic cca_busy, logic [15:0] ifs_left_us, logic unit = 1'b0);
-    return cca_busy ? '0 : capped(n_free, 24'(ifs_left_us), unit);
+  function automatic ticks_t ifs_share(ticks_t n_free, logic cca_busy, logic [15:0] ifs_left_us);
+    return cca_busy ? '0 : capped(n_free, 24'(ifs_left_us));
   endfunction
 
   function automatic ticks_t slots_share(ticks_t n_free, logic cca_busy, logic [15:0] ifs_left_us, logic unit = 1'b0);

@@ -164,7 +164,7 @@ module frame_sequence
   state_e      state_q;
   logic [16:0] timer_us_q;
   logic        defer_drawn_q;      // the random time was drawn in the clock before
-  logic [9:0]  defer_slots_q;
+  logic [10:0] defer_slots_q;      // one slot more than was drawn
   logic        response_began_q;   // a frame began in time: the timer no longer decides
   logic        draw_pending_q;     // an outcome calls for a back-off
   logic        tried_q;            // the packet has been on the air
@@ -194,11 +194,9 @@ module frame_sequence
   wire logic found_busy  = state_q == ST_CONTEND && !backoff_running && medium_busy && !wants;
   wire logic defer       = !dcf && state_q == ST_CONTEND && draw_wanted && !draw_again;
 
-  // One slot more than was drawn; of a time that does not fit the timer, as much as fits.
-  function automatic logic [16:0] defer_us(logic [9:0] slots, logic [12:0] slot_us);
-    logic [23:0] us = 24'(11'(slots) + 11'd1) * 24'(slot_us);
-    return us > 24'h1_ffff ? '1 : us[16:0];
-  endfunction
+  // Of a time that does not fit the timer, as much as fits.
+  wire logic [23:0] defer_product_us = 24'(defer_slots_q) * 24'(cfg_slot_us);
+  wire logic [16:0] defer_us         = defer_product_us > 24'h1_ffff ? '1 : defer_product_us[16:0];
 
   // Outcomes.
   wire logic response = (state_q == ST_WAIT_CTS && rx_cts_for_us) || (state_q == ST_WAIT_MAC_ACK && rx_mac_ack_for_us);
@@ -302,12 +300,12 @@ module frame_sequence
         end else if (defer) begin
           state_q       <= ST_DEFER;
           defer_drawn_q <= 1'b1;
-          defer_slots_q <= draw_slots;
+          defer_slots_q <= 11'(draw_slots) + 11'd1;
         end
 
         ST_DEFER: if (defer_drawn_q) begin
           defer_drawn_q <= 1'b0;
-          timer_us_q    <= defer_us(defer_slots_q, cfg_slot_us);
+          timer_us_q    <= defer_us;
         end else if (timer_end) begin
           state_q <= ST_CONTEND;
         end

@@ -142,6 +142,7 @@ module mac_core
   output wire logic [27:0] done_avg_contention_us16,
   output wire logic [27:0] done_avg_overhead_us16,
   output wire logic [15:0] done_avg_data_attempts_256,
+  output wire logic [31:0] done_word,           // with UNIT_TICKS: the record's words, from the clock after done_valid on
 
   // Snapshot of a neighbour's entries: out one clock after nbr_take; with UNIT_TICKS when nbr_busy has fallen, and
   // nbr_index and nbr_bin stand until then.
@@ -199,7 +200,7 @@ module mac_core
   logic [31:0] head_t_enqueue_us;
   // neighbour_table
   logic        table_busy;
-  logic [31:0] service_us;
+  logic [3:0]  part_index;
   // queue_arbiter
   logic        arbiter_pending, sender, reporter;
 
@@ -215,7 +216,7 @@ module mac_core
   logic [QUEUES-1:0][9:0]  cw;
   logic [QUEUES-1:0][11:0] packet_bytes, packet_sequence;
   logic [QUEUES-1:0][15:0] reserved_us, idle_us, queue_airtime_us, packet_tag, slots_drawn;
-  logic [QUEUES-1:0][31:0] wait_us, queue_service_us, t_enqueue_us, t_head_us, t_first_tx_us, t_done_us, queue_us, ifs_part_us;
+  logic [QUEUES-1:0][31:0] wait_us, queue_service_us, t_enqueue_us, t_head_us, t_first_tx_us, t_done_us, queue_us, ifs_part_us, part_us;
   logic [QUEUES-1:0][31:0] backoff_us, frozen_cca_us, frozen_nav_us, control_us, data_us, response_us, timeout_us, responder_us;
   logic [QUEUES-1:0][47:0] packet_ra;
 
@@ -273,7 +274,8 @@ module mac_core
       .may_answer(may_answer[queue]), .contending(queue_contending[queue]), .in_gap(in_gap[queue]),
       .want_rx_start(queue_wants_rx_start[queue]), .work_pending(queue_pending[queue]), .wait_valid(wait_valid[queue]),
       .wait_us(wait_us[queue]),
-      .report(report[queue]), .reported(reported[queue]), .service_us(queue_service_us[queue]), .packet_tag(packet_tag[queue]),
+      .report(report[queue]), .reported(reported[queue]), .part_index, .part_us(part_us[queue]),
+      .service_us(queue_service_us[queue]), .packet_tag(packet_tag[queue]),
       .packet_peer(packet_peer[queue]), .packet_sequence(packet_sequence[queue]), .packet_bytes(packet_bytes[queue]),
       .packet_rate(packet_rate[queue]), .result(result[queue]), .rts_attempts(rts_attempts[queue]),
       .data_attempts(data_attempts[queue]), .ssrc(ssrc[queue]), .slrc(slrc[queue]), .cw(cw[queue]),
@@ -345,36 +347,63 @@ module mac_core
   assign done_slrc          = slrc[reporter];
   assign done_cw            = cw[reporter];
   assign done_slots_drawn   = slots_drawn[reporter];
-  assign done_t_enqueue_us  = t_enqueue_us[reporter];
-  assign done_t_head_us     = t_head_us[reporter];
-  assign done_t_first_tx_us = t_first_tx_us[reporter];
-  assign done_t_done_us     = t_done_us[reporter];
-  assign done_queue_us      = queue_us[reporter];
-  assign done_ifs_us        = ifs_part_us[reporter];
-  assign done_backoff_us    = backoff_us[reporter];
-  assign done_frozen_cca_us = frozen_cca_us[reporter];
-  assign done_frozen_nav_us = frozen_nav_us[reporter];
-  assign done_control_us    = control_us[reporter];
-  assign done_data_us       = data_us[reporter];
-  assign done_response_us   = response_us[reporter];
-  assign done_timeout_us    = timeout_us[reporter];
-  assign done_responder_us  = responder_us[reporter];
-  assign service_us         = queue_service_us[reporter];
 
-  // In hardware the table takes its time: the next packet waits for it, and so does the record.
-  if (UNIT_TICKS) begin : g_serial_table
+  // In hardware the account of a packet is collected part by part and the table takes its time: the next packet waits for
+  // them, and so does the record.
+  if (UNIT_TICKS) begin : g_serial
+    logic [3:0]         index;
+    logic               collector_busy, neighbours_busy, collected;
+    completion_record_s record;
+
+    record_collector u_record_collector (
+      .clk, .rst, .tsf_us(tsf_us[31:0]), .busy(collector_busy),
+      .report(report != '0), .t_enqueue_us(t_enqueue_us[reporter]), .t_head_us(t_head_us[reporter]),
+      .t_first_tx_us(t_first_tx_us[reporter]), .part_index(index), .part_us(part_us[reporter]),
+      .collected, .updated(done_valid),
+      .done_t_enqueue_us, .done_t_head_us, .done_t_first_tx_us, .done_t_done_us, .done_queue_us, .done_ifs_us,
+      .done_backoff_us, .done_frozen_cca_us, .done_frozen_nav_us, .done_control_us, .done_data_us, .done_response_us,
+      .done_timeout_us, .done_responder_us, .record, .word(done_word)
+    );
+    assign part_index = index;
+    assign record     = '{
+      done_tag: done_tag, done_queue: done_queue, done_peer: done_peer, done_sequence: done_sequence,
+      done_bytes: done_bytes, done_rate: done_rate, done_result: tx_result_e'(done_result),
+      done_rts_attempts: done_rts_attempts, done_data_attempts: done_data_attempts, done_ssrc: done_ssrc,
+      done_slrc: done_slrc, done_cw: done_cw, done_slots_drawn: done_slots_drawn,
+      done_avg_contention_us16: done_avg_contention_us16, done_avg_overhead_us16: done_avg_overhead_us16,
+      done_avg_data_attempts_256: done_avg_data_attempts_256, default: '0   // the account
+    };
+
     neighbour_table_serial #(.PEERS(PEERS)) u_neighbour_table (
-      .clk, .rst, .cfg_average_shift, .busy(table_busy), .updated(done_valid),
-      .update(report != '0), .dropped(done_result == RESULT_SHORT_RETRY_LIMIT || done_result == RESULT_LONG_RETRY_LIMIT),
+      .clk, .rst, .cfg_average_shift, .busy(neighbours_busy), .updated(done_valid),
+      .update(collected), .dropped(done_result == RESULT_SHORT_RETRY_LIMIT || done_result == RESULT_LONG_RETRY_LIMIT),
       .peer(done_peer), .data_attempts(done_data_attempts),
-      .control_us(done_control_us), .data_us(done_data_us), .response_us(done_response_us), .service_us,
+      .control_us(done_control_us), .data_us(done_data_us), .response_us(done_response_us),
+      .t_head_us(done_t_head_us), .t_done_us(done_t_done_us),
       .avg_contention_us16(done_avg_contention_us16), .avg_overhead_us16(done_avg_overhead_us16),
       .avg_data_attempts_256(done_avg_data_attempts_256),
       .nbr_take, .nbr_index, .nbr_bin, .nbr_busy, .nbr_avg_contention_us16, .nbr_avg_overhead_us16,
       .nbr_avg_data_attempts_256, .nbr_packets, .nbr_drops, .nbr_service_us, .nbr_histogram
     );
-    wire logic unused_reported = &{1'b0, reported};
+    assign table_busy = collector_busy || neighbours_busy;
+    wire logic unused_account = &{1'b0, reported};
   end else begin : g_table
+    assign done_t_enqueue_us  = t_enqueue_us[reporter];
+    assign done_t_head_us     = t_head_us[reporter];
+    assign done_t_first_tx_us = t_first_tx_us[reporter];
+    assign done_t_done_us     = t_done_us[reporter];
+    assign done_queue_us      = queue_us[reporter];
+    assign done_ifs_us        = ifs_part_us[reporter];
+    assign done_backoff_us    = backoff_us[reporter];
+    assign done_frozen_cca_us = frozen_cca_us[reporter];
+    assign done_frozen_nav_us = frozen_nav_us[reporter];
+    assign done_control_us    = control_us[reporter];
+    assign done_data_us       = data_us[reporter];
+    assign done_response_us   = response_us[reporter];
+    assign done_timeout_us    = timeout_us[reporter];
+    assign done_responder_us  = responder_us[reporter];
+    wire logic [31:0] service_us = queue_service_us[reporter];
+
     neighbour_table #(.PEERS(PEERS)) u_neighbour_table (
       .clk, .rst, .cfg_average_shift,
       .update(report != '0), .dropped(done_result == RESULT_SHORT_RETRY_LIMIT || done_result == RESULT_LONG_RETRY_LIMIT),
@@ -387,6 +416,9 @@ module mac_core
       .nbr_packets, .nbr_drops, .nbr_service_us, .nbr_histogram
     );
     assign table_busy = 1'b0;
+    assign part_index = '0;
+    assign done_word  = '0;
+    wire logic unused_part = &{1'b0, part_us[reporter]};
     assign nbr_busy   = 1'b0;
     assign done_valid = reported != '0;
   end

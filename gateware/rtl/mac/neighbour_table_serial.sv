@@ -2,9 +2,10 @@
 // neighbour_table for hardware: the same entries and the same arithmetic, a word a clock, in one block RAM and with
 // one adder. What is an array there is a word here; see there what the entries mean.
 //
-// Timing: `update` takes at most 48 clocks (`busy`), at whose end `updated` tells that the averages of `peer` are
-// out; what belongs to the packet must stand until then. A snapshot stands when nbr_busy has fallen, 10 clocks after
-// nbr_take or after the update under way. After a reset the memory is cleared, a word a clock.
+// Timing: `update` takes at most 34 clocks (`busy`), at whose end `updated` tells that the averages of `peer` are
+// out; what belongs to the packet must stand until then. The counts follow in 15 clocks, and the next `update` after
+// them. A snapshot stands when nbr_busy has fallen, 10 clocks after nbr_take or after the update under way. After a
+// reset the memory is cleared, a word a clock.
 
 `default_nettype none
 
@@ -25,7 +26,8 @@ module neighbour_table_serial #(
   input  wire logic [31:0] control_us,
   input  wire logic [31:0] data_us,
   input  wire logic [31:0] response_us,
-  input  wire logic [31:0] service_us,
+  input  wire logic [31:0] t_head_us,               // the service begins
+  input  wire logic [31:0] t_done_us,               // ... and ends
 
   // The averages of the last update.
   output wire logic [27:0] avg_contention_us16,
@@ -69,7 +71,6 @@ module neighbour_table_serial #(
     ST_SHIFT,        // ... by up to two places a clock
     ST_ADD,          // to the average or the count
     ST_STORE,
-    ST_UPDATED,
     ST_SNAPSHOT
   } state_e;
 
@@ -78,7 +79,11 @@ module neighbour_table_serial #(
 
   state_e            state_q;
   entry_e            entry_q;
-  logic [1:0]        term_q;
+  logic [2:0]        term_q;
+  // Of the packet, for the counts.
+  logic [31:0]       service_us_q;
+  logic [3:0]        bin_q, peer_q;
+  logic              dropped_q, busy_q, updated_q;
   logic [32:0]       sum_q;              // signed while it is a difference
   logic              first_q, round_q;   // round_q: the last place shifted out
   logic [2:0]        left_q;             // places to shift
@@ -98,14 +103,14 @@ module neighbour_table_serial #(
   logic [3:0]  bin;
   always_comb begin
     bin = '0;
-    for (int k = 1; k < 15; k++) if (service_us[k + 6]) bin = 4'(k);
-    if (service_us[31:21] != '0) bin = 4'd15;
+    for (int k = 1; k < 15; k++) if (sum_q[k + 6]) bin = 4'(k);
+    if (sum_q[31:21] != '0) bin = 4'd15;
   end
 
   wire logic       snapshot = state_q == ST_SNAPSHOT;
   wire entry_e     entry    = state_q == ST_LOOK ? EN_ATTEMPTS : entry_q;
-  wire logic [4:0] place    = entry == EN_HISTOGRAM ? {1'b1, snapshot ? nbr_bin : bin} : {2'd0, entry};
-  wire logic [8:0] address  = {snapshot ? nbr_index : peer, place};
+  wire logic [4:0] place    = entry == EN_HISTOGRAM ? {1'b1, snapshot ? nbr_bin : bin_q} : {2'd0, entry};
+  wire logic [8:0] address  = {snapshot ? nbr_index : state_q == ST_LOOK ? peer : peer_q, place};
   wire logic       full     = entry_q == EN_HISTOGRAM && sum_q[16];   // a bin stays at its end
   wire logic       store    = state_q == ST_STORE && !full;
 
@@ -118,22 +123,23 @@ module neighbour_table_serial #(
   // ---- One adder ----
 
   wire logic averages  = entry_q inside {EN_CONTENTION, EN_OVERHEAD, EN_ATTEMPTS};
-  wire logic last_term = entry_q == EN_CONTENTION ? term_q == 2'd3 : entry_q == EN_OVERHEAD ? term_q == 2'd1 : 1'b1;
+  wire logic last_term = entry_q == EN_CONTENTION ? term_q == 3'd4 : entry_q == EN_OVERHEAD ? term_q == 3'd1 : 1'b1;
 
   logic [31:0] term;
   always_comb begin
     case (entry_q)
       EN_CONTENTION:
         case (term_q)
-          2'd0:    term = service_us;
-          2'd1:    term = control_us;
-          2'd2:    term = data_us;
+          3'd0:    term = t_done_us;
+          3'd1:    term = t_head_us;
+          3'd2:    term = control_us;
+          3'd3:    term = data_us;
           default: term = response_us;
         endcase
-      EN_OVERHEAD:     term = term_q == 2'd0 ? control_us : response_us;
+      EN_OVERHEAD:     term = term_q == '0 ? control_us : response_us;
       EN_ATTEMPTS:     term = {19'd0, data_attempts, 8'd0};
-      EN_DROPS:        term = 32'(dropped);
-      EN_SERVICE_LOW:  term = service_us;
+      EN_DROPS:        term = 32'(dropped_q);
+      EN_SERVICE_LOW:  term = service_us_q;
       EN_SERVICE_HIGH: term = 32'(sum_q[32]);   // the carry
       default:         term = 32'd1;
     endcase
@@ -152,7 +158,8 @@ module neighbour_table_serial #(
     case (state_q)
       ST_SCALE:                      sum_q <= sum_q[31:24] != '0 ? 33'h0fff_ffff : {5'd0, sum_q[23:0], 4'd0};
       ST_SHIFT:                      sum_q <= left_q == 3'd1 ? 33'(signed'(sum_q) >>> 1) : 33'(signed'(sum_q) >>> 2);
-      ST_SAMPLE, ST_DIFFERENCE, ST_ADD: sum_q <= sum;
+      ST_SAMPLE:                     sum_q <= {1'b0, sum[31:0]};   // times wrap
+      ST_DIFFERENCE, ST_ADD:         sum_q <= sum;
       default: ;
     endcase
     case (state_q)
@@ -173,17 +180,32 @@ module neighbour_table_serial #(
       if (entry_q == EN_OVERHEAD)   overhead_q   <= sum_q[27:0];
       if (entry_q == EN_ATTEMPTS)   attempts_q   <= sum_q[15:0];
     end
-    if (state_q == ST_SAMPLE && entry_q == EN_CONTENTION && term_q == '0) first_q <= !word[KNOWN_BIT];
+    if (state_q == ST_SAMPLE && entry_q == EN_CONTENTION) begin
+      if (term_q == '0) first_q <= !word[KNOWN_BIT];
+      if (term_q == 3'd2) begin
+        service_us_q <= sum_q[31:0];
+        bin_q        <= bin;
+      end
+    end
+    if (state_q == ST_LOOK) begin
+      peer_q    <= peer;
+      dropped_q <= dropped;
+    end
   end
 
   always_ff @(posedge clk) begin
     if (rst) begin
-      state_q <= ST_CLEAR;
-      clear_q <= '0;
-      entry_q <= EN_CONTENTION;
-      take_q  <= 1'b0;
+      state_q   <= ST_CLEAR;
+      clear_q   <= '0;
+      entry_q   <= EN_CONTENTION;
+      take_q    <= 1'b0;
+      busy_q    <= 1'b0;
+      updated_q <= 1'b0;
     end else begin
       if (nbr_take) take_q <= 1'b1;
+      updated_q <= state_q == ST_STORE && entry_q == EN_ATTEMPTS;
+      if (update) busy_q <= 1'b1;
+      else if (updated_q) busy_q <= 1'b0;
       case (state_q)
         ST_CLEAR: begin
           clear_q <= clear_q + 1'b1;
@@ -213,10 +235,10 @@ module neighbour_table_serial #(
         ST_SHIFT:      if (left_q <= 3'd2) state_q <= ST_ADD;
         ST_ADD:        state_q <= ST_STORE;
         ST_STORE: begin
-          state_q <= entry_q == EN_HISTOGRAM ? ST_UPDATED : ST_SAMPLE;
+          state_q <= entry_q == EN_HISTOGRAM ? ST_IDLE : ST_SAMPLE;
           entry_q <= entry_e'(entry_q + 1'b1);
         end
-        default:       state_q <= ST_IDLE;   // ST_UPDATED
+        default:       state_q <= ST_IDLE;
       endcase
     end
   end
@@ -240,8 +262,8 @@ module neighbour_table_serial #(
     end
   end
 
-  assign busy     = !(state_q inside {ST_IDLE, ST_SNAPSHOT});
-  assign updated  = state_q == ST_UPDATED;
+  assign busy     = state_q == ST_CLEAR || busy_q;
+  assign updated  = updated_q;
   assign nbr_busy = take_q;
 
   assign avg_contention_us16   = contention_q;
@@ -255,6 +277,12 @@ module neighbour_table_serial #(
   assign nbr_drops                 = snap_drops_q;
   assign nbr_service_us            = snap_service_us_q;
   assign nbr_histogram             = snap_histogram_q;
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk) begin
+    if (!rst && update) a_counts_are_in_before_the_next_update : assert (state_q inside {ST_IDLE, ST_SNAPSHOT});
+  end
+`endif
 
 endmodule
 

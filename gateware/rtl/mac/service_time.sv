@@ -17,9 +17,7 @@
 
 module service_time
   import elapsed_pkg::*;
-#(
-  parameter bit UNIT_TICKS = 1'b0   // a clock carries one tick or none (hardware)
-) (
+(
   input  wire logic        clk,
   input  wire logic        rst,
   input  wire logic [23:0] tick_n,
@@ -74,8 +72,8 @@ module service_time
   wire logic in_exchange = in_rts || in_data;
 
   always_ff @(posedge clk) begin
-    automatic ticks_t n_own  = own_share(tick_n, own_left_us, UNIT_TICKS);
-    automatic ticks_t n_free = free_share(tick_n, reserved_us, UNIT_TICKS);
+    automatic ticks_t n_own  = own_share(tick_n, own_left_us);
+    automatic ticks_t n_free = free_share(tick_n, reserved_us);
     if (rst) begin
       t_enqueue_us_q  <= '0;
       t_done_us_q     <= '0;
@@ -97,10 +95,10 @@ module service_time
         responder_us_q <= responder_us_q + 32'(tick_n);
       end else if (in_contention) begin
         responder_us_q  <= responder_us_q + 32'(n_own);
-        frozen_nav_us_q <= frozen_nav_us_q + 32'(nav_share(tick_n, own_left_us, reserved_us, UNIT_TICKS));
+        frozen_nav_us_q <= frozen_nav_us_q + 32'(nav_share(tick_n, own_left_us, reserved_us));
         frozen_cca_us_q <= frozen_cca_us_q + 32'(cca_share(n_free, cca_busy));
-        ifs_us_q        <= ifs_us_q + 32'(ifs_share(n_free, cca_busy, ifs_left_us, UNIT_TICKS));
-        backoff_us_q    <= backoff_us_q + 32'(slots_share(n_free, cca_busy, ifs_left_us, UNIT_TICKS));
+        ifs_us_q        <= ifs_us_q + 32'(ifs_share(n_free, cca_busy, ifs_left_us));
+        backoff_us_q    <= backoff_us_q + 32'(slots_share(n_free, cca_busy, ifs_left_us));
       end
       if (in_rts) control_us_q <= control_us_q + 32'(n_own);
       if (in_data) data_us_q <= data_us_q + 32'(n_own);

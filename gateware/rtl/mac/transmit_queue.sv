@@ -102,6 +102,8 @@ module transmit_queue
   output wire logic        report,
   output wire logic        reported,
   output wire logic [31:0] service_us,
+  input  wire logic [3:0]  part_index,      // with UNIT_TICKS the account is read part by part, see service_time_serial
+  output wire logic [31:0] part_us,
   output wire logic [15:0] packet_tag,
   output wire logic [3:0]  packet_peer,
   output wire logic [11:0] packet_sequence,
@@ -186,13 +188,25 @@ module transmit_queue
     .t_head_us, .t_first_tx_us, .want_rx_start, .work_pending, .wait_valid, .wait_us
   );
 
-  service_time #(.UNIT_TICKS(UNIT_TICKS)) u_service_time (
-    .clk, .rst, .tick_n, .tsf_us,
-    .head_taken, .head_t_enqueue_us, .in_contention, .in_rts, .in_data, .in_gap, .responded, .timed_out, .report,
-    .cca_busy, .held, .own_left_us, .reserved_us, .ifs_left_us, .slots_left, .draw, .draw_slots,
-    .t_enqueue_us, .t_done_us, .slots_drawn, .queue_us, .ifs_us(ifs_part_us), .backoff_us, .frozen_cca_us, .frozen_nav_us,
-    .control_us, .data_us, .response_us, .timeout_us, .responder_us, .service_us
-  );
+  if (UNIT_TICKS) begin : g_serial_account
+    service_time_serial u_service_time (
+      .clk, .rst, .tick(tick_n != '0), .head_taken, .head_t_enqueue_us, .in_contention, .in_rts, .in_data, .in_gap,
+      .responded, .timed_out, .cca_busy, .held, .own_left_us, .reserved_us, .ifs_left_us, .slots_left, .draw, .draw_slots,
+      .t_enqueue_us, .slots_drawn, .part_index, .part_us
+    );
+    assign {t_done_us, queue_us, ifs_part_us, backoff_us, frozen_cca_us, frozen_nav_us, control_us, data_us, response_us,
+            timeout_us, responder_us, service_us} = '0;
+  end else begin : g_account
+    service_time u_service_time (
+      .clk, .rst, .tick_n, .tsf_us,
+      .head_taken, .head_t_enqueue_us, .in_contention, .in_rts, .in_data, .in_gap, .responded, .timed_out, .report,
+      .cca_busy, .held, .own_left_us, .reserved_us, .ifs_left_us, .slots_left, .draw, .draw_slots,
+      .t_enqueue_us, .t_done_us, .slots_drawn, .queue_us, .ifs_us(ifs_part_us), .backoff_us, .frozen_cca_us, .frozen_nav_us,
+      .control_us, .data_us, .response_us, .timeout_us, .responder_us, .service_us
+    );
+    assign part_us = '0;
+    wire logic unused_index = &{1'b0, part_index};
+  end
 
   assign contending = packet_waiting || backoff_running;
 

@@ -252,6 +252,7 @@ module mac_bytes
   logic [14:0] rx_duration_us;
   logic [47:0] rx_ra, rx_ta, rx_a3, rx_a4;
   logic [1:0]  done_result;
+  logic [31:0] done_word;
 
   mac_core #(
     .UNIT_TICKS(UNIT_TICKS), .QUEUE_DEPTH(PACKETS), .PEERS(PEERS), .QUEUES(QUEUES), .RATE_SERIES(RATE_SERIES)
@@ -289,7 +290,7 @@ module mac_bytes
     .done_timeout_us(record.done_timeout_us), .done_responder_us(record.done_responder_us),
     .done_avg_contention_us16(record.done_avg_contention_us16),
     .done_avg_overhead_us16(record.done_avg_overhead_us16),
-    .done_avg_data_attempts_256(record.done_avg_data_attempts_256),
+    .done_avg_data_attempts_256(record.done_avg_data_attempts_256), .done_word,
     .nbr_take, .nbr_busy, .nbr_index, .nbr_bin, .nbr_avg_contention_us16, .nbr_avg_overhead_us16,
     .nbr_avg_data_attempts_256, .nbr_packets, .nbr_drops, .nbr_service_us, .nbr_histogram
   );
@@ -366,8 +367,8 @@ module mac_bytes
   // ---- Completion records ----
 
   logic record_busy;
-  completion_stream u_completion_stream (
-    .clk, .rst, .record_valid(done_valid), .record, .busy(record_busy), .stat_overflow(stat_done_overflow),
+  completion_stream #(.SERIAL(UNIT_TICKS)) u_completion_stream (
+    .clk, .rst, .record_valid(done_valid), .record, .record_word(done_word), .busy(record_busy), .stat_overflow(stat_done_overflow),
     .m_axis_tdata(m_done_tdata), .m_axis_tkeep(m_done_tkeep), .m_axis_tvalid(m_done_tvalid),
     .m_axis_tready(m_done_tready), .m_axis_tlast(m_done_tlast)
   );
@@ -375,8 +376,8 @@ module mac_bytes
   wire logic unused = &{1'b0, s_desc_queue};
 
   // What the datapath still has to do at this microsecond.
-  assign quiescent = core_quiescent && !packet_valid && !ended_q && !judge_q && !tx_start && !begin_q && !record_busy &&
-                     !done_valid;
+  assign quiescent = core_quiescent && !packet_valid && !ended_q && !judge_q && !tx_start && !begin_q &&
+                     (UNIT_TICKS || !record_busy) && !done_valid;
 
 endmodule
 

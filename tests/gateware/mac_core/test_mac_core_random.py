@@ -15,11 +15,12 @@ from testbench.build import cocotb_tests, simulate
 from testbench.coverage import MODE_OUTCOMES, OUTCOMES, QUEUE_OUTCOMES, SERIES_OUTCOMES, ExchangeCoverage
 from testbench.dcf_model import DcfStation
 from testbench.exchange import PARTS, Completion, Output, TickInputs
-from testbench.mac_core_driver import MacCoreDriver, Recorded, every_tick, random_split, warp
+from testbench.mac_core_driver import MacCoreDriver, Recorded, Split, every_tick, random_split, warp
 from testbench.random_air import RandomAir, random_mode_settings, random_settings, random_two_queue_settings
 from testbench.settings import MacSettings
 
 RUN_US = 150_000
+UNIT_TICKS_RUN_US = 20_000
 SettingsOf = Callable[[random.Random], MacSettings]
 AVERAGES = ("avg_contention_us16", "avg_overhead_us16", "avg_data_attempts_256")
 
@@ -60,7 +61,14 @@ def check_averages(model: DcfStation, outputs: list[Output], shift: int) -> None
 
 
 async def compare(
-    dut, seed: int, settings_of: SettingsOf = random_settings, *, rate_series: bool = False, queues: int = 1
+    dut,
+    seed: int,
+    settings_of: SettingsOf = random_settings,
+    *,
+    rate_series: bool = False,
+    queues: int = 1,
+    until_us: int = RUN_US,
+    split: Split | None = None,
 ) -> DcfStation:
     """One random run of the gateware; its inputs, recorded, replayed to the model."""
     cocotb.log.info("PERHOP_SEED=%d", seed)
@@ -68,10 +76,11 @@ async def compare(
     settings = settings_of(source)
     driver = MacCoreDriver(dut)
     await driver.reset(settings)
-    split = random_split(random.Random(seed)) if source.random() < 0.3 else warp
-    await driver.run(RandomAir(settings, source, RUN_US, rate_series=rate_series, queues=queues), RUN_US, split)
+    at_random = source.random() < 0.3
+    split = split or (random_split(random.Random(seed)) if at_random else warp)
+    await driver.run(RandomAir(settings, source, until_us, rate_series=rate_series, queues=queues), until_us, split)
     model = DcfStation(settings, queues)
-    model.run(driver.given, RUN_US)
+    model.run(driver.given, until_us)
     found, wanted = in_order(driver.outputs), in_order(model.outputs)
     for number, (one, other) in enumerate(zip(found, wanted, strict=False)):
         if one != other:
@@ -147,14 +156,13 @@ async def a_start_that_is_not_wanted_changes_nothing(dut):
         check_same(driver.outputs, outputs, inputs, f"seed {seed}")
 
 
-@cocotb.test()
-async def the_neighbour_table_adds_up_the_records(dut):
-    for seed in range(5001, 5004):
+async def neighbours_add_up(dut, seeds: range, until_us: int, split: Split) -> None:
+    for seed in seeds:
         source = random.Random(seed)
         settings = random_settings(source)
         driver = MacCoreDriver(dut)
         await driver.reset(settings)
-        await driver.run(RandomAir(settings, source, RUN_US), RUN_US)
+        await driver.run(RandomAir(settings, source, until_us), until_us, split)
         records = [output for output in driver.outputs if isinstance(output, Completion)]
         assert records
         for peer in range(16):
@@ -169,6 +177,11 @@ async def the_neighbour_table_adds_up_the_records(dut):
             bins = [(await driver.neighbour(peer, number))["histogram"] for number in range(16)]
             assert sum(bins) == len(own)
         assert int(dut.tsf_us.value) == driver.now_us
+
+
+@cocotb.test()
+async def the_neighbour_table_adds_up_the_records(dut):
+    await neighbours_add_up(dut, range(5001, 5004), RUN_US, warp)
 
 
 @cocotb.test()
@@ -193,6 +206,23 @@ async def in_every_access_mode_the_gateware_does_what_the_model_does(dut, first_
 @cocotb.parametrize(first_seed=[8001])
 async def retries_step_through_the_rate_series_as_the_model_does(dut, first_seed):
     await compare_many(dut, range(first_seed, first_seed + 25), random_settings, SERIES_OUTCOMES, rate_series=True)
+
+
+@cocotb.test()
+@cocotb.parametrize(first_seed=[10_001])
+async def with_unit_ticks_the_gateware_does_what_the_model_does(dut, first_seed):
+    """The core of hardware, a tick a clock at most; its neighbour table is another, too."""
+    for seed in range(first_seed, first_seed + 9):
+        settings_of = (random_settings, random_mode_settings, random_two_queue_settings)[seed % 3]
+        queues = 2 if settings_of is random_two_queue_settings else 1
+        await compare(
+            dut, seed, settings_of, rate_series=True, queues=queues, until_us=UNIT_TICKS_RUN_US, split=every_tick
+        )
+
+
+@cocotb.test()
+async def with_unit_ticks_the_neighbour_table_adds_up_the_records(dut):
+    await neighbours_add_up(dut, range(5001, 5002), UNIT_TICKS_RUN_US, every_tick)
 
 
 @cocotb.test()
@@ -261,7 +291,10 @@ def test_random_with_two_queues_for_long(name):
     simulate("mac_core", __file__, name, parameters={"RATE_SERIES": 4, "QUEUES": 2})
 
 
-@pytest.mark.parametrize("name", [name for name in SHORT if "rate_series" not in name])
+UNIT_TICKS = [name for name in SHORT if "unit_ticks" in name]
+
+
+@pytest.mark.parametrize("name", [name for name in SHORT if "rate_series" not in name and name not in UNIT_TICKS])
 def test_random(name):
     simulate("mac_core", __file__, name)
 
@@ -269,6 +302,11 @@ def test_random(name):
 @pytest.mark.parametrize("name", [name for name in SHORT if "rate_series" in name])
 def test_random_with_a_rate_series(name):
     simulate("mac_core", __file__, name, parameters={"RATE_SERIES": 4})
+
+
+@pytest.mark.parametrize("name", UNIT_TICKS)
+def test_random_with_unit_ticks(name):
+    simulate("mac_core", __file__, name, parameters={"RATE_SERIES": 4, "QUEUES": 2, "UNIT_TICKS": 1})
 
 
 @pytest.mark.long
