@@ -144,6 +144,14 @@ module mac_core
   output wire logic [15:0] done_avg_data_attempts_256,
   output wire logic [31:0] done_word,           // with UNIT_TICKS: the record's words, from the clock after done_valid on
 
+  // What happens, for counters and an event log: a clock each, but for the back-off's levels.
+  output wire logic        evt_response,        // the CTS or MAC ACK that was waited for came
+  output wire logic        evt_timeout,         // or did not
+  output wire logic        evt_queue,           // of the exchange
+  output wire logic        evt_packet_taken    [QUEUES],
+  output wire logic        evt_backoff_running [QUEUES],
+  output wire logic [9:0]  evt_backoff_slots   [QUEUES],
+
   // Snapshot of a neighbour's entries: out one clock after nbr_take; with UNIT_TICKS when nbr_busy has fallen, and
   // nbr_index and nbr_bin stand until then.
   input  wire logic        nbr_take,
@@ -208,7 +216,7 @@ module mac_core
   typedef logic [QUEUES-1:0] each_t;
   each_t ready, head_wanted, head_valid, head_taken, wants, granted, collided, held, in_exchange, outcome, draw_wanted, redraw, draw_again, draw;
   each_t queue_send, queue_rts_next, queue_unanswered, queue_retry, may_answer, queue_contending, in_gap;
-  each_t queue_wants_rx_start, queue_pending, wait_valid, report, reported;
+  each_t queue_wants_rx_start, queue_pending, wait_valid, report, reported, responded, timed_out;
   logic [QUEUES-1:0][1:0]  result;
   logic [QUEUES-1:0][2:0]  packet_rate;
   logic [QUEUES-1:0][3:0]  packet_peer;
@@ -252,7 +260,8 @@ module mac_core
   );
 
   for (genvar queue = 0; queue < QUEUES; queue++) begin : g_queue
-    assign desc_ready[queue] = ready[queue];
+    assign desc_ready[queue]       = ready[queue];
+    assign evt_packet_taken[queue] = head_taken[queue];
 
     transmit_queue #(
       .UNIT_TICKS(UNIT_TICKS), .RADIX_STAGES(RADIX_STAGES), .RATE_SERIES(RATE_SERIES), .QUEUES(QUEUES), .QUEUE(queue)
@@ -273,7 +282,8 @@ module mac_core
       .data_airtime_us(queue_airtime_us[queue]), .packet_ra(packet_ra[queue]), .send_retry(queue_retry[queue]), .patience_us,
       .may_answer(may_answer[queue]), .contending(queue_contending[queue]), .in_gap(in_gap[queue]),
       .want_rx_start(queue_wants_rx_start[queue]), .work_pending(queue_pending[queue]), .wait_valid(wait_valid[queue]),
-      .wait_us(wait_us[queue]),
+      .wait_us(wait_us[queue]), .responded(responded[queue]), .timed_out(timed_out[queue]),
+      .backoff_running(evt_backoff_running[queue]), .slots_left(evt_backoff_slots[queue]),
       .report(report[queue]), .reported(reported[queue]), .part_index, .part_us(part_us[queue]),
       .service_us(queue_service_us[queue]), .packet_tag(packet_tag[queue]),
       .packet_peer(packet_peer[queue]), .packet_sequence(packet_sequence[queue]), .packet_bytes(packet_bytes[queue]),
@@ -443,6 +453,10 @@ module mac_core
   assign sending       = own_left_us != '0 || in_gap != '0;   // the responder holds the medium from SIFS on
 
   wire logic unused = &{1'b0, reserved_us, idle_us};
+
+  assign evt_response = responded != '0;
+  assign evt_timeout  = timed_out != '0;
+  assign evt_queue    = sender;
 
 endmodule
 

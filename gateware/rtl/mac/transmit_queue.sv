@@ -98,6 +98,11 @@ module transmit_queue
   output wire logic        wait_valid,
   output wire logic [31:0] wait_us,
 
+  output wire logic        responded,
+  output wire logic        timed_out,
+  output wire logic        backoff_running,
+  output wire logic [9:0]  slots_left,
+
   // To neighbour_table: `report` for one clock, the record a clock later, to stand until the next packet.
   output wire logic        report,
   output wire logic        reported,
@@ -135,12 +140,12 @@ module transmit_queue
   // medium_reservation, interframe_space
   logic [15:0] ifs_left_us, ifs_us;
   // backoff_counter, contention_window, retry_counters
-  logic        backoff_running, limit_reached;
-  logic [9:0]  slots_left, draw_slots;
+  logic        limit_reached;
+  logic [9:0]  draw_slots;
   logic [23:0] slots_left_us;
   // frame_sequence
   logic        access_taken, packet_waiting, short_failure, long_failure, short_success, clear_retries;
-  logic        reset_window, double_window, in_contention, in_rts, in_data, responded, timed_out;
+  logic        reset_window, double_window, in_contention, in_rts, in_data;
 
   // To this queue another one's exchange is a busy medium.
   wire logic busy = cca_busy || held;

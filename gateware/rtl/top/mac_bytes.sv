@@ -148,6 +148,20 @@ module mac_bytes
   output wire logic        stat_rx_duplicate,
   output wire logic        stat_done_overflow,  // a completion record that the host was too slow for
 
+  // What happens, for counters and an event log: a clock each, but for the back-off's levels.
+  output wire logic [2:0]  evt_tx_kind,         // with phy_tx_start
+  output wire logic        evt_tx_retry,
+  output wire logic        evt_rx_ok,           // with phy_rx_end
+  output wire logic [2:0]  evt_rx_kind,
+  output wire logic        evt_response,        // the CTS or MAC ACK that was waited for came
+  output wire logic        evt_timeout,         // or did not
+  output wire logic        evt_done,
+  output wire logic [1:0]  evt_done_result,
+  output wire logic        evt_queue,           // of the exchange
+  output wire logic        evt_packet_taken    [QUEUES],
+  output wire logic        evt_backoff_running [QUEUES],
+  output wire logic [9:0]  evt_backoff_slots   [QUEUES],
+
   // Snapshot of a neighbour's entries: out one clock after nbr_take; with UNIT_TICKS when nbr_busy has fallen, and
   // nbr_index and nbr_bin stand until then.
   input  wire logic        nbr_take,
@@ -291,11 +305,14 @@ module mac_bytes
     .done_avg_contention_us16(record.done_avg_contention_us16),
     .done_avg_overhead_us16(record.done_avg_overhead_us16),
     .done_avg_data_attempts_256(record.done_avg_data_attempts_256), .done_word,
+    .evt_response, .evt_timeout, .evt_queue, .evt_packet_taken, .evt_backoff_running, .evt_backoff_slots,
     .nbr_take, .nbr_busy, .nbr_index, .nbr_bin, .nbr_avg_contention_us16, .nbr_avg_overhead_us16,
     .nbr_avg_data_attempts_256, .nbr_packets, .nbr_drops, .nbr_service_us, .nbr_histogram
   );
 
   assign record.done_result = tx_result_e'(done_result);
+  assign evt_done           = done_valid;
+  assign evt_done_result    = done_result;
 
   // ---- Frames to the PHY ----
 
@@ -313,6 +330,8 @@ module mac_bytes
   );
 
   assign phy_tx_start = tx_start;
+  assign evt_tx_kind  = tx_kind;
+  assign evt_tx_retry = tx_retry;
 
   // ---- Frames from the PHY ----
 
@@ -354,6 +373,9 @@ module mac_bytes
     end
     if (phy_rx_end) status_q <= status;
   end
+
+  assign evt_rx_ok   = rx_ok;
+  assign evt_rx_kind = rx_kind;
 
   wire logic keep = judge_q && (cfg_monitor || (rx_deliver && wanted));
 
