@@ -17,16 +17,21 @@
 // longer for it). An edge that would take the error past LIMIT_CLOCKS, which no PHY causes that raises its carrier for
 // a microsecond before each frame's end, does not move the clock; so the TSF keeps within LIMIT_CLOCKS of the clock.
 //
+// Where a MAC with several queues takes a clock more to start after contention than to respond, the ticks come so much
+// earlier, but for those of SIFS.
+//
 // A tick waits until the MAC is quiescent. That it need not wait, everything that could disturb a MAC shortly before a
 // tick is asked to wait for it: packets (`desc_window`), indications of the PHY (phy_inputs).
 //
-// Timing: the PHY delays together are at most SIFS * (CLOCKS_PER_US - SETTLE_CLOCKS) clocks less PIPELINE_CLOCKS.
+// Timing: the PHY delays together are at most SIFS * (CLOCKS_PER_US - SETTLE_CLOCKS) clocks less four.
 
 `default_nettype none
 
 module tick_generator #(
   parameter int unsigned CLOCKS_PER_US = 64,
-  parameter int unsigned SETTLE_CLOCKS = 16    // ticks are at least so far apart; the MAC is quiescent sooner
+  parameter int unsigned SETTLE_CLOCKS = 16,   // ticks are at least so far apart; the MAC is quiescent sooner
+  parameter int unsigned DELAY_W       = 16,   // bits of each delay that count
+  parameter int unsigned CONTENTION_CLOCKS = 0 // by which a start after contention takes longer than a response
 ) (
   input  wire logic        clk,
   input  wire logic        rst,
@@ -40,7 +45,7 @@ module tick_generator #(
   input  wire logic        phy_rx_end,
   input  wire logic        cca_busy,
   input  wire logic        news,             // an indication reaches the MAC with this clock
-  output wire logic        hold_strobe,      // let a strobe wait for one clock
+  output wire logic        hold_strobe,      // let a strobe wait, for two clocks at most
   output wire logic        hold_carrier,     // let the carrier stay as it is
 
   // The MAC.
@@ -52,17 +57,20 @@ module tick_generator #(
   input  wire logic [15:0] nav_left_us
 );
 
-  localparam int unsigned WIDTH = 20;
+  localparam int unsigned WIDTH = (DELAY_W > 10 ? DELAY_W : 10) + 4;   // both delays and some microseconds, either way
   typedef logic signed [WIDTH-1:0] clocks_t;
 
   localparam clocks_t MICROSECOND     = clocks_t'(CLOCKS_PER_US);
   localparam clocks_t HALF            = clocks_t'(CLOCKS_PER_US / 2);
   localparam clocks_t LIMIT_CLOCKS    = clocks_t'(4 * CLOCKS_PER_US);
-  localparam clocks_t PIPELINE_CLOCKS = 20'sd3;   // from an edge to its first tick's decision, and from the last tick to tx_start
-  localparam clocks_t START_CLOCKS    = 20'sd3;   // from a tick's decision to the tx_start that it causes
+  localparam clocks_t MORE            = clocks_t'(CONTENTION_CLOCKS);
+  localparam clocks_t START_CLOCKS    = clocks_t'(3) + MORE;   // from a tick's decision to the tx_start that it causes
   localparam int unsigned SETTLE_W    = $clog2(SETTLE_CLOCKS);
   localparam int unsigned ERROR_W     = $clog2(4 * CLOCKS_PER_US + 1) + 1;
 
+  if (DELAY_W < 1 || DELAY_W > 16) begin : g_bad_width
+    $fatal(1, "%m: DELAY_W must be 1 to 16");
+  end
   if (SETTLE_CLOCKS < 4 || CLOCKS_PER_US < SETTLE_CLOCKS + 4 || CLOCKS_PER_US > 1024) begin : g_bad_clocks
     $fatal(1, "%m: CLOCKS_PER_US must be at least SETTLE_CLOCKS + 4 and at most 1024, SETTLE_CLOCKS at least 4");
   end
@@ -73,11 +81,11 @@ module tick_generator #(
   logic                      fresh_q;         // no tick since a frame's end: whether it is answered is not known yet
   logic signed [ERROR_W-1:0] error_q;         // clocks by which the MAC's time is ahead
   logic [SETTLE_W-1:0]       settle_q;
-  logic                      tick_q, ticked_q;
+  logic                      tick_q, ticked_q, was_sending_q;
 
   // Ticks.
   wire logic    may_tick = settle_q == '0 && quiescent && !news;
-  wire logic    due      = left_q <= 20'sd1;
+  wire logic    due      = left_q <= clocks_t'(1);
 
   // Edges. The end of a frame that meets SIFS or an own frame is none: what is being sent goes on.
   wire logic    carrier_fell = !forward_q && !phy_cca_busy;
@@ -85,12 +93,16 @@ module tick_generator #(
   // Time as heard, for an edge of the medium; as put forward, for an own start.
   wire clocks_t left_there   = tx_start == forward_q ? left_q : tx_start ? left_q - delay_q : left_q + delay_q;
   wire logic    round_up     = medium_edge && left_there <= HALF && may_tick;
-  wire clocks_t error        = clocks_t'(error_q) + left_there - 20'sd1 -
+  wire clocks_t error        = clocks_t'(error_q) + left_there - clocks_t'(1) -
                                (tx_start ? MICROSECOND - START_CLOCKS : round_up ? '0 : MICROSECOND);
   wire logic    in_bounds    = error <= LIMIT_CLOCKS && error >= -LIMIT_CLOCKS;
   wire logic    moved        = (medium_edge || tx_start) && in_bounds;
 
   wire logic    tick_now     = moved ? round_up : due && may_tick;
+
+  // SIFS begins.
+  wire logic    respond      = CONTENTION_CLOCKS != 0 && sending && !was_sending_q && !tx_start &&
+                               clocks_t'(error_q) > -LIMIT_CLOCKS;
 
   // The carrier has come.
   wire logic    put_back     = forward_q && !sending && !fresh_q && cca_busy && phy_cca_busy;
@@ -98,16 +110,18 @@ module tick_generator #(
   // A microsecond too many or too few is paid.
   wire logic    carrier      = !forward_q && !sending && !medium_edge && !tx_start;
   wire logic    pay_back     = carrier && tick_now && clocks_t'(error_q) >= MICROSECOND &&
-                               (nav_left_us == '0 || clocks_t'(error_q) >= 20'sd2 * MICROSECOND);
-  wire logic    make_up      = carrier && tick_now && clocks_t'(error_q) <= -MICROSECOND;
+                               (nav_left_us == '0 || clocks_t'(error_q) >= clocks_t'(2) * MICROSECOND);
+  wire logic    make_up      = carrier && tick_now && clocks_t'(error_q) <= -MICROSECOND && left_q >= clocks_t'(0);
 
   clocks_t base, change;
   always_comb begin
-    base = left_q - 20'sd1 + (tick_now ? MICROSECOND : '0);
+    base = left_q - clocks_t'(1) + (tick_now ? MICROSECOND : '0);
     if (moved) base = tx_start ? MICROSECOND - START_CLOCKS : MICROSECOND;
     change = '0;
     if (medium_edge || tx_start) begin
       if (moved ? !tx_start : !forward_q) change = -delay_q;
+    end else if (respond) begin
+      change = MORE;
     end else if (put_back) begin
       change = delay_q;
     end else if (pay_back) begin
@@ -118,7 +132,7 @@ module tick_generator #(
   end
 
   always_ff @(posedge clk) begin
-    delay_q <= clocks_t'({4'd0, cfg_phy_tx_delay_clocks}) + clocks_t'({4'd0, cfg_phy_rx_delay_clocks}) + PIPELINE_CLOCKS;
+    delay_q <= clocks_t'({1'b0, cfg_phy_tx_delay_clocks[DELAY_W-1:0]}) + clocks_t'({1'b0, cfg_phy_rx_delay_clocks[DELAY_W-1:0]}) + START_CLOCKS;
     if (rst) begin
       left_q    <= MICROSECOND;
       forward_q <= 1'b1;
@@ -127,7 +141,9 @@ module tick_generator #(
       settle_q  <= '0;
       tick_q    <= 1'b0;
       ticked_q  <= 1'b0;
+      was_sending_q <= 1'b0;
     end else begin
+      was_sending_q <= sending;
       left_q   <= base + change;
       tick_q   <= tick_now;
       ticked_q <= tick_q;
@@ -142,15 +158,20 @@ module tick_generator #(
       else if (tick_now)             fresh_q <= 1'b0;
 
       if (moved)         error_q <= ERROR_W'(error);
+      else if (respond)  error_q <= error_q - ERROR_W'(CONTENTION_CLOCKS);
       else if (pay_back) error_q <= error_q - ERROR_W'(CLOCKS_PER_US);
       else if (make_up)  error_q <= error_q + ERROR_W'(CLOCKS_PER_US);
     end
   end
 
+  if (DELAY_W < 16) begin : g_short_delays
+    wire logic unused = &{1'b0, cfg_phy_tx_delay_clocks[15:DELAY_W], cfg_phy_rx_delay_clocks[15:DELAY_W]};
+  end
+
   assign tick         = tick_q;
   assign desc_window  = ticked_q;
-  assign hold_strobe  = left_q == 20'sd2;
-  assign hold_carrier = left_q > 20'sd1 && left_q <= clocks_t'(SETTLE_CLOCKS);
+  assign hold_strobe  = left_q == clocks_t'(2) || left_q == clocks_t'(3);
+  assign hold_carrier = left_q > clocks_t'(1) && left_q <= clocks_t'(SETTLE_CLOCKS);
 
 endmodule
 
