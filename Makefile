@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport VERILATOR_ROOT PYTHONPATH PYTHONHOME CDPATH
 export CCACHE_BASEDIR := $(CURDIR)
 
-.PHONY: help setup programs build bindings chain live reproduce bianchi verify-warp verify-bytes bench-bound bench-core bench-exact bench-sim synth prove test test-gateware mutate test-long fuzz clean
+.PHONY: help setup programs build bindings chain live reproduce bianchi verify-warp verify-bytes bench-bound bench-core bench-exact bench-sifs bench-sim synth prove test test-gateware mutate test-long fuzz fuzz-gateware clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -88,6 +88,10 @@ bench-core: setup out/build/build.ninja ## Cost of the shim a packet: sender, fo
 bench-exact: programs ## Cost of an EXACT router at 10 to 1000 flows; distance of M1 and M2 from the max-min optimum
 	@$(PYTHON) sim/bench/bench_exact.py
 
+bench-sifs: setup out/build/build.ninja ## Clocks from a frame's end to its response, and of starts from their slot, 10,000 and more a profile
+	@JOBS=$(JOBS) ./setup.sh build perhop-bench-sifs perhop-bench-sifs-slow perhop-bench-sifs-faulty
+	@$(PYTHON) sim/bench/bench_sifs.py --jobs $(JOBS)
+
 bench-sim: programs ## CPU time per packet and hop: this, ns-3's WifiNetDevice, ns-2
 	@$(PYTHON) sim/bench/bench_sim.py
 
@@ -113,6 +117,10 @@ test-long: build ## The tests that take longer
 
 fuzz: setup ## 10 million inputs to codecs, shim and EXACT under sanitizers; planted faults are found. Goes on where it was
 	@$(PYTHON) tests/fuzz/fuzz.py --jobs $(JOBS)
+
+fuzz-gateware: setup out/build/build.ninja ## A million frames and register accesses of any kind at mac_top: after each burst it works as before
+	@JOBS=$(JOBS) ./setup.sh build perhop-fuzz-gateware
+	@$(PYTHON) tests/fuzz/fuzz_gateware.py --jobs $(JOBS)
 
 lint: lint-rtl lint-python lint-format lint-tidy lint-shell ## Verilator -Wall, ruff, clang-format, clang-tidy, shellcheck
 

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How exact mac_top's transmissions are, in clocks, under every timing profile.
+
+A Verilated mac_top gets random receptions at random clocks: DATA and RTS frames for it, others' frames, broken ones,
+carriers without a frame, with one response in three disturbed during SIFS; then the same while its host always has
+packets. Measured at the PHY's side: from phy_rx_end to the response's phy_tx_start, which must be SIFS less the
+programmed delays of the PHY; and how far each start after a back-off is from its slot boundary, counted from the
+medium's last edge. Every one of them must be right to the clock. Two starts are listed and not judged, for they have no
+such boundary: after a response timeout without a slot drawn, and after a NAV of a frame before the last edge.
+
+Then a fault is planted in a copy of tick_generator (edges of the medium move no tick), and the measurement has to
+notice.
+
+Writes out/bench-sifs: result.json, histogram.txt, histogram.svg.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from perhop import result_line
+from perhop.spec_generated import PROFILES
+from rich.console import Console
+from rich.table import Table
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = ROOT / "out/build/sim/bench/mac_top"
+OUT = ROOT / "out/bench-sifs"
+SEED = 1
+# Delays of the PHY in clocks of 64 MHz, transmit and receive: none, less than a microsecond, and several.
+DELAYS = {
+    "dsss_long": (100, 233),
+    "dsss_short": (0, 0),
+    "ofdm_20mhz": (150, 233),
+    "erp_short_slot": (37, 250),
+    "ofdm_10mhz": (64, 700),
+    "host_phy": (1000, 3000),
+    "glomosim": (1, 1),
+}
+SLOW = {"host_phy"}  # clocked 16 times a microsecond
+NO_BOUNDARY = ("response timeout, no slot drawn", "NAV of an earlier frame")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One program and what it is to do."""
+
+    program: str
+    profile: str
+    responses: int
+    starts: int
+    seed: int
+
+    def measure(self) -> dict:
+        """What the program found; raises RuntimeError when it did not run."""
+        counts = [str(self.responses), str(self.starts), str(self.seed)]
+        command = [PROGRAMS / self.program, self.profile, *counts, *map(str, DELAYS[self.profile])]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode not in (0, 1):
+            raise RuntimeError(f"{self.program} {self.profile} ended with {done.returncode}: {done.stderr.strip()}")
+        return json.loads(done.stdout)
+
+
+def summary(found: dict) -> dict:
+    """Least, most and number of the delays and deviations of one run, and whether all of them are right."""
+    responses = merged(found.get("responses", {}).values())
+    starts = {name: merged([counts]) for name, counts in found.get("starts", {}).items()}
+    judged = merged(counts for name, counts in starts.items() if name not in NO_BOUNDARY)
+    return {
+        "n": sum(responses.values()),
+        "min_clocks": min(responses, default=None),
+        "max_clocks": max(responses, default=None),
+        "expected_clocks": found["expected_clocks"],
+        "histogram": responses,
+        "kinds": {name: sum(counts.values()) for name, counts in found.get("responses", {}).items()},
+        "clocks_per_us": found["clocks_per_us"],
+        "slots": {
+            "n": sum(judged.values()),
+            "min_deviation_clocks": min(judged, default=None),
+            "max_deviation_clocks": max(judged, default=None),
+            "after": {
+                name: {"n": sum(counts.values()), "min": min(counts), "max": max(counts)}
+                for name, counts in sorted(starts.items())
+            },
+        },
+        "tsf_error_clocks": found["tsf_error_clocks"],
+        "problem": found["problem"],
+        "exact": set(responses) == {found["expected_clocks"]} and set(judged) == {0} and not found["problem"],
+    }
+
+
+def merged(histograms) -> dict[int, int]:
+    """The sum of histograms, in order."""
+    total: dict[int, int] = {}
+    for histogram in histograms:
+        for clocks, count in histogram.items():
+            total[int(clocks)] = total.get(int(clocks), 0) + count
+    return dict(sorted(total.items()))
+
+
+def write_text(results: dict[str, dict], path: Path) -> None:
+    """The histograms, to read."""
+    lines = []
+    for name, result in results.items():
+        lines.append(f"{name}: {result['clocks_per_us']} clocks a microsecond, expected {result['expected_clocks']}")
+        most = max(result["histogram"].values(), default=1)
+        for clocks, count in result["histogram"].items():
+            lines.append(f"  {clocks:8} clocks {count:8} {'#' * max(1, 60 * count // most)}")
+    path.write_text("\n".join(lines) + "\n")
+
+
+def draw(results: dict[str, dict], faulty: dict, path: Path) -> None:
+    """One small histogram a profile, and that of the planted fault."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    panels = {**results, "planted fault: no re-phasing": faulty}
+    columns = 2
+    rows = -(-len(panels) // columns)
+    figure, axes = pyplot.subplots(rows, columns, figsize=(9, 2.1 * rows), squeeze=False, layout="constrained")
+    for each in axes.flat[len(panels) :]:
+        each.set_visible(False)
+    for axis, (name, result) in zip(axes.flat, panels.items(), strict=False):
+        expected = result["expected_clocks"]
+        deviations = {clocks - expected: count for clocks, count in result["histogram"].items()}
+        axis.bar(list(deviations), list(deviations.values()), width=1, color="#2f6f9f")
+        far = max(5, *(abs(each) for each in deviations)) + 1
+        axis.set_xlim(-far, far)
+        axis.set_ylim(bottom=0)
+        axis.set_title(f"{name}: {result['n']} responses, expected {expected} clocks", fontsize=9)
+        axis.tick_params(labelsize=8)
+    figure.supxlabel("clocks from the expected delay between phy_rx_end and phy_tx_start", fontsize=9)
+    figure.supylabel("responses", fontsize=9)
+    figure.savefig(path, metadata={"Date": None})
+
+
+def main() -> int:
+    """Return 0 when every response and every start is exact and the planted fault is noticed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--responses", type=int, default=10_000, help="at least, in each profile")
+    parser.add_argument("--starts", type=int, default=2_000, help="at least, in each profile; a tenth for the host PHY")
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("profile", nargs="*", help="only these profiles")
+    arguments = parser.parse_args()
+    unknown = set(arguments.profile) - set(PROFILES)
+    if unknown:
+        parser.error(f"no such profile: {' '.join(sorted(unknown))}; there are {' '.join(PROFILES)}")
+    names = [name for name in PROFILES if not arguments.profile or name in arguments.profile]
+    runs = {
+        name: Run(
+            "perhop-bench-sifs-slow" if name in SLOW else "perhop-bench-sifs",
+            name,
+            arguments.responses,
+            arguments.starts // 10 if name in SLOW else arguments.starts,
+            arguments.seed,
+        )
+        for name in names
+    }
+    fault = Run("perhop-bench-sifs-faulty", "ofdm_20mhz", min(arguments.responses, 500), 100, arguments.seed)
+    OUT.mkdir(parents=True, exist_ok=True)
+    console = Console(stderr=True, width=140)
+    console.print(f"seed {arguments.seed}")
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        pending = {name: pool.submit(run.measure) for name, run in [*runs.items(), ("", fault)]}
+        results = {}
+        for name in names:
+            results[name] = summary(pending[name].result())
+            console.print(f"{name}: {results[name]['n']} responses, {results[name]['slots']['n']} starts")
+        faulty = summary(pending[""].result())
+
+    table = Table(title="Clocks from phy_rx_end to the response's phy_tx_start, and of starts from their slot boundary")
+    for heading in ("profile", "clocks/us", "responses", "least", "most", "expected", "starts", "least", "most"):
+        table.add_column(heading, justify="right")
+    for name, result in results.items():
+        slots = result["slots"]
+        cells = [result[key] for key in ("clocks_per_us", "n", "min_clocks", "max_clocks", "expected_clocks")]
+        cells += [slots[key] for key in ("n", "min_deviation_clocks", "max_deviation_clocks")]
+        table.add_row(name, *map(str, cells))
+        if result["problem"]:
+            console.print(f"{name}: {result['problem']}", style="bold red")
+    console.print(table)
+    write_text(results, OUT / "histogram.txt")
+    draw(results, faulty, OUT / "histogram.svg")
+
+    detected = not faulty["exact"]
+    enough = all(
+        result["n"] >= arguments.responses and result["slots"]["n"] >= runs[name].starts // 2
+        for name, result in results.items()
+    )
+    result_line.print_result(
+        "bench-sifs",
+        {
+            "seed": arguments.seed,
+            "profiles": {
+                name: {
+                    "n": result["n"],
+                    "min_clocks": result["min_clocks"],
+                    "max_clocks": result["max_clocks"],
+                    "expected_clocks": result["expected_clocks"],
+                    "clocks_per_us": result["clocks_per_us"],
+                    "slots": result["slots"],
+                    "tsf_error_clocks": result["tsf_error_clocks"],
+                }
+                for name, result in results.items()
+            },
+            "exact": {name: result["exact"] for name, result in results.items()},
+            "planted_fault_detected": detected,
+            "planted_fault": {key: faulty[key] for key in ("n", "min_clocks", "max_clocks", "expected_clocks")},
+            "histogram": "out/bench-sifs/histogram.svg",
+        },
+    )
+    return 0 if enough and detected and all(result["exact"] for result in results.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
