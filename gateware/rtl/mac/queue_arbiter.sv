@@ -3,8 +3,8 @@
 // go in one clock the higher goes, and the other has collided, inside the station; while one is in an exchange, the
 // medium is busy to the others. Nothing else is common to the queues.
 //
-// The frame that goes is chosen by a register, `sender`: where it names another queue than the winner, the winner goes
-// one clock later, and whoever would go meanwhile finds the medium taken.
+// The frame that goes is chosen by a register, `sender`, which is set first: the winner goes one clock later, and
+// whoever would go meanwhile finds the medium taken. So with two queues every start takes the same clocks.
 //
 // One generator of random numbers serves all: a number a clock, the higher queue first.
 //
@@ -60,14 +60,14 @@ module queue_arbiter #(
         decided_q  <= 1'b0;
         reporter_q <= 1'b0;
       end else begin
-        decided_q <= decide && sender_q != winner;
+        decided_q <= decide;
         if (decide) sender_q <= winner;
         if (outcome != '0) reporter_q <= outcome[1];
       end
     end
 
     for (genvar queue = 0; queue < 2; queue++) begin : g_queue
-      assign granted[queue] = sender_q == 1'(queue) && (decided_q || winner == 1'(queue));
+      assign granted[queue] = decided_q && sender_q == 1'(queue);
       assign held[queue]    = in_exchange[1-queue] || (decided_q && sender_q != 1'(queue));
     end
     assign collided   = {1'b0, decide && wants == 2'b11};

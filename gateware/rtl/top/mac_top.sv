@@ -210,7 +210,9 @@ module mac_top
     .cca_busy, .rx_start, .rx_rate, .rx_bytes, .rx_data, .rx_valid, .rx_end, .rx_error, .rx_rssi_dbm
   );
 
-  tick_generator #(.CLOCKS_PER_US(CLOCKS_PER_US), .SETTLE_CLOCKS(SETTLE_CLOCKS)) u_tick_generator (
+  tick_generator #(
+    .CLOCKS_PER_US(CLOCKS_PER_US), .SETTLE_CLOCKS(SETTLE_CLOCKS), .CONTENTION_CLOCKS(QUEUES > 1 ? 1 : 0)
+  ) u_tick_generator (
     .clk, .rst(mac_rst), .cfg_phy_tx_delay_clocks, .cfg_phy_rx_delay_clocks,
     .phy_cca_busy, .phy_rx_end, .cca_busy, .news, .hold_strobe, .hold_carrier,
     .tick, .desc_window, .quiescent(core_quiescent), .sending, .tx_start(phy_tx_start), .nav_left_us
