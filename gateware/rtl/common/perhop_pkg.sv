@@ -154,7 +154,7 @@ package perhop_pkg;
     logic done_queue;  // Of the descriptor
     logic [31:0] done_t_enqueue_us;  // TSF time of the descriptor's arrival, us
     logic [31:0] done_t_head_us;  // TSF time at which the packet became head of line, us
-    logic [31:0] done_t_first_tx_us;  // TSF time of its first RTS or DATA frame, us
+    logic [31:0] done_t_first_tx_us;  // TSF time of its first RTS or DATA frame; if a collision within the station came before, of that, us
     logic [31:0] done_t_done_us;  // TSF time of its end, us
     logic [31:0] done_queue_us;  // Behind other packets, us
     logic [31:0] done_ifs_us;  // Medium idle, DIFS or EIFS running, us
@@ -165,7 +165,7 @@ package perhop_pkg;
     logic [31:0] done_data_us;  // Its DATA frames on the air, us
     logic [31:0] done_response_us;  // SIFS and the responses that came, us
     logic [31:0] done_timeout_us;  // Waiting for responses that did not come, us
-    logic [31:0] done_responder_us;  // This station answered others, us
+    logic [31:0] done_responder_us;  // The station was at other work: answers to others, exchanges of its other queue, us
     logic [27:0] done_avg_contention_us16;  // The peer's running average: IFS, backoff, frozen, timeouts, responder, 1/16 us
     logic [27:0] done_avg_overhead_us16;  // The peer's running average: RTS, CTS, MAC ACK, SIFS, 1/16 us
     logic [15:0] done_avg_data_attempts_256;  // The peer's running average: DATA attempts a packet, 1/256

@@ -1005,7 +1005,7 @@ COMPLETION_FIELDS: tuple[RecordField, ...] = (
     RecordField("queue", 1, "", "Of the descriptor"),
     RecordField("t_enqueue_us", 32, "us", "TSF time of the descriptor's arrival"),
     RecordField("t_head_us", 32, "us", "TSF time at which the packet became head of line"),
-    RecordField("t_first_tx_us", 32, "us", "TSF time of its first RTS or DATA frame"),
+    RecordField("t_first_tx_us", 32, "us", "TSF time of its first RTS or DATA frame; if a collision within the station came before, of that"),
     RecordField("t_done_us", 32, "us", "TSF time of its end"),
     RecordField("queue_us", 32, "us", "Behind other packets"),
     RecordField("ifs_us", 32, "us", "Medium idle, DIFS or EIFS running"),
@@ -1016,7 +1016,7 @@ COMPLETION_FIELDS: tuple[RecordField, ...] = (
     RecordField("data_us", 32, "us", "Its DATA frames on the air"),
     RecordField("response_us", 32, "us", "SIFS and the responses that came"),
     RecordField("timeout_us", 32, "us", "Waiting for responses that did not come"),
-    RecordField("responder_us", 32, "us", "This station answered others"),
+    RecordField("responder_us", 32, "us", "The station was at other work: answers to others, exchanges of its other queue"),
     RecordField("avg_contention_us16", 28, "1/16 us", "The peer's running average: IFS, backoff, frozen, timeouts, responder"),
     RecordField("avg_overhead_us16", 28, "1/16 us", "The peer's running average: RTS, CTS, MAC ACK, SIFS"),
     RecordField("avg_data_attempts_256", 16, "1/256", "The peer's running average: DATA attempts a packet"),
@@ -1090,7 +1090,7 @@ class CompletionRecord:
     queue: bool  # 1 bits: Of the descriptor
     t_enqueue_us: int  # 32 bits, us: TSF time of the descriptor's arrival
     t_head_us: int  # 32 bits, us: TSF time at which the packet became head of line
-    t_first_tx_us: int  # 32 bits, us: TSF time of its first RTS or DATA frame
+    t_first_tx_us: int  # 32 bits, us: TSF time of its first RTS or DATA frame; if a collision within the station came before, of that
     t_done_us: int  # 32 bits, us: TSF time of its end
     queue_us: int  # 32 bits, us: Behind other packets
     ifs_us: int  # 32 bits, us: Medium idle, DIFS or EIFS running
@@ -1101,7 +1101,7 @@ class CompletionRecord:
     data_us: int  # 32 bits, us: Its DATA frames on the air
     response_us: int  # 32 bits, us: SIFS and the responses that came
     timeout_us: int  # 32 bits, us: Waiting for responses that did not come
-    responder_us: int  # 32 bits, us: This station answered others
+    responder_us: int  # 32 bits, us: The station was at other work: answers to others, exchanges of its other queue
     avg_contention_us16: int  # 28 bits, 1/16 us: The peer's running average: IFS, backoff, frozen, timeouts, responder
     avg_overhead_us16: int  # 28 bits, 1/16 us: The peer's running average: RTS, CTS, MAC ACK, SIFS
     avg_data_attempts_256: int  # 16 bits, 1/256: The peer's running average: DATA attempts a packet

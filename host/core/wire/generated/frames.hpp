@@ -1199,7 +1199,7 @@ struct completion_record {
   bool queue{};  ///< 1 bits: Of the descriptor
   std::uint32_t t_enqueue_us{};  ///< 32 bits, us: TSF time of the descriptor's arrival
   std::uint32_t t_head_us{};  ///< 32 bits, us: TSF time at which the packet became head of line
-  std::uint32_t t_first_tx_us{};  ///< 32 bits, us: TSF time of its first RTS or DATA frame
+  std::uint32_t t_first_tx_us{};  ///< 32 bits, us: TSF time of its first RTS or DATA frame; if a collision within the station came before, of that
   std::uint32_t t_done_us{};  ///< 32 bits, us: TSF time of its end
   std::uint32_t queue_us{};  ///< 32 bits, us: Behind other packets
   std::uint32_t ifs_us{};  ///< 32 bits, us: Medium idle, DIFS or EIFS running
@@ -1210,7 +1210,7 @@ struct completion_record {
   std::uint32_t data_us{};  ///< 32 bits, us: Its DATA frames on the air
   std::uint32_t response_us{};  ///< 32 bits, us: SIFS and the responses that came
   std::uint32_t timeout_us{};  ///< 32 bits, us: Waiting for responses that did not come
-  std::uint32_t responder_us{};  ///< 32 bits, us: This station answered others
+  std::uint32_t responder_us{};  ///< 32 bits, us: The station was at other work: answers to others, exchanges of its other queue
   std::uint32_t avg_contention_us16{};  ///< 28 bits, 1/16 us: The peer's running average: IFS, backoff, frozen, timeouts, responder
   std::uint32_t avg_overhead_us16{};  ///< 28 bits, 1/16 us: The peer's running average: RTS, CTS, MAC ACK, SIFS
   std::uint16_t avg_data_attempts_256{};  ///< 16 bits, 1/256: The peer's running average: DATA attempts a packet
@@ -1234,7 +1234,7 @@ inline constexpr std::array<record_field, 30> completion_record_fields{{
     {"queue", 1, "", "Of the descriptor"},
     {"t_enqueue_us", 32, "us", "TSF time of the descriptor's arrival"},
     {"t_head_us", 32, "us", "TSF time at which the packet became head of line"},
-    {"t_first_tx_us", 32, "us", "TSF time of its first RTS or DATA frame"},
+    {"t_first_tx_us", 32, "us", "TSF time of its first RTS or DATA frame; if a collision within the station came before, of that"},
     {"t_done_us", 32, "us", "TSF time of its end"},
     {"queue_us", 32, "us", "Behind other packets"},
     {"ifs_us", 32, "us", "Medium idle, DIFS or EIFS running"},
@@ -1245,7 +1245,7 @@ inline constexpr std::array<record_field, 30> completion_record_fields{{
     {"data_us", 32, "us", "Its DATA frames on the air"},
     {"response_us", 32, "us", "SIFS and the responses that came"},
     {"timeout_us", 32, "us", "Waiting for responses that did not come"},
-    {"responder_us", 32, "us", "This station answered others"},
+    {"responder_us", 32, "us", "The station was at other work: answers to others, exchanges of its other queue"},
     {"avg_contention_us16", 28, "1/16 us", "The peer's running average: IFS, backoff, frozen, timeouts, responder"},
     {"avg_overhead_us16", 28, "1/16 us", "The peer's running average: RTS, CTS, MAC ACK, SIFS"},
     {"avg_data_attempts_256", 16, "1/256", "The peer's running average: DATA attempts a packet"},
