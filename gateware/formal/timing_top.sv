@@ -41,11 +41,11 @@ module timing_top #(
   );
 
   typedef logic signed [13:0] clocks_t;
-  wire clocks_t left    = u_tick_generator.left_q;
-  wire clocks_t delay   = u_tick_generator.delay_q;
-  wire logic    forward = u_tick_generator.forward_q;
-  wire clocks_t rest    = clocks_t'({10'd0, u_tick_generator.settle_q});
-  wire logic    ticks   = u_tick_generator.tick_now;   // the next clock carries a tick
+  wire clocks_t left         = u_tick_generator.left_q;
+  wire clocks_t delay_clocks = u_tick_generator.delay_q;
+  wire logic    forward      = u_tick_generator.forward_q;
+  wire clocks_t rest         = clocks_t'({10'd0, u_tick_generator.settle_q});
+  wire logic    ticks        = u_tick_generator.tick_now;   // the next clock carries a tick
 
   // ---- What is taken for granted
 

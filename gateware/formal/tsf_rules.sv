@@ -15,7 +15,7 @@ module tsf_rules #(
   input wire logic               quiescent,
   input wire logic               forward,
   input wire logic signed [13:0] left,
-  input wire logic signed [13:0] delay,
+  input wire logic signed [13:0] delay_clocks,
   input wire logic signed [13:0] rest,
   input wire logic [4:0]         blocked_q,
   input wire logic [15:0]        tx_delay_q,
@@ -42,11 +42,12 @@ module tsf_rules #(
 
   always_comb if (!rst) begin
     a_error_is_bounded      : assert (error <= 14'sd4 * US && error >= -14'sd4 * US);
-    i_time_is_accounted_for : assert (ahead_q == error - US + left - (forward ? 14'sd0 : delay));
-    a_tsf_is_bounded        : assert (ahead_q <= 14'sd5 * US && ahead_q >= -14'sd5 * US - delay - SETTLE - 14'sd25);
-    i_delay                 : assert (delay == clocks_t'(tx_delay_q) + clocks_t'(rx_delay_q) + 14'sd4);
-    i_left_above            : assert (left <= 14'sd2 * US + (forward ? 14'sd0 : delay));
-    i_left_below            : assert (left >= (forward ? -delay : 14'sd0) - waited);
+    i_time_is_accounted_for : assert (ahead_q == error - US + left - (forward ? 14'sd0 : delay_clocks));
+    a_tsf_is_bounded        : assert (ahead_q <= 14'sd5 * US 
+                               && ahead_q >= -14'sd5 * US - delay_clocks - SETTLE - 14'sd25);
+    i_delay                 : assert (delay_clocks == clocks_t'(tx_delay_q) + clocks_t'(rx_delay_q) + 14'sd4);
+    i_left_above            : assert (left <= 14'sd2 * US + (forward ? 14'sd0 : delay_clocks));
+    i_left_below            : assert (left >= (forward ? -delay_clocks : 14'sd0) - waited);
   end
 
   // ---- Ticks

@@ -37,16 +37,20 @@ class failure : public std::runtime_error {
 
 class measurement {
 public:
-  measurement(const timing_profile& profile, std::uint64_t seed, std::uint32_t tx_delay, std::uint32_t rx_delay)
-      : profile_(profile), random_(seed), us_(mac_device::clocks_per_us()), tx_delay_(tx_delay), rx_delay_(rx_delay) {
+  measurement(const timing_profile& profile, std::uint64_t seed, std::uint32_t tx_delay_clocks, std::uint32_t rx_delay_clocks)
+      : profile_(profile),
+        random_(seed),
+        us_(mac_device::clocks_per_us()),
+        tx_delay_clocks_(tx_delay_clocks),
+        rx_delay_clocks_(rx_delay_clocks) {
     whole_frames_ = profile.phy_rx_start_delay_us > 1000;
-    const std::uint32_t delays_us = (tx_delay + rx_delay) / mac_device::clocks_per_us() + 1;
+    const std::uint32_t delays_us = (tx_delay_clocks + rx_delay_clocks) / mac_device::clocks_per_us() + 1;
     timeout_us_ = profile.response_timeout_us + delays_us;
     mac_.configure({.profile = &profile,
                     .address = us_address,
                     .seed = seed * 0x9E37'79B9'7F4A'7C15 + 1,
-                    .tx_delay_clocks = tx_delay,
-                    .rx_delay_clocks = rx_delay,
+                    .tx_delay_clocks = tx_delay_clocks,
+                    .rx_delay_clocks = rx_delay_clocks,
                     .more_response_timeout_us = delays_us});
     begun_ = now() - static_cast<clocks>(mac_.tsf_us()) * us_;
   }
@@ -81,7 +85,7 @@ public:
   }
 
 private:
-  clocks sifs_clocks() const { return profile_.sifs_us * us_ - tx_delay_ - rx_delay_; }
+  clocks sifs_clocks() const { return profile_.sifs_us * us_ - tx_delay_clocks_ - rx_delay_clocks_; }
   clocks now() const { return static_cast<clocks>(mac_.now()); }
 
   std::uint64_t below(std::uint64_t limit) { return limit == 0 ? 0 : random_() % limit; }
@@ -142,7 +146,7 @@ private:
   /// A frame is on the air from `begin` on; schedules what the PHY says of it.
   heard hear(const bytes& frame, std::uint32_t rate, clocks begin, damage what = damage::none) {
     const clocks airtime = airtime_us(profile_, rate, static_cast<unsigned>(frame.size())) * us_;
-    const clocks at = begin + rx_delay_;
+    const clocks at = begin + rx_delay_clocks_;
     heard times{.start = at + profile_.rates[rate].preamble_us * us_, .end = at + airtime};
     const auto count = static_cast<clocks>(frame.size());
     if (whole_frames_) times.start = times.end - count - 8;
@@ -182,7 +186,7 @@ private:
   void good_frame(const frame_fields& fields, clocks end) {
     bad_ = false;
     if (fields.ra == us_address) return;
-    const clocks nav_end = end - tx_delay_ - rx_delay_ + static_cast<clocks>(fields.duration_us) * us_;
+    const clocks nav_end = end - tx_delay_clocks_ - rx_delay_clocks_ + static_cast<clocks>(fields.duration_us) * us_;
     if (fields.duration_us < 32768 && nav_end > nav_end_) {
       nav_end_ = nav_end;
       nav_edge_ = end;
@@ -201,7 +205,7 @@ private:
     }
     const clocks airtime = static_cast<clocks>(sent.airtime_us) * us_;
     mac_.set_byte_clocks(static_cast<std::uint32_t>(1 + below(3)));
-    if (run_until(at + tx_delay_ + airtime)) throw failure("a frame began while another was on the air");
+    if (run_until(at + tx_delay_clocks_ + airtime)) throw failure("a frame began while another was on the air");
     const auto fields = read_frame(sent.frame);
     if (!sent.whole || !fields || sent.frame.size() != sent.told_bytes) throw failure("a frame was not sent whole and right");
     if (after != nullptr && to_string(fields->kind) != after)
@@ -214,7 +218,7 @@ private:
     if (asks) asked_queue_ = queue_of(fields->ra);
     if (!asks || !chance(0.85)) return;
     // Its response comes SIFS after its end on the air, within the tolerance of another station.
-    const clocks begin = at + tx_delay_ + airtime + profile_.sifs_us * us_ + static_cast<clocks>(below(33)) - 16;
+    const clocks begin = at + tx_delay_clocks_ + airtime + profile_.sifs_us * us_ + static_cast<clocks>(below(33)) - 16;
     const bool cts = fields->kind == frame_kind::rts;
     const std::uint32_t rate = profile_.rates[sent.rate].control_rate_index;
     const std::uint32_t duration_us = cts ? fields->duration_us : 0;
@@ -231,7 +235,7 @@ private:
     std::string name = edge_name_;
     if (nav_end_ > base) {
       // A NAV set before the last edge goes on through it: it ends within a microsecond of its own end.
-      const bool same_edge = nav_edge_ - tx_delay_ - rx_delay_ == edge_;
+      const bool same_edge = nav_edge_ - tx_delay_clocks_ - rx_delay_clocks_ == edge_;
       const clocks over = nav_end_ - base;
       name = same_edge ? "NAV" : "NAV of an earlier frame";
       base = same_edge ? nav_end_ : base + (over + us_ / 2) / us_ * us_;
@@ -296,9 +300,9 @@ private:
       if (timeout_ > times.start) timeout_ = 0;
     }
     if (times.quiet > times.end || !started)
-      busy_until(times.quiet - tx_delay_ - rx_delay_, "carrier");
+      busy_until(times.quiet - tx_delay_clocks_ - rx_delay_clocks_, "carrier");
     else
-      busy_until(times.end - tx_delay_ - rx_delay_, "reception");
+      busy_until(times.end - tx_delay_clocks_ - rx_delay_clocks_, "reception");
     if (response != nullptr) {
       if (!run_until(times.end + sifs + 2 * us_))
         throw failure(std::string("no ") + response + " after " + std::to_string(2 * us_) + " clocks more than SIFS");
@@ -313,7 +317,7 @@ private:
     const sent_frame& sent = mac_.last_sent();
     ++own_starts_;
     const clocks end = static_cast<clocks>(sent.at) + static_cast<clocks>(sent.airtime_us) * us_;
-    const auto kind_end = end + tx_delay_;
+    const auto kind_end = end + tx_delay_clocks_;
     if (run_until(kind_end)) throw failure("a frame began while another was on the air");
     const auto fields = read_frame(sent.frame);
     if (!fields) throw failure("a frame was not sent whole and right");
@@ -350,7 +354,7 @@ private:
     } else if (what < 62) {
       // Whether its CTS may go depends on the NAV when it ends.
       const bytes frame = control_frame(frame_kind::rts, 2000 + short_us, us_address, peer_address);
-      const clocks end = begin + rx_delay_ + airtime_us(profile_, rate, rts_bytes) * us_ - tx_delay_ - rx_delay_;
+      const clocks end = begin + rx_delay_clocks_ + airtime_us(profile_, rate, rts_bytes) * us_ - tx_delay_clocks_ - rx_delay_clocks_;
       if (nav_end_ > end - 3 * us_ && nav_end_ < end + 3 * us_) return;
       receive(frame, rate, begin, damage::none, nav_end_ > end ? nullptr : "cts");
     } else if (what < 72) {
@@ -376,7 +380,7 @@ private:
   std::mt19937_64 random_;
   mac_device mac_;
   clocks us_;
-  clocks tx_delay_, rx_delay_;
+  clocks tx_delay_clocks_, rx_delay_clocks_;
   clocks timeout_us_ = 0;
   bool whole_frames_ = false;  // the modem reports whole frames only
   bool contending_ = false;

@@ -142,12 +142,12 @@ async def a_packet_crosses_behind_an_rts_and_everybody_tells_of_it(dut):
 
     data_us = airtime_us(timing, rate, len(msdu) + 28)
     rts_us = airtime_us(timing, timing.control_rate_index, 20)
-    cts_us, ack_us = (airtime_us(timing, timing.rates[each].control_rate_index, 14) for each in (0, rate))
+    cts_us, mac_ack_us = (airtime_us(timing, timing.rates[each].control_rate_index, 14) for each in (0, rate))
     assert (record["tag"], record["result"], record["bytes"], record["rate"]) == (77, TxResult.DELIVERED, 328, rate)
     assert (record["rts_attempts"], record["data_attempts"]) == (1, 1)
     assert (record["control_us"], record["data_us"]) == (rts_us, data_us)
     # On the air SIFS are exact; what the MAC hears is late by what the PHYs delay, which is not theirs to count.
-    whole_us = rts_us + cts_us + data_us + ack_us + 3 * timing.sifs_us
+    whole_us = rts_us + cts_us + data_us + mac_ack_us + 3 * timing.sifs_us
     late_us = (TX_DELAY_CLOCKS + RX_DELAY_CLOCKS) // CLOCKS_PER_US + 2
     assert whole_us <= record["t_done_us"] - record["t_first_tx_us"] <= whole_us + late_us
     assert await b.reception() == msdu
