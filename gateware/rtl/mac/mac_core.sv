@@ -396,7 +396,10 @@ module mac_core
       .nbr_avg_data_attempts_256, .nbr_packets, .nbr_drops, .nbr_service_us, .nbr_histogram
     );
     assign table_busy = collector_busy || neighbours_busy;
-    wire logic unused_account = &{1'b0, reported};
+    wire logic unused_account = &{
+      1'b0, reported, queue_service_us, t_done_us, queue_us, ifs_part_us, backoff_us, frozen_cca_us, frozen_nav_us, control_us,
+      data_us, response_us, timeout_us, responder_us
+    };
   end else begin : g_table
     assign done_t_enqueue_us  = t_enqueue_us[reporter];
     assign done_t_head_us     = t_head_us[reporter];
