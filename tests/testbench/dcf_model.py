@@ -12,7 +12,8 @@ neither clocks nor down-counters. Where the standard leaves a tie open, the rule
 * What happens at one microsecond happens in rounds: what falls due, and what the carrier does to a packet that waits,
   in the first; what follows from it in the next, and so on. Packets come one a round; a packet comes to the head in one
   round (one of a queue, the higher first) and contends in the next. Two queues that could go in one round collide
-  within the station; of two that draw in one round the higher draws first.
+  within the station. A random number is given out a round, to the higher of two queues; one that will not do (ns-2) is
+  drawn again in the next.
 """
 
 from collections import Counter, deque
@@ -299,10 +300,7 @@ class DcfStation:
                 self._cca_idle_since_us = at_us
             self._cca_busy = tick.cca_busy
         self._compete(wants)
-        for queue in reversed(waits):
-            if self._dcf() and queue.slots is None and self._cca_busy:
-                self.seen["found busy"] += 1
-                self._draw(queue)
+        self._draw_one([queue for queue in waits if self._dcf() and queue.slots is None and self._cca_busy])
         for queue in self._queues:
             if queue.phase == "defer" and queue.deadline_us == at_us:
                 queue.phase, queue.contends_from_round = "contend", 2
@@ -339,11 +337,19 @@ class DcfStation:
         contending = [queue for queue in self._queues if queue.contends_from_round <= self._round]
         ready = [queue for queue in contending if self._ready(queue, idle_for_ifs)]
         to_draw = [queue for queue in contending if queue.draw_due or (queue not in ready and self._to_draw(queue))]
-        for queue in reversed(to_draw):
+        self._draw_one(to_draw)
+        self._compete(ready)
+
+    def _draw_one(self, queues: list[Queue]) -> None:
+        """The highest of those that are to draw does, if the number will do; the others do in the next round."""
+        for queue in queues:
             if not queue.draw_due:
                 self.seen["found busy" if self._dcf() else "deferred"] += 1
-            self._draw(queue) if self._dcf() else self._defer(queue)
-        self._compete(ready)
+            queue.draw_due = True
+        for queue in queues[-1:]:
+            slots = self._random.slots_if(queue.cw, below_cw=self.settings.quirk_draw_below_cw)
+            if slots is not None:
+                self._draw(queue, slots) if self._dcf() else self._defer(queue, slots)
 
     def _compete(self, wants: list[Queue]) -> None:
         """The highest queue goes; to the other it is as if its frame had been lost (9.19.2.5)."""
@@ -361,10 +367,9 @@ class DcfStation:
     def _waits_elsewhere(self, queue: Queue) -> bool:
         return any(other.service for other in self._queues if other is not queue)
 
-    def _defer(self, queue: Queue) -> None:
+    def _defer(self, queue: Queue, slots: int) -> None:
         """A random number of slots, at least one, that nothing stops; the next one is drawn from twice as many."""
         settings = self.settings
-        slots = self._random.slots(queue.cw, below_cw=settings.quirk_draw_below_cw)
         queue.service.slots_drawn += slots
         queue.cw = min(2 * queue.cw + 1, queue.cw_max)
         queue.draw_due = False
@@ -498,8 +503,8 @@ class DcfStation:
             return True
         return False
 
-    def _draw(self, queue: Queue) -> None:
-        queue.slots = self._random.slots(queue.cw, below_cw=self.settings.quirk_draw_below_cw)
+    def _draw(self, queue: Queue, slots: int) -> None:
+        queue.slots = slots
         queue.drawn_at_us = self.now_us
         queue.draw_due = False
         if queue.service:

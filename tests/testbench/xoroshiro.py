@@ -30,9 +30,14 @@ class Xoroshiro64Plus:
     def slots(self, cw: int, *, below_cw: bool = False) -> int:
         """Draws 0..cw from the word's ten top bits, or 0..cw-1 by drawing again."""
         while True:
-            drawn = self.next_word() >> 22 & cw
-            if not (below_cw and drawn == cw):
+            drawn = self.slots_if(cw, below_cw=below_cw)
+            if drawn is not None:
                 return drawn
+
+    def slots_if(self, cw: int, *, below_cw: bool = False) -> int | None:
+        """Draws once; None if the number will not do."""
+        drawn = self.next_word() >> 22 & cw
+        return None if below_cw and drawn == cw else drawn
 
 
 def splitmix64(state: int) -> int:
