@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "host/node/rate_server.hpp"
+
 namespace perhop::node {
 
 namespace {
@@ -54,6 +56,46 @@ json flow_of(const packet_path::flow_report& flow) {
   return object;
 }
 
+std::string identity_text(std::uint64_t flow) {
+  std::array<char, 17> text{};
+  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(flow));
+  return text.data();
+}
+
+json exact_of(const packet_path& path, const exact_flows& exact) {
+  const exact_flows_counters& c = exact.counters();
+  json object{{"sent", c.sent},
+              {"refused", c.refused},
+              {"reports_sent", c.reports_sent},
+              {"reports", c.reports},
+              {"unknown_reports", c.unknown_reports},
+              {"restarts", c.restarts},
+              {"sinks", exact.sinks()},
+              {"hellos_sent", path.counters().hellos_sent},
+              {"hellos", path.counters().hellos},
+              {"peers_lost", path.counters().peers_lost}};
+  object["sources"] = json::array();
+  exact.for_each_source([&object](const shim::flow_key& key, const exact_flow_state& state) {
+    json source = json::parse(text_of(state));
+    source["flow"] = identity_text(shim::shim::flow_identity(key));
+    source["source"] = text_of(key.source);
+    source["source_port"] = key.source_port;
+    source["destination"] = text_of(key.destination);
+    source["destination_port"] = key.destination_port;
+    object["sources"].push_back(std::move(source));
+  });
+  if (const policy::exact_router* router = path.shim() != nullptr ? path.shim()->exact() : nullptr) {
+    object["mode"] = router->config().mode == policy::exact_mode::m1 ? "m1" : "m2";
+    object["load"] = router->load();
+    object["nodes_known"] = router->neighbourhood().nodes();
+    object["allocations"] = json::array();
+    router->for_each_flow([&object](std::uint64_t flow, std::uint8_t, double allocation_bps) {
+      object["allocations"].push_back({{"flow", identity_text(flow)}, {"allocation_bps", allocation_bps}});
+    });
+  }
+  return object;
+}
+
 json status(const node_config& config, const packet_path& path, const linux_kernel& kernel, const drivers::driver& driver) {
   const path_counters& c = path.counters();
   json object{{"ok", true},
@@ -88,6 +130,7 @@ json status(const node_config& config, const packet_path& path, const linux_kern
                       {"malformed", s.malformed()},     {"silent_router_seen", s.silent_router_seen},
                       {"unknown_flow", s.unknown_flow}, {"flows", shim->flows()}};
   }
+  if (const exact_flows* exact = path.exact()) object["exact"] = exact_of(path, *exact);
   object["flows"] = json::array();
   for (const packet_path::flow_report& flow : path.flows()) object["flows"].push_back(flow_of(flow));
   return object;

@@ -149,6 +149,55 @@ void lower_ttl(std::span<std::uint8_t> bytes, const ip_packet& packet) {
   write16(&bytes[10], mended(read16(&bytes[10]), before, read16(&bytes[8])));
 }
 
+std::vector<std::uint8_t> empty_udp(const shim::flow_key& flow) {
+  constexpr std::uint8_t time_to_live = 64;
+  const bool ipv4 = flow.source.high == 0 && flow.source.low >> 32 == 0xffff;
+  const std::size_t at = ipv4 ? ipv4_header_bytes : ipv6_header_bytes;
+  std::vector<std::uint8_t> bytes(at + udp_header_bytes);
+  const auto write64 = [](std::uint8_t* to, std::uint64_t value) {
+    for (int i = 0; i < 8; ++i) to[i] = static_cast<std::uint8_t>(value >> 8 * (7 - i));
+  };
+  const auto write32 = [](std::uint8_t* to, std::uint64_t value) {
+    for (int i = 0; i < 4; ++i) to[i] = static_cast<std::uint8_t>(value >> 8 * (3 - i));
+  };
+  const auto sum_of = [&bytes](std::size_t from, std::size_t to) {
+    std::uint32_t sum = 0;
+    for (; from < to; from += 2) sum += read16(&bytes[from]);
+    return sum;
+  };
+  const auto folded = [](std::uint32_t sum) {
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    return static_cast<std::uint16_t>(~sum);
+  };
+  write16(&bytes[at], flow.source_port);
+  write16(&bytes[at + 2], flow.destination_port);
+  write16(&bytes[at + 4], udp_header_bytes);
+  if (ipv4) {
+    bytes[0] = 0x45;
+    write16(&bytes[2], static_cast<std::uint16_t>(bytes.size()));
+    bytes[8] = time_to_live;
+    bytes[9] = shim::ip_protocol_udp;
+    write32(&bytes[12], flow.source.low);
+    write32(&bytes[16], flow.destination.low);
+    write16(&bytes[10], folded(sum_of(0, ipv4_header_bytes)));
+  } else {
+    bytes[0] = 0x60;
+    write16(&bytes[4], udp_header_bytes);
+    bytes[6] = shim::ip_protocol_udp;
+    bytes[7] = time_to_live;
+    write64(&bytes[8], flow.source.high);
+    write64(&bytes[16], flow.source.low);
+    write64(&bytes[24], flow.destination.high);
+    write64(&bytes[32], flow.destination.low);
+  }
+  // The pseudo header's addresses, length and protocol (RFC 768; RFC 8200, 8.1). A sum of 0 is sent as all ones.
+  const std::uint32_t pseudo = sum_of(ipv4 ? 12 : 8, at) + udp_header_bytes + shim::ip_protocol_udp;
+  const std::uint16_t checksum = folded(pseudo + sum_of(at, bytes.size()));
+  write16(&bytes[at + 6], checksum == 0 ? 0xffff : checksum);
+  return bytes;
+}
+
 void write_window(std::span<std::uint8_t> bytes, const ip_packet& packet, std::uint32_t window_bytes) {
   std::uint8_t* const tcp = &bytes[packet.transport_at];
   const std::uint16_t before = read16(tcp + 14);

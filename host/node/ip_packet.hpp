@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "host/core/shim/packet_view.hpp"
 
@@ -22,6 +23,9 @@ struct ip_packet {
 
 /// @return nothing when the bytes are no IP packet, or not all of one. Bytes behind the packet are allowed
 std::optional<ip_packet> read_ip(std::span<const std::uint8_t> bytes);
+
+/// An empty UDP packet of this flow: what carries an EXACT report.
+std::vector<std::uint8_t> empty_udp(const shim::flow_key& flow);
 
 /// Takes one from the time to live (hop limit). Requires one above 0.
 void lower_ttl(std::span<std::uint8_t> bytes, const ip_packet& packet);

@@ -59,21 +59,6 @@ Value read_word(const json& object, const char* key, std::initializer_list<std::
   throw config_error(std::string(key) + ": is '" + word + "'; one of " + known);
 }
 
-shim::ip_address read_address(const std::string& text) {
-  std::array<std::uint8_t, 16> bytes{};
-  if (inet_pton(AF_INET, text.c_str(), bytes.data()) == 1) {
-    return shim::ip_address::from_ipv4(std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 |
-                                       bytes[3]);
-  }
-  if (inet_pton(AF_INET6, text.c_str(), bytes.data()) != 1) throw config_error("neighbours: '" + text + "' is no address");
-  shim::ip_address address;
-  for (std::size_t i = 0; i < 8; ++i) {
-    address.high = address.high << 8 | bytes[i];
-    address.low = address.low << 8 | bytes[i + 8];
-  }
-  return address;
-}
-
 std::uint64_t read_mac(const std::string& text) {
   std::uint64_t address = 0;
   bool good = text.size() == 17;
@@ -91,7 +76,37 @@ std::uint64_t read_mac(const std::string& text) {
   return address;
 }
 
+void read_exact(const json& object, node_config& config) {
+  refuse_unknown(object, "exact", {"mode", "fairness", "eta", "interval_ms", "hello_interval_ms", "udp", "queue_packets"});
+  policy::exact_router_config& router = config.exact.emplace();
+  router.mode = read_word<policy::exact_mode>(object, "mode", {{"m2", policy::exact_mode::m2}, {"m1", policy::exact_mode::m1}});
+  router.fairness = read_word<policy::exact_fairness>(
+      object, "fairness", {{"rate", policy::exact_fairness::rate}, {"airtime", policy::exact_fairness::airtime}});
+  router.eta = read<double>(object, "eta", router.eta);
+  if (!(router.eta > 0 && router.eta <= 1)) throw config_error("eta: is " + std::to_string(router.eta) + "; give more than 0, at most 1");
+  router.interval_us = static_cast<std::uint32_t>(1000 * read_count(object, "interval_ms", router.interval_us / 1000, 1, 60'000));
+  router.hello_interval_us =
+      static_cast<std::uint32_t>(1000 * read_count(object, "hello_interval_ms", router.hello_interval_us / 1000, 1, 60'000));
+  config.exact_flows.all_udp = read_word<bool>(object, "udp", {{"asked", false}, {"all", true}});
+  config.exact_flows.queue_packets = read_count(object, "queue_packets", config.exact_flows.queue_packets, 2, 4096);
+}
+
 }  // namespace
+
+shim::ip_address parse_address(const std::string& text) {
+  std::array<std::uint8_t, 16> bytes{};
+  if (inet_pton(AF_INET, text.c_str(), bytes.data()) == 1) {
+    return shim::ip_address::from_ipv4(std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 | std::uint32_t{bytes[2]} << 8 |
+                                       bytes[3]);
+  }
+  if (inet_pton(AF_INET6, text.c_str(), bytes.data()) != 1) throw config_error("'" + text + "' is no address");
+  shim::ip_address address;
+  for (std::size_t i = 0; i < 8; ++i) {
+    address.high = address.high << 8 | bytes[i];
+    address.low = address.low << 8 | bytes[i + 8];
+  }
+  return address;
+}
 
 shim::flow_policy parse_policy(const json& object) {
   refuse_unknown(object, "policy",
@@ -134,7 +149,8 @@ node_config parse_node_config(const std::string& text) {
   const json object = json::parse(text, nullptr, false);
   if (object.is_discarded()) throw config_error("is no valid JSON");
   refuse_unknown(object, "configuration",
-                 {"name", "interface", "air_socket", "node", "control_socket", "queue_packets", "mtu_bytes", "policy", "neighbours"});
+                 {"name", "interface", "air_socket", "node", "control_socket", "queue_packets", "mtu_bytes", "policy", "neighbours",
+                  "exact", "rates_socket"});
   node_config config;
   config.name = read<std::string>(object, "name", "");
   config.interface = read<std::string>(object, "interface", config.interface);
@@ -144,11 +160,13 @@ node_config parse_node_config(const std::string& text) {
   config.queue_packets = read_count(object, "queue_packets", config.queue_packets, 1, 4096);
   config.mtu_bytes = static_cast<std::uint32_t>(read_count(object, "mtu_bytes", config.mtu_bytes, 576, 2278));
   config.policy = parse_policy(object.value("policy", json::object()));
+  config.rates_socket = read<std::string>(object, "rates_socket", "");
+  if (object.contains("exact")) read_exact(object.at("exact"), config);
   if (config.air_socket.empty()) throw config_error("air_socket: is missing");
   for (const json& neighbour : object.value("neighbours", json::array())) {
     refuse_unknown(neighbour, "neighbours", {"address", "mac"});
     config.neighbours.push_back(
-        {read_address(read<std::string>(neighbour, "address", "")), read_mac(read<std::string>(neighbour, "mac", ""))});
+        {parse_address(read<std::string>(neighbour, "address", "")), read_mac(read<std::string>(neighbour, "mac", ""))});
   }
   return config;
 }

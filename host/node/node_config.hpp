@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "host/core/shim/shim.hpp"
+#include "host/node/exact_flows.hpp"
 
 namespace perhop::node {
 
@@ -27,6 +29,9 @@ struct node_config {
   std::size_t queue_packets = default_queue_packets;
   std::uint32_t mtu_bytes = 1500;  ///< of the TUN interface
   shim::flow_policy policy{};
+  std::optional<policy::exact_router_config> exact;  ///< nothing: EXACT's rates pass as they are
+  exact_flows_config exact_flows{};
+  std::string rates_socket;  ///< made by the daemon, for applications; empty: none
   std::vector<neighbour_address> neighbours;
 };
 
@@ -35,6 +40,9 @@ class config_error : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
+
+/// An IPv4 or IPv6 address. @throws config_error
+shim::ip_address parse_address(const std::string& text);
 
 /// @throws config_error
 node_config parse_node_config(const std::string& text);

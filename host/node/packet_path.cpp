@@ -15,12 +15,17 @@ constexpr std::size_t most_paced_packets = 1024;
 constexpr std::uint16_t ethertype_ipv4 = 0x0800;
 constexpr std::uint16_t ethertype_ipv6 = 0x86DD;
 
+/// By which the hellos of EXACT name a node.
+std::uint32_t node_identity(std::uint64_t mac) { return static_cast<std::uint32_t>(mac); }
+
 bool is_bare_tcp_ack(const shim::tcp_view& tcp) { return tcp.has_tcp_ack && tcp.payload_bytes == 0 && !tcp.syn && !tcp.fin && !tcp.rst; }
 
 }  // namespace
 
 packet_path::packet_path(const packet_path_config& config, kernel& kernel, drivers::driver& driver)
-    : config_(config), kernel_(kernel), driver_(driver) {}
+    : config_(config), kernel_(kernel), driver_(driver) {
+  if (config.exact) exact_.emplace(config.exact_flows);
+}
 
 // ---- The driver
 
@@ -33,10 +38,19 @@ void packet_path::on_up(const drivers::mac_properties& mac) {
     config.profile = mac.profile;
     config.rts_threshold_bytes = mac.rts_threshold_bytes;
     config.policy = new_policy_.value_or(config_.policy);
+    if (config_.exact) {
+      config.exact = config_.exact;
+      config.exact->profile = mac.profile;
+      config.exact->rts_threshold_bytes = mac.rts_threshold_bytes;
+      config.exact->neighbourhood.node = node_identity(mac.address);
+      exact_->set_link_rate(mac.profile->rates[mac.data_rate_index].bps);
+    }
     shim_.emplace(config);
     flows_.clear();
+    told_ = {};
   }
   pump();
+  serve_exact(now_);
 }
 
 void packet_path::on_down() { up_ = false; }
@@ -45,8 +59,9 @@ void packet_path::on_completion(std::uint32_t, const completion_record& record) 
   ++counters_.completions;
   const bool delivered = record.result == tx_result::delivered || record.result == tx_result::group_sent;
   if (!delivered) ++counters_.mac_drops;
-  if (shim_) shim_->on_completion(now_, policy::averages_of(record), delivered);
+  if (shim_ && shim_->on_completion(now_, policy::averages_of(record), delivered)) ++counters_.peers_lost;
   pump();
+  serve_exact(now_);
 }
 
 void packet_path::on_reception(const drivers::reception& frame) {
@@ -57,21 +72,35 @@ void packet_path::on_reception(const drivers::reception& frame) {
   }
   const std::span<const std::uint8_t> content = frame.msdu.subspan(wire::llc_snap::size_bytes);
   if (llc->ethertype == ethertype_ipv4 || llc->ethertype == ethertype_ipv6) {
-    receive(content, std::nullopt, frame.transmitter_address);
+    receive(content, std::nullopt, {}, frame.transmitter_address);
   } else if (llc->ethertype == wire::llc_snap{}.ethertype) {
     if (const auto header = shim_->parse(content)) {
-      receive(content.subspan(path_header_bytes), header, frame.transmitter_address);
+      const auto rest = content.subspan(path_header_bytes);
+      if (const auto rider = header->exact_follows ? read_rider(rest) : exact_rider{}) {
+        receive(rest.subspan(rider_size(*rider)), header, *rider, frame.transmitter_address);
+      } else {
+        ++counters_.malformed;
+      }
+    }
+  } else if (llc->ethertype == exact_hello_ethertype && shim_->exact() != nullptr) {
+    if (const auto hello = wire::decode_hello(content)) {
+      ++counters_.hellos;
+      shim_->exact()->on_hello(now_, *hello);
+    } else {
+      ++counters_.malformed;
     }
   } else {
     ++counters_.foreign;
   }
+  serve_exact(now_);
 }
 
 // ---- Up
 
-void packet_path::receive(std::span<const std::uint8_t> bytes, const std::optional<wire::path_header>& header, std::uint64_t transmitter) {
+void packet_path::receive(std::span<const std::uint8_t> bytes, const std::optional<wire::path_header>& header, const exact_rider& rider,
+                          std::uint64_t transmitter) {
   const auto packet = read_ip(bytes);
-  if (!packet || (header && header->exact_follows)) {
+  if (!packet) {
     ++counters_.malformed;
     return;
   }
@@ -79,7 +108,7 @@ void packet_path::receive(std::span<const std::uint8_t> bytes, const std::option
   bytes = bytes.first(packet->view.ip_bytes);
   const route found = packet->group ? route{.kind = route_kind::group} : kernel_.find_route(packet->view.flow.destination, false);
   if (found.kind == route_kind::radio && packet->view.ttl > 1) {
-    if (const auto hop = hop_to(*packet, found.next_hop, false)) pass_on(bytes, *packet, header, *hop);
+    if (const auto hop = hop_to(*packet, found.next_hop, false)) pass_on(bytes, *packet, header, rider, *hop);
     return;
   }
   std::vector<std::uint8_t> copy(bytes.begin(), bytes.end());
@@ -89,6 +118,13 @@ void packet_path::receive(std::span<const std::uint8_t> bytes, const std::option
     if (packet->transport_at != 0 && packet->view.flow.protocol == shim::ip_protocol_tcp) {
       if (verdict.window_bytes) write_window(copy, *packet, *verdict.window_bytes);
       if (verdict.strip_window_scaling) strip_window_scaling(copy, *packet);
+    }
+    const shim::flow_key flow = packet->view.flow;
+    if (const auto* data = std::get_if<wire::exact_header>(&rider); data != nullptr && exact_) {
+      exact_->on_data(now_, packet->view, *header, *data);
+    } else if (const auto* report = std::get_if<wire::exact_report>(&rider)) {
+      if (exact_) exact_->on_report(now_, flow.reversed(), *report, shim_->cwl_packets(flow.reversed()));
+      return;
     }
   }
   ++counters_.to_ip;
@@ -120,6 +156,11 @@ void packet_path::on_ip(time_us now, std::span<const std::uint8_t> bytes) {
   const bool own = kernel_.find_route(packet->view.flow.source, false).kind == route_kind::local;
   if (own && packet->view.flow.protocol == shim::ip_protocol_tcp) {
     if (holds_back(flow_of(packet->view.flow), *packet, bytes)) return;
+  }
+  if (own && exact_ && exact_->paces(*packet)) {
+    exact_->on_packet(now_, packet->view.flow, bytes);
+    serve_exact(now_);
+    return;
   }
   originate(std::vector<std::uint8_t>(bytes.begin(), bytes.end()));
 }
@@ -191,28 +232,30 @@ std::uint32_t packet_path::count_in_flight(flow& flow, const shim::tcp_view& tcp
   return flow.packets_in_flight;
 }
 
-/// A packet of this host's IP, after all waiting.
-void packet_path::originate(std::vector<std::uint8_t> bytes) {
+/// A packet of this host's IP, after all waiting. @return what it left with, unless it was lost
+std::optional<wire::path_header> packet_path::originate(std::vector<std::uint8_t> bytes, const exact_rider& rider,
+                                                        const shim::exact_view& exact) {
   auto packet = read_ip(bytes);
+  packet->view.exact = exact;
   const bool own = kernel_.find_route(packet->view.flow.source, false).kind == route_kind::local;
   const route found = packet->group ? route{.kind = route_kind::group} : kernel_.find_route(packet->view.flow.destination, true);
   if (found.kind != route_kind::radio && found.kind != route_kind::group) {
     ++counters_.no_route;
-    return;
+    return std::nullopt;
   }
   const auto hop = hop_to(*packet, found.next_hop, found.kind == route_kind::group);
-  if (!hop) return;
-  if (queue_.size() >= config_.queue_packets) {
+  if (!hop) return std::nullopt;
+  if (!has_room()) {
     ++counters_.queue_drops;
-    return;
+    return std::nullopt;
   }
-  const shim::next_hop next = shim_hop(*hop, bytes.size());
+  const shim::next_hop next = shim_hop(*hop, path_header_bytes + rider_size(rider) + bytes.size());
   if (!own) {
     // From another interface of this host: the path begins before the radio.
     wire::path_header header = shim_->on_forward_plain(now_, packet->view, next);
     header.wired_hop_seen = true;
-    enqueue(*hop, header, bytes);
-    return;
+    enqueue(*hop, header, {}, bytes);
+    return header;
   }
   std::uint32_t in_flight = 0;
   if (packet->view.flow.protocol == shim::ip_protocol_tcp) {
@@ -224,12 +267,13 @@ void packet_path::originate(std::vector<std::uint8_t> bytes) {
   }
   const wire::path_header header = shim_->on_originate(now_, packet->view, next, in_flight);
   if (packet->transport_at != 0 && shim_->strip_window_scaling(packet->view)) strip_window_scaling(bytes, *packet);
-  enqueue(*hop, header, bytes);
+  enqueue(*hop, header, rider, bytes);
+  return header;
 }
 
 void packet_path::pass_on(std::span<const std::uint8_t> bytes, const ip_packet& packet, std::optional<wire::path_header> header,
-                          const hop& hop) {
-  if (queue_.size() >= config_.queue_packets) {
+                          const exact_rider& rider, const hop& hop) {
+  if (!has_room()) {
     ++counters_.queue_drops;
     return;
   }
@@ -238,13 +282,13 @@ void packet_path::pass_on(std::span<const std::uint8_t> bytes, const ip_packet& 
   lower_ttl(copy, packet);
   shim::ip_packet_view view = packet.view;
   --view.ttl;
-  const shim::next_hop next = shim_hop(hop, copy.size());
+  const shim::next_hop next = shim_hop(hop, path_header_bytes + rider_size(rider) + copy.size());
   if (header) {
     shim_->on_forward(now_, *header, view, next);
   } else {
     header = shim_->on_forward_plain(now_, view, next);
   }
-  enqueue(hop, *header, copy);
+  enqueue(hop, *header, rider, copy);
 }
 
 std::optional<packet_path::hop> packet_path::hop_to(const ip_packet&, const shim::ip_address& next_hop, bool group) {
@@ -255,26 +299,40 @@ std::optional<packet_path::hop> packet_path::hop_to(const ip_packet&, const shim
   }
   const neighbours::slot slot = neighbours_.slot_of(*address);
   if (slot.replaced) shim_->on_neighbour_replaced(slot.index);
+  if (shim_->exact() != nullptr && !group && told_[slot.index] != *address) {
+    shim_->exact()->set_peer_node(slot.index, node_identity(*address));
+    told_[slot.index] = *address;
+  }
   return hop{.receiver_address = *address, .peer = slot.index, .group = group};
 }
 
-shim::next_hop packet_path::shim_hop(const hop& hop, std::size_t ip_bytes) const {
+/// @param bytes behind LLC/SNAP
+shim::next_hop packet_path::shim_hop(const hop& hop, std::size_t bytes) const {
   return {.peer = hop.peer,
           .rate_index = hop.group ? mac_->profile->lowest_basic_rate_index : mac_->data_rate_index,
-          .mpdu_bytes = static_cast<std::uint32_t>(mac_header_bytes + llc_snap_bytes + path_header_bytes + ip_bytes + fcs_bytes)};
+          .mpdu_bytes = static_cast<std::uint32_t>(mac_header_bytes + llc_snap_bytes + bytes + fcs_bytes)};
 }
 
-void packet_path::enqueue(const hop& hop, const wire::path_header& header, std::span<const std::uint8_t> packet) {
-  queued_packet& queued = queue_.emplace_back();
-  queued.receiver_address = hop.receiver_address;
-  queued.peer = hop.peer;
-  queued.msdu.resize(wire::llc_snap::size_bytes);
-  queued.msdu.reserve(llc_snap_bytes + path_header_bytes + packet.size());
-  wire::llc_snap{}.encode(std::span<std::uint8_t, wire::llc_snap::size_bytes>(queued.msdu));
+void packet_path::enqueue(const hop& hop, const wire::path_header& header, const exact_rider& rider, std::span<const std::uint8_t> packet) {
+  std::vector<std::uint8_t> msdu(wire::llc_snap::size_bytes);
+  msdu.reserve(llc_snap_bytes + path_header_bytes + rider_size(rider) + packet.size());
+  wire::llc_snap{}.encode(std::span<std::uint8_t, wire::llc_snap::size_bytes>(msdu));
   const wire::path_header_buffer bytes = wire::encode(header);
-  queued.msdu.insert(queued.msdu.end(), bytes.begin(), bytes.end());
-  queued.msdu.insert(queued.msdu.end(), packet.begin(), packet.end());
+  msdu.insert(msdu.end(), bytes.begin(), bytes.end());
+  append_rider(msdu, rider);
+  msdu.insert(msdu.end(), packet.begin(), packet.end());
+  enqueue(hop, std::move(msdu));
+}
+
+void packet_path::enqueue(const hop& hop, std::vector<std::uint8_t> msdu) {
+  queued_bytes_ += msdu.size();
+  queue_.push_back({.receiver_address = hop.receiver_address, .peer = hop.peer, .msdu = std::move(msdu)});
   pump();
+  tell_queue();
+}
+
+void packet_path::tell_queue() {
+  if (shim_ && shim_->exact() != nullptr) shim_->exact()->on_queue(queued_bytes_);
 }
 
 void packet_path::pump() {
@@ -288,7 +346,37 @@ void packet_path::pump() {
                   .use_rts = !group && mpdu_bytes > mac_->rts_threshold_bytes,
                   .cookie = next_cookie_++,
                   .msdu = first.msdu});
+    queued_bytes_ -= first.msdu.size();
     queue_.pop_front();
+  }
+  tell_queue();
+}
+
+// ---- EXACT
+
+void packet_path::send_hello() {
+  const auto hello = shim_->exact() != nullptr ? shim_->exact()->take_hello(now_) : std::nullopt;
+  if (!hello || !up_ || !has_room()) return;
+  const std::vector<std::uint8_t> content = wire::encode(*hello);
+  std::vector<std::uint8_t> msdu(wire::llc_snap::size_bytes);
+  wire::llc_snap{.ethertype = exact_hello_ethertype}.encode(std::span<std::uint8_t, wire::llc_snap::size_bytes>(msdu));
+  msdu.insert(msdu.end(), content.begin(), content.end());
+  ++counters_.hellos_sent;
+  enqueue(*hop_to(ip_packet{}, {}, true), std::move(msdu));
+}
+
+void packet_path::serve_exact(time_us now) {
+  now_ = now;
+  if (!exact_ || !shim_) return;
+  exact_->on_deadline(now);
+  while (const auto due = exact_->take_report(now)) originate(empty_udp(due->flow.reversed()), due->report, {.follows = true});
+  while (up_ && has_room()) {
+    auto packet = exact_->take_packet(now);
+    if (!packet) break;
+    const shim::exact_view view{
+        .wanted_rate_bps = packet->exact.explicit_rate_bps, .current_rate_bps = packet->exact.current_rate_bps, .follows = true};
+    const auto header = originate(std::move(packet->bytes), packet->exact.header, view);
+    if (header) exact_->on_first_hop(now, packet->flow, header->explicit_rate_bps);
   }
 }
 
@@ -299,6 +387,9 @@ std::optional<time_us> packet_path::next_deadline() const {
   std::optional<time_us> earliest = shim_->next_deadline();
   for (const auto& [key, flow] : flows_) {
     if (!flow.waiting.empty()) earliest = std::min(earliest.value_or(flow.release), flow.release);
+  }
+  if (const auto exact = exact_ ? exact_->next_deadline(up_ && has_room()) : std::nullopt) {
+    earliest = std::min(earliest.value_or(*exact), *exact);
   }
   return earliest;
 }
@@ -336,6 +427,8 @@ void packet_path::on_deadline(time_us now) {
       originate(std::move(bytes));
     }
   }
+  send_hello();
+  serve_exact(now);
 }
 
 void packet_path::set_policy(time_us now, const shim::flow_policy& policy) {

@@ -6,6 +6,7 @@
 /// go on over the radio (no route, time to live spent, another interface) is given to the kernel, which answers or forwards.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -17,6 +18,8 @@
 
 #include "host/core/shim/shim.hpp"
 #include "host/drivers/driver.hpp"
+#include "host/node/exact_flows.hpp"
+#include "host/node/exact_rider.hpp"
 #include "host/node/ip_packet.hpp"
 #include "host/node/kernel.hpp"
 #include "host/node/neighbours.hpp"
@@ -29,6 +32,9 @@ struct packet_path_config {
   std::size_t queue_packets = default_queue_packets;  ///< above the MAC's own queue, drop-tail
   shim::flow_policy policy{};                         ///< of every flow
   std::uint32_t mtu_bytes = 1500;                     ///< of the interface
+  /// EXACT in this node; nothing: rates and reports of EXACT flows pass as they are. What the MAC tells is filled in.
+  std::optional<policy::exact_router_config> exact{};
+  exact_flows_config exact_flows{};
 };
 
 /// Counted since the start.
@@ -46,6 +52,9 @@ struct path_counters {
   std::uint64_t tcp_acks_held = 0;  ///< kept back
   std::uint64_t paced = 0;          ///< packets that waited for their time
   std::uint64_t data_segments = 0;  ///< TCP packets with payload that this node originated and queued
+  std::uint64_t hellos_sent = 0;    ///< of the EXACT router
+  std::uint64_t hellos = 0;         ///< of other EXACT routers
+  std::uint64_t peers_lost = 0;     ///< three packets in a row were given up, as the EXACT router counts them
   std::uint64_t bare_tcp_acks = 0;  ///< TCP ACKs without payload that this node originated and queued
 };
 
@@ -78,6 +87,12 @@ public:
   const std::optional<drivers::mac_properties>& mac() const { return mac_; }
   bool is_up() const { return up_; }
   std::size_t queued_packets() const { return queue_.size(); }
+
+  /// The ends of EXACT flows in this node; null without EXACT.
+  exact_flows* exact() { return exact_ ? &*exact_ : nullptr; }
+  const exact_flows* exact() const { return exact_ ? &*exact_ : nullptr; }
+  /// Sends what may go now, after whatever was told or asked. The other calls do it, too.
+  void serve_exact(time_us now);
 
   /// A connection whose packets this node originates, as last seen.
   struct flow_report {
@@ -121,13 +136,20 @@ private:
 
   flow& flow_of(const shim::flow_key& key);
   bool holds_back(flow& flow, const ip_packet& packet, std::span<const std::uint8_t> bytes);
-  void originate(std::vector<std::uint8_t> bytes);
-  void pass_on(std::span<const std::uint8_t> bytes, const ip_packet& packet, std::optional<wire::path_header> header, const hop& hop);
-  void enqueue(const hop& hop, const wire::path_header& header, std::span<const std::uint8_t> packet);
+  std::optional<wire::path_header> originate(std::vector<std::uint8_t> bytes, const exact_rider& rider = {},
+                                             const shim::exact_view& exact = {});
+  void pass_on(std::span<const std::uint8_t> bytes, const ip_packet& packet, std::optional<wire::path_header> header,
+               const exact_rider& rider, const hop& hop);
+  void enqueue(const hop& hop, const wire::path_header& header, const exact_rider& rider, std::span<const std::uint8_t> packet);
+  void enqueue(const hop& hop, std::vector<std::uint8_t> msdu);
+  bool has_room() const { return queue_.size() < config_.queue_packets; }
+  void tell_queue();
+  void send_hello();
   void pump();
   std::optional<hop> hop_to(const ip_packet& packet, const shim::ip_address& next_hop, bool group);
-  shim::next_hop shim_hop(const hop& hop, std::size_t ip_bytes) const;
-  void receive(std::span<const std::uint8_t> bytes, const std::optional<wire::path_header>& header, std::uint64_t transmitter);
+  shim::next_hop shim_hop(const hop& hop, std::size_t bytes) const;
+  void receive(std::span<const std::uint8_t> bytes, const std::optional<wire::path_header>& header, const exact_rider& rider,
+               std::uint64_t transmitter);
   void note_tcp_ack(const ip_packet& packet);
   void tell_segment(flow& flow, ip_packet& packet) const;
   std::uint32_t count_in_flight(flow& flow, const shim::tcp_view& tcp) const;
@@ -142,8 +164,11 @@ private:
   time_us now_ = 0;
   std::uint32_t next_cookie_ = 0;
   std::deque<queued_packet> queue_;
+  std::uint64_t queued_bytes_ = 0;
   std::unordered_map<shim::flow_key, flow, flow_hash> flows_;
   std::optional<shim::flow_policy> new_policy_;  ///< set_policy's, of flows not seen yet
+  std::optional<exact_flows> exact_;
+  std::array<std::uint64_t, neighbour_slots> told_{};  ///< MAC addresses by slot, as the EXACT router knows them
   path_counters counters_;
 };
 

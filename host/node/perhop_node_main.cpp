@@ -19,6 +19,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -28,6 +29,7 @@
 #include "host/node/linux_kernel.hpp"
 #include "host/node/node_config.hpp"
 #include "host/node/packet_path.hpp"
+#include "host/node/rate_server.hpp"
 
 namespace {
 
@@ -67,7 +69,13 @@ public:
       : config_(config),
         kernel_(config.interface),
         driver_(config.air_socket, config.node),
-        path_({.queue_packets = config.queue_packets, .policy = config.policy, .mtu_bytes = config.mtu_bytes}, kernel_, driver_) {
+        path_({.queue_packets = config.queue_packets,
+               .policy = config.policy,
+               .mtu_bytes = config.mtu_bytes,
+               .exact = config.exact,
+               .exact_flows = config.exact_flows},
+              kernel_, driver_) {
+    if (config.exact && !config.rates_socket.empty()) rates_.emplace(config.rates_socket, path_);
     for (const node::neighbour_address& neighbour : config.neighbours) path_.known_neighbours().add(neighbour.address, neighbour.mac);
     sigset_t signals;
     sigemptyset(&signals);
@@ -81,6 +89,7 @@ public:
     for (const int descriptor : {signals_, timer_, kernel_.tun(), kernel_.route_changes(), driver_.descriptor(), control_}) {
       if (descriptor >= 0) watch(descriptor);
     }
+    if (rates_) watch(rates_->descriptor());
   }
 
   void run() {
@@ -96,6 +105,7 @@ public:
       }
       const time_us now = monotonic_us();
       if (const auto due = path_.next_deadline(); due && *due <= now) path_.on_deadline(now);
+      if (rates_) rates_->tell();
     }
   }
 
@@ -135,6 +145,8 @@ private:
       std::uint64_t expirations = 0;
       [[maybe_unused]] const ssize_t size = read(timer_, &expirations, sizeof expirations);
       timer_set_.reset();
+    } else if (rates_ && descriptor == rates_->descriptor()) {
+      rates_->poll(monotonic_us());
     } else if (descriptor == control_) {
       const int client = accept4(control_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
       if (client >= 0) watch(client);
@@ -159,6 +171,7 @@ private:
   node::linux_kernel kernel_;
   drivers::air_driver driver_;
   node::packet_path path_;
+  std::optional<node::rate_server> rates_;
   int signals_ = -1, epoll_ = -1, timer_ = -1, control_ = -1;
   std::optional<time_us> timer_set_;
   std::array<std::uint8_t, 65536> buffer_{};
@@ -182,6 +195,7 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
     daemon.run();
     if (!config.control_socket.empty()) unlink(config.control_socket.c_str());
+    if (!config.rates_socket.empty()) unlink(config.rates_socket.c_str());
     return 0;
   } catch (const node::config_error& error) {
     std::fprintf(stderr, "%s\n", error.what());

@@ -28,6 +28,22 @@ void exact_sender::set_application_rate(std::uint64_t rate_bps) {
   settle_rate();
 }
 
+void exact_sender::set_packet_bytes(std::uint32_t bytes) {
+  config_.packet_bytes = std::max(bytes, 1U);
+  config_.max_rate_bps = std::max(config_.max_rate_bps, floor_bps());
+  settle_rate();
+}
+
+void exact_sender::restart() {
+  reported_ = silent_router_ = false;
+  allowed_bps_ = floor_bps();
+  reported_bps_ = 0;
+  first_hop_bps_ = wire::unlimited_rate_bps;
+  acknowledged_below_ = next_sequence_;
+  no_feedback_at_us_.reset();
+  settle_rate();
+}
+
 void exact_sender::settle_rate() {
   std::uint64_t rate_bps = std::min({allowed_bps_, first_hop_bps_, application_bps_});
   if (silent_router_) rate_bps = std::min(rate_bps, static_cast<std::uint64_t>(blind_rate_bps_));

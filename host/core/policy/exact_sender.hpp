@@ -58,6 +58,12 @@ public:
   /// What the application can use; unlimited at first.
   void set_application_rate(std::uint64_t rate_bps);
 
+  /// What the packets are long from now on, IP header included: pacing, window and floor count them.
+  void set_packet_bytes(std::uint32_t bytes);
+
+  /// The flow was silent for so long that its routers have forgotten it: begins as at first, but goes on counting.
+  void restart();
+
   /// A congestion window limit in force beside the safety window; nothing: none.
   void set_window_limit(std::optional<std::uint32_t> packets) { window_limit_packets_ = packets; }
 

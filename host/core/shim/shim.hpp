@@ -156,6 +156,7 @@ public:
   /// The EXACT router, to tell it what the shim does not see (queue, neighbours, hellos); null when there is none. Packets,
   /// completions and deadlines reach it through the shim.
   policy::exact_router* exact() { return exact_ ? &*exact_ : nullptr; }
+  const policy::exact_router* exact() const { return exact_ ? &*exact_ : nullptr; }
 
   /// A flow's weight in this node's EXACT router; 1 without. Packets do not carry it: every router of the path must be told.
   void set_exact_weight(const flow_key& flow, double weight);

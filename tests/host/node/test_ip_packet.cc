@@ -189,5 +189,26 @@ TEST(ip_packet, random_bytes_are_read_and_changed_within_their_bounds) {
   }
 }
 
+TEST(ip_packet, an_empty_udp_packet_is_whole_and_its_checksums_hold) {
+  for (const bool ipv6 : {false, true}) {
+    const shim::ip_address one = ipv6 ? shim::ip_address{0xfd70'6572'686f'0070, 0x1} : shim::ip_address::from_ipv4(0x0a000001);
+    const shim::ip_address other = ipv6 ? shim::ip_address{0xfd70'6572'686f'0070, 0x4} : shim::ip_address::from_ipv4(0x0a000004);
+    const shim::flow_key flow{.source = one, .destination = other, .source_port = 40000, .destination_port = 5004, .protocol = 17};
+    const bytes packet = empty_udp(flow);
+    const auto read = read_ip(packet);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->view.flow, flow);
+    EXPECT_EQ(read->view.ip_bytes, packet.size());
+    EXPECT_EQ(read->view.ttl, 64);
+    const std::size_t at = ipv6 ? 40 : 20;
+    const std::span<const std::uint8_t> whole(packet);
+    if (!ipv6) {
+      EXPECT_EQ(folded(sum_words(whole.first(20))), 0);
+    }
+    const std::uint32_t pseudo = (ipv6 ? sum_words(whole.subspan(8, 32)) : sum_words(whole.subspan(12, 8))) + 17 + 8;
+    EXPECT_EQ(folded(pseudo + sum_words(whole.subspan(at))), 0);
+  }
+}
+
 }  // namespace
 }  // namespace perhop::node

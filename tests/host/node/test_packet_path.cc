@@ -215,5 +215,145 @@ TEST_F(packet_path_test, a_group_packet_is_broadcast_at_the_lowest_basic_rate_wi
   EXPECT_FALSE(driver.sent[0].request.use_rts);
 }
 
+// ---- EXACT
+
+bytes flow_packet(std::uint32_t source, std::uint32_t destination) {
+  bytes packet = udp(source, destination);
+  packet[20] = packet[22] = 0x20;  // ports
+  packet[25] = 28;                 // length
+  return packet;
+}
+
+bytes with_rider(wire::path_header header, const exact_rider& rider, const bytes& packet) {
+  header.exact_follows = true;
+  bytes content;
+  append_rider(content, rider);
+  content.insert(content.end(), packet.begin(), packet.end());
+  return with_header(header, content);
+}
+
+class exact_packet_path_test : public packet_path_test {
+protected:
+  exact_packet_path_test() {
+    exact.known_neighbours().add(shim::ip_address::from_ipv4(first), 11);
+    exact.known_neighbours().add(shim::ip_address::from_ipv4(third), 13);
+    exact.on_up(mac);
+  }
+
+  exact_rider rider_of(const sent_packet& packet) const {
+    return *read_rider(std::span<const std::uint8_t>(packet.msdu).subspan(llc_snap_bytes + path_header_bytes));
+  }
+
+  const wire::path_header two_hops{
+      .hops = 2, .total_delay_us = 8000, .max_delay_us = 4000, .explicit_rate_bps = 1'000'000'000, .current_rate_bps = 1'000'000};
+  packet_path exact{
+      {.exact = policy::exact_router_config{.mode = policy::exact_mode::m2}, .exact_flows = {.all_udp = true}}, kernel, driver};
+};
+
+TEST_F(exact_packet_path_test, a_data_packet_leaves_with_its_number_and_what_this_router_allows) {
+  exact.on_ip(++now, flow_packet(second, third));
+  ASSERT_EQ(driver.sent.size(), 1U);
+  const auto rider = rider_of(driver.sent[0]);
+  ASSERT_TRUE(std::holds_alternative<wire::exact_header>(rider));
+  EXPECT_EQ(std::get<wire::exact_header>(rider).sequence, 0U);
+  EXPECT_TRUE(header_of(driver.sent[0]).exact_follows);
+  EXPECT_GT(header_of(driver.sent[0]).explicit_rate_bps, 10'000U);
+  EXPECT_LT(header_of(driver.sent[0]).explicit_rate_bps, 2'000'000U);
+  const auto at = driver.sent[0].msdu.begin() + llc_snap_bytes + path_header_bytes + wire::exact_data::size_bytes;
+  EXPECT_EQ(bytes(at, driver.sent[0].msdu.end()), flow_packet(second, third));
+}
+
+TEST_F(exact_packet_path_test, a_router_lowers_the_rate_and_passes_the_number_on) {
+  exact.at(++now);
+  exact.on_reception({.receiver_address = 12,
+                      .transmitter_address = 11,
+                      .msdu = with_rider(two_hops, wire::exact_header{.sequence = 77}, flow_packet(first, third))});
+  ASSERT_EQ(driver.sent.size(), 1U);
+  EXPECT_LT(header_of(driver.sent[0]).explicit_rate_bps, 2'000'000U);
+  EXPECT_EQ(header_of(driver.sent[0]).hops, 3);
+  EXPECT_EQ(std::get<wire::exact_header>(rider_of(driver.sent[0])).sequence, 77U);
+  EXPECT_TRUE(kernel.delivered.empty());
+}
+
+TEST_F(exact_packet_path_test, a_node_without_exact_passes_the_number_on_and_leaves_the_rate) {
+  receive(with_rider(two_hops, wire::exact_header{.sequence = 77}, flow_packet(first, third)));
+  ASSERT_EQ(driver.sent.size(), 1U);
+  EXPECT_GT(header_of(driver.sent[0]).explicit_rate_bps, 900'000'000U);
+  EXPECT_EQ(std::get<wire::exact_header>(rider_of(driver.sent[0])).sequence, 77U);
+}
+
+TEST_F(exact_packet_path_test, the_destination_delivers_the_packet_alone_and_reports) {
+  exact.at(++now);
+  exact.on_reception({.receiver_address = 12,
+                      .transmitter_address = 11,
+                      .msdu = with_rider(two_hops, wire::exact_header{.sequence = 0}, flow_packet(first, second))});
+  ASSERT_EQ(kernel.delivered.size(), 1U);
+  EXPECT_EQ(kernel.delivered[0], flow_packet(first, second));
+  ASSERT_EQ(driver.sent.size(), 1U);
+  EXPECT_EQ(driver.sent[0].request.receiver_address, 11U);
+  const auto rider = rider_of(driver.sent[0]);
+  ASSERT_TRUE(std::holds_alternative<wire::exact_report>(rider));
+  EXPECT_EQ(std::get<wire::exact_report>(rider).hops, 2);
+}
+
+TEST_F(exact_packet_path_test, a_report_sets_the_rate_and_goes_no_further) {
+  exact.on_ip(++now, flow_packet(second, third));
+  now += 5000;
+  exact.at(now);
+  const wire::exact_report report{.hops = 2, .explicit_rate_bps = 60'000, .highest_sequence = 0, .received_packets = 1};
+  bytes carrier = flow_packet(third, second);
+  exact.on_reception({.receiver_address = 12,
+                      .transmitter_address = 13,
+                      .msdu = with_rider({.hops = 2, .total_delay_us = 8000, .max_delay_us = 4000}, report, carrier)});
+  EXPECT_TRUE(kernel.delivered.empty());
+  const auto state = exact.exact()->state(read_ip(flow_packet(second, third))->view.flow);
+  ASSERT_TRUE(state);
+  EXPECT_NEAR(static_cast<double>(state->rate_bps), 60'000, 600);
+}
+
+TEST_F(exact_packet_path_test, what_the_own_router_allows_holds_at_once_whatever_the_report_says) {
+  exact.on_ip(++now, flow_packet(second, third));
+  const std::uint64_t own_bps = header_of(driver.sent.at(0)).explicit_rate_bps;
+  now += 5000;
+  exact.at(now);
+  const wire::exact_report report{.hops = 2, .explicit_rate_bps = 1'000'000'000, .highest_sequence = 0, .received_packets = 1};
+  exact.on_reception({.receiver_address = 12,
+                      .transmitter_address = 13,
+                      .msdu = with_rider({.hops = 2, .total_delay_us = 8000, .max_delay_us = 4000}, report, flow_packet(third, second))});
+  EXPECT_EQ(exact.exact()->state(read_ip(flow_packet(second, third))->view.flow)->rate_bps, own_bps);
+}
+
+TEST_F(exact_packet_path_test, hellos_are_broadcast_and_foreign_nonsense_is_counted) {
+  while (driver.sent.empty() && exact.next_deadline()) {
+    now = std::max(now, *exact.next_deadline());
+    exact.on_deadline(now);
+  }
+  ASSERT_FALSE(driver.sent.empty());
+  EXPECT_EQ(driver.sent[0].request.receiver_address, broadcast_address);
+  const auto hello = wire::decode_hello(std::span<const std::uint8_t>(driver.sent[0].msdu).subspan(llc_snap_bytes));
+  ASSERT_TRUE(hello);
+  EXPECT_EQ(hello->nodes[0].node, 12U);
+
+  exact.at(++now);
+  exact.on_reception({.receiver_address = broadcast_address, .transmitter_address = 11, .msdu = driver.sent[0].msdu});
+  exact.on_reception(
+      {.receiver_address = broadcast_address, .transmitter_address = 11, .msdu = bytes{0xaa, 0xaa, 3, 0, 0, 0, 0x88, 0xb6, 9}});
+  exact.on_reception({.receiver_address = 12, .transmitter_address = 11, .msdu = with_header({.exact_follows = true}, {0xff, 0xff})});
+  EXPECT_EQ(exact.counters().hellos, 1U);
+  EXPECT_EQ(exact.counters().malformed, 2U);
+}
+
+TEST_F(exact_packet_path_test, a_flow_waits_while_the_queue_before_the_mac_is_full) {
+  driver.credits = 0;
+  for (int i = 0; i < 60; ++i) path.on_ip(++now, udp(second, third));  // another path's, to show that it loses
+  EXPECT_GT(path.counters().queue_drops, 0U);
+  packet_path small{{.queue_packets = 1, .exact = policy::exact_router_config{}, .exact_flows = {.all_udp = true}}, kernel, driver};
+  small.known_neighbours().add(shim::ip_address::from_ipv4(third), 13);
+  small.on_up(mac);
+  for (int i = 0; i < 5; ++i) small.on_ip(++now, flow_packet(second, third));
+  EXPECT_EQ(small.counters().queue_drops, 0U);
+  EXPECT_EQ(small.queued_packets(), 1U);
+}
+
 }  // namespace
 }  // namespace perhop::node

@@ -37,13 +37,16 @@ def up(
     ] = None,
     policy: Annotated[str | None, typer.Option(help="Policy of all TCP flows; default: the file's first.")] = None,
     name: Annotated[str | None, typer.Option(help="Name of the network; default: the experiment's.")] = None,
+    exact: Annotated[
+        str | None, typer.Option(help="Rates of UDP flows by EXACT: m1, m2 or off; default: as the file's flows need.")
+    ] = None,
     json_: Json = False,
 ) -> None:
     """Bring a network up: a namespace, a TUN interface and a daemon for each node, and the medium between them."""
     from perhop.live import network, plan
 
     try:
-        planned = plan.make_plan(experiment, set_ or (), policy, name)
+        planned = plan.make_plan(experiment, set_ or (), policy, name, exact)
         done = network.up(planned, lambda text: Console(stderr=True).print(text, highlight=False))
     except PerhopError as error:
         _fail(error, json_)

@@ -17,7 +17,7 @@ from typing import Any
 from perhop import files, paths
 from perhop.errors import PerhopError
 from perhop.live import messages, namespaces
-from perhop.live.plan import NAME, LivePlan, node_config
+from perhop.live.plan import NAME, LivePlan, node_config, rates_socket
 from perhop.live.plan import one_policy as plan_policy
 
 UP_TIMEOUT_S = 15
@@ -241,4 +241,7 @@ def node_of(state: dict[str, Any], word: str) -> dict[str, Any]:
 
 def command_in(name: str, word: str, command: list[str]) -> list[str]:
     """The argument list that runs `command` on a node. Raises PerhopError."""
-    return ["ip", "netns", "exec", node_of(read_state(name), word)["namespace"], *command]
+    node = node_of(read_state(name), word)
+    # Where perhop.rates looks.
+    rates = f"PERHOP_RATES={state_folder() / name / rates_socket(node['index'])}"
+    return ["ip", "netns", "exec", node["namespace"], "env", rates, *command]

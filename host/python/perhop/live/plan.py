@@ -51,6 +51,7 @@ class LivePlan:
     path_nodes: list[int]  # of the first flow
     route_metrics: list[str]
     events: list[dict[str, Any]]
+    exact: dict[str, Any] | None = None  # of the daemons' configuration; None: no EXACT
 
 
 def namespace(name: str, index: int) -> str:
@@ -74,9 +75,16 @@ def make_node(name: str, index: int) -> Node:
 
 
 def make_plan(
-    file: Path, overrides: Iterable[str] = (), policy: str | None = None, name: str | None = None
+    file: Path,
+    overrides: Iterable[str] = (),
+    policy: str | None = None,
+    name: str | None = None,
+    exact: str | None = None,
 ) -> LivePlan:
-    """The network that the experiment file says, with one policy. Raises PerhopError."""
+    """The network that the experiment file says, with one policy. Raises PerhopError.
+
+    `exact` is m1, m2 or off; by default the nodes have EXACT where the file has flows of EXACT.
+    """
     if file.is_dir():
         file = file / "experiment.yaml"
     points = load(file, overrides)
@@ -127,7 +135,19 @@ def make_plan(
         path_nodes=routes.path(links, flow["src"], flow["dst"]),
         route_metrics=metrics,
         events=events,
+        exact=_exact(experiment.exact.model_dump(), "exact" in config, exact),
     )
+
+
+def _exact(section: dict[str, Any], has_flows: bool, word: str | None) -> dict[str, Any] | None:
+    if word not in (None, "off", "m1", "m2"):
+        raise PerhopError(f"--exact {word!r} is not known", "one of m1, m2, off")
+    if word == "off" or (word is None and not has_flows):
+        return None
+    if section["silent_routers"]:
+        raise PerhopError("exact.silent_routers: live nodes all have a shim", "leave it out, or use `perhop run`")
+    found = {key: section[key] for key in ("mode", "fairness", "eta", "interval_ms", "hello_interval_ms")}
+    return {**found, "mode": word or section["mode"]}
 
 
 def one_policy(text: str) -> Policy:
@@ -150,9 +170,16 @@ def _joined(links: list[list[int]], one: int, other: int) -> bool:
     return True
 
 
+def rates_socket(index: int) -> str:
+    """The file by which applications on a node ask for their rates, in the network's folder."""
+    return f"rates-{index}.sock"
+
+
 def node_config(plan: LivePlan, node: Node, folder: Path) -> dict[str, Any]:
     """What perhop-node reads. All nodes are told of all: which of them are neighbours is the routes' business."""
+    exact = {} if plan.exact is None else {"exact": plan.exact, "rates_socket": str(folder / rates_socket(node.index))}
     return {
+        **exact,
         "name": f"{plan.name} node {node.index}",
         "interface": INTERFACE,
         "air_socket": str(folder / "air.sock"),

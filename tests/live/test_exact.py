@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""EXACT in the daemons: UDP flows go at the rate that the routers of their path allow."""
+
+import json
+import socket
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from perhop import rates
+from perhop.errors import PerhopError
+from perhop.live import network
+
+from .conftest import kill_hard, wait_until
+
+HERE = Path(__file__).parent
+LAST = "10.0.0.4"
+PAYLOAD_BYTES = 1400
+IP_BYTES = PAYLOAD_BYTES + 28
+
+
+@pytest.fixture(scope="module")
+def live(start_network):
+    return start_network("--exact", "m2")
+
+
+def start_in(live, node, script, *words):
+    """A script of this folder on a node, with its rates socket."""
+    command = network.command_in(live.name, str(node), [sys.executable, str(HERE / script), *words])
+    return live.start(node, *command[command.index("env") :])
+
+
+def transfer(live, seconds=5.0, address=LAST, port=5004, before_end=None):
+    """One greedy flow from the first to the last node: what the sender was told, and what arrived."""
+    sink = start_in(live, len(live.status()["nodes"]) - 1, "udp_sink.py", address, str(port))
+    assert sink.stdout.readline() == "listening\n"
+    sender = start_in(live, 0, "greedy_sender.py", address, str(port), str(seconds), str(PAYLOAD_BYTES))
+    if before_end:
+        before_end()
+    told, _ = sender.communicate(timeout=seconds + 30)
+    arrived, _ = sink.communicate(timeout=60)
+    assert sender.returncode == 0, told
+    return [json.loads(line) for line in told.splitlines()], json.loads(arrived)
+
+
+def test_a_flow_over_three_hops_gets_what_m2_allots_and_the_queues_stay_empty(live):
+    told, arrived = transfer(live)
+    last = told[-1]
+    assert last["hops"] == 3 and last["reported"]
+    # perhop run of the same chain: 427 kb/s of payload in packets of 1500 bytes.
+    assert 400_000 < last["rate_bps"] < 460_000
+    assert arrived["payload_bps"] == pytest.approx(last["rate_bps"] * PAYLOAD_BYTES / IP_BYTES, rel=0.05)
+    # Full queues are 0.9 s long (test_three_hops); one packet crosses three hops in 27 ms.
+    assert last["round_trip_us"] < 60_000
+    assert last["refused_packets"] == 0, "back-pressure"
+    for node in live.status()["nodes"]:
+        assert node["daemon"]["packets"]["queue_drops"] == 0
+
+
+def test_ipv6_flows_have_rates_too(live):
+    told, arrived = transfer(live, 3, live.status()["nodes"][3]["ipv6"])
+    assert told[-1]["hops"] == 3
+    assert arrived["payload_bps"] == pytest.approx(told[-1]["rate_bps"] * 1400 / 1448, rel=0.1)
+
+
+def test_two_flows_share_alike_and_the_one_left_gets_all(live):
+    sinks = [start_in(live, 3, "udp_sink.py", LAST, str(port)) for port in (6001, 6002)]
+    for sink in sinks:
+        assert sink.stdout.readline() == "listening\n"
+    long = start_in(live, 0, "greedy_sender.py", LAST, "6001", "14")
+    short = start_in(live, 0, "greedy_sender.py", LAST, "6002", "5")
+    told = {}
+    for name, sender in (("short", short), ("long", long)):
+        text, _ = sender.communicate(timeout=60)
+        told[name] = [json.loads(line) for line in text.splitlines()]
+    shared = [line["rate_bps"] for line in told["long"] if line["at_s"] < told["short"][-1]["at_s"]][-1]
+    assert shared == pytest.approx(told["short"][-1]["rate_bps"], rel=0.05)
+    alone = told["long"][-1]["rate_bps"]
+    assert alone == pytest.approx(2 * shared, rel=0.1)
+    for sink in sinks:
+        assert json.loads(sink.communicate(timeout=60)[0])["packets"] > 20
+
+
+def test_a_flow_goes_on_after_its_senders_daemon_was_killed(live):
+    """The new daemon's flow counts from zero; the application connects again."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    path = live.state / live.name / "rates-0.sock"
+    kill_hard(live.pid("node-0"))
+    wait_until(lambda: (live.daemon(0) or {}).get("mac_up"), 10)
+    told, _ = transfer(live, 3, port=6003)
+    assert told[-1]["reported"]
+    sock.close()
+    assert path.exists()
+
+
+def test_an_application_that_goes_leaves_an_ordinary_flow(live):
+    assert live.daemon(0)["exact"]["sources"] != []
+    before = live.daemon(0)["exact"]["sent"]
+    done = live.run(0, "sh", "-c", f"echo hello > /dev/udp/{LAST}/6004 || true")
+    assert done.returncode == 0
+    assert live.daemon(0)["exact"]["sent"] == before
+
+
+def test_the_socket_says_what_is_wrong(live):
+    path = live.state / live.name / "rates-0.sock"
+    for message, problem in (
+        (b"nonsense", "no JSON object"),
+        (b"[]", "no JSON object"),
+        (b"{}", "follow"),
+        (b'{"follow": {"source": "10.0.0.1"}}', "destination"),
+        (b'{"follow": 3}', "source"),
+        (
+            b'{"follow": {"source": "here", "source_port": 1, "destination": "10.0.0.4", "destination_port": 1}}',
+            "address",
+        ),
+        (
+            b'{"follow": {"source": "10.0.0.1", "source_port": 0, "destination": "10.0.0.4", "destination_port": 1}}',
+            "port",
+        ),
+        (b'{"wanted_bps": -1}', "wanted_bps"),
+        (b"\xff\xfe{", "no JSON object"),
+    ):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as connection:
+            connection.connect(str(path))
+            connection.settimeout(5)
+            connection.send(message)
+            said = json.loads(connection.recv(4096))
+        assert not said["ok"] and problem in said["error"], (message, said)
+    assert live.daemon(0)["mac_up"]
+
+
+def test_without_a_daemon_the_client_says_so(tmp_path):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        with pytest.raises(PerhopError, match="not connected"):
+            rates.follow(sock, path=tmp_path / "none.sock")
+        sock.connect(("127.0.0.1", 5004))
+        with pytest.raises(rates.NoRates, match="does not answer"):
+            rates.follow(sock, path=tmp_path / "none.sock")
+
+
+def test_m1_allots_from_the_measured_service_time(start_network):
+    """M1 knows nothing of its neighbourhood: it begins too high, and comes down as the MAC's service time grows."""
+    m1 = start_network("--exact", "m1")
+    told, arrived = transfer(m1, 12)
+    first = next(line["rate_bps"] for line in told if line["reported"])
+    assert first > 1_000_000
+    # perhop run of the same chain: 478 kb/s.
+    assert 350_000 < arrived["payload_bps"] < 560_000
+    assert told[-1]["rate_bps"] < 700_000
+    assert m1.daemon(0)["exact"]["hellos_sent"] == 0
+    time.sleep(6)
+    assert m1.daemon(1)["exact"]["allocations"] == [], "soft state: routers forget a flow that is silent"

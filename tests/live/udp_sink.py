@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Receives UDP until nothing has come for two seconds: `udp_sink.py ADDRESS PORT`. Prints what came as JSON."""
+
+import json
+import socket
+import sys
+import time
+
+
+def main() -> None:
+    address, port = sys.argv[1], int(sys.argv[2])
+    sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM)
+    sock.bind((address, port))
+    print("listening", flush=True)
+    sock.settimeout(20)
+    arrived = []
+    while True:
+        try:
+            size = len(sock.recv(65536))
+        except TimeoutError:
+            break
+        arrived.append((time.monotonic(), size))
+        sock.settimeout(2)
+    seconds = arrived[-1][0] - arrived[0][0] if len(arrived) > 1 else 0
+    payload_bytes = sum(size for _, size in arrived[1:])
+    print(
+        json.dumps({"packets": len(arrived), "seconds": seconds, "payload_bps": 8 * payload_bytes / max(seconds, 1e-9)})
+    )
+
+
+if __name__ == "__main__":
+    main()
