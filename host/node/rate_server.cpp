@@ -148,6 +148,7 @@ void rate_server::answer(time_us now, client& client, const std::string& asked) 
   const std::optional<std::uint64_t> wanted_bps = wanted_of(object);
   exact_flows& exact = *packets_.exact();
   if (const auto follow = object.find("follow"); follow != object.end()) {
+    if (!follow->is_object()) throw config_error("follow: must be an object {...}");
     const shim::flow_key flow{.source = parse_address(follow->at("source").get<std::string>()),
                               .destination = parse_address(follow->at("destination").get<std::string>()),
                               .source_port = port_of(*follow, "source_port"),

@@ -95,11 +95,27 @@ def test_a_flow_goes_on_after_its_senders_daemon_was_killed(live):
 
 
 def test_an_application_that_goes_leaves_an_ordinary_flow(live):
-    assert live.daemon(0)["exact"]["sources"] != []
-    before = live.daemon(0)["exact"]["sent"]
-    done = live.run(0, "sh", "-c", f"echo hello > /dev/udp/{LAST}/6004 || true")
-    assert done.returncode == 0
-    assert live.daemon(0)["exact"]["sent"] == before
+    program = """
+import socket, time
+from perhop import rates
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sock.connect(("10.0.0.4", 6004))
+with rates.follow(sock):
+    sock.send(bytes(100))
+    time.sleep(0.5)
+for _ in range(5):
+    sock.send(bytes(100))
+time.sleep(0.5)
+"""
+    sink = start_in(live, 3, "udp_sink.py", LAST, "6004")
+    assert sink.stdout.readline() == "listening\n"
+    before = live.daemon(0)
+    done = live.run(0, *network.command_in(live.name, "0", [sys.executable, "-c", program])[4:])
+    assert done.returncode == 0, done.stderr
+    after = live.daemon(0)
+    assert after["exact"]["sent"] == before["exact"]["sent"] + 1
+    assert after["packets"]["from_ip"] >= before["packets"]["from_ip"] + 6
+    assert json.loads(sink.communicate(timeout=60)[0])["packets"] == 6
 
 
 def test_the_socket_says_what_is_wrong(live):
@@ -109,7 +125,7 @@ def test_the_socket_says_what_is_wrong(live):
         (b"[]", "no JSON object"),
         (b"{}", "follow"),
         (b'{"follow": {"source": "10.0.0.1"}}', "destination"),
-        (b'{"follow": 3}', "source"),
+        (b'{"follow": 3}', "follow"),
         (
             b'{"follow": {"source": "here", "source_port": 1, "destination": "10.0.0.4", "destination_port": 1}}',
             "address",
