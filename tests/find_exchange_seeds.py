@@ -7,38 +7,34 @@ bins are those of the reference model. Of the seeds tried, few are kept: each ad
 
 import argparse
 import json
-import random
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from testbench.exchange_bins import EVERY_BIN, ObservedStation, missed
-from testbench.steered_air import RUN_US, SteeredAir, rehearse, steered_queue_settings, steered_settings
+from testbench.exchange_bins import EVERY_BIN, missed
+from testbench.steered_air import GOALS, Run, read_runs, rehearsal
 
 SEEDS = Path(__file__).resolve().parent / "gateware" / "mac_core" / "exchange_seeds.json"
-CHUNK = 50
-SETTINGS_OF = {1: steered_settings, 2: steered_queue_settings}
+CHUNK = 500
 # Of which bins a station with one or two queues has to meet all.
 GROUPS_OF = {1: ("steps", "races"), 2: ("queues",)}
 
 
-def bins_of(queues: int, seed: int) -> Counter[str]:
-    """What one seed's run meets of what there is to meet."""
-    source = random.Random(seed)
-    settings = SETTINGS_OF[queues](source)
-    station = ObservedStation(settings, queues)
-    rehearse(station, SteeredAir(settings, source, RUN_US, queues=queues), RUN_US)
+def bins_of(queues: int, run: Run) -> Counter[str]:
+    """What one run meets of what there is to meet."""
+    station, _ = rehearsal(queues, run)
     return Counter({name: 1 for name in (*station.bins, *station.seen) if name in EVERY_BIN})
 
 
-def chosen(runs: dict[int, Counter[str]]) -> list[int]:
+def chosen(runs: dict[Run, Counter[str]]) -> list[Run]:
     """Seeds that together meet what all of them meet: those of the rarest bins first."""
     rarity: Counter[str] = Counter()
     for bins in runs.values():
         rarity.update(bins.keys())
-    kept: list[int] = []
+    kept: list[Run] = []
     met: set[str] = set()
     for name, _ in reversed(rarity.most_common()):
         if name not in met:
@@ -47,42 +43,55 @@ def chosen(runs: dict[int, Counter[str]]) -> list[int]:
             )
             kept.append(best)
             met |= runs[best].keys()
-    return sorted(kept)
+    return sorted(kept, key=lambda run: (isinstance(run, tuple), run))
 
 
 def main() -> int:
     """Returns 0 when nothing that a seed can meet is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--most", type=int, default=20000, help="seeds to try")
+    parser.add_argument(
+        "--most", type=int, default=20000, help="seeds to try, and to try for each bin that is aimed at"
+    )
     parser.add_argument("--jobs", type=int, default=1)
     arguments = parser.parse_args()
-    known = json.loads(SEEDS.read_text()) if SEEDS.is_file() else {}
-    kept: dict[str, list[int]] = {}
+    known = read_runs(SEEDS) if SEEDS.is_file() else {}
+    kept: dict[str, list[Run]] = {}
     left: list[str] = []
-    surprises: dict[str, int] = {}
+    surprises: dict[str, Run] = {}
     with ProcessPoolExecutor(arguments.jobs) as pool:
         for queues, groups in GROUPS_OF.items():
-            old = known.get(str(queues), [])
-            new = range(arguments.first, arguments.first + arguments.most)
-            tried = [*old, *(seed for seed in new if seed not in set(old))]
-            runs: dict[int, Counter[str]] = {}
+            runs: dict[Run, Counter[str]] = {}
             hits: Counter[str] = Counter()
-            for number in range(0, len(tried), CHUNK):
-                part = tried[number : number + CHUNK]
-                for seed, bins in zip(part, pool.map(partial(bins_of, queues), part), strict=True):
-                    runs[seed] = bins
-                    hits += bins
-                if number >= len(old) - CHUNK and not missed(hits, groups):
+
+            def tries(some: Iterable[Run], queues: int = queues, runs: dict = runs, hits: Counter = hits) -> None:
+                new = [run for run in some if run not in runs]
+                for run, bins in zip(new, pool.map(partial(bins_of, queues), new, chunksize=10), strict=True):
+                    runs[run] = bins
+                    hits.update(bins)
+
+            tries(known.get(str(queues), []))
+            for first in range(arguments.first, arguments.first + arguments.most, CHUNK):
+                if not missed(hits, groups):
                     break
-                if number % (10 * CHUNK) == 0:
+                print(f"{queues} queues, {len(runs)} runs: {len(missed(hits, groups))} bins missed", flush=True)
+                tries(range(first, first + CHUNK))
+                SEEDS.write_text(json.dumps(known | kept | {str(queues): chosen(runs)}) + "\n")
+            # What chance does not meet is aimed at.
+            for name in missed(hits, groups):
+                step, _, rest = name.partition(" / ")
+                interruption = rest.partition(" / ")[0]
+                for first in range(0, arguments.most, CHUNK) if interruption in GOALS else ():
+                    if hits[name]:
+                        break
+                    print(f"{name}: {first} runs aimed at it", flush=True)
+                    tries((seed, step, interruption) for seed in range(first, first + CHUNK))
                     SEEDS.write_text(json.dumps(known | kept | {str(queues): chosen(runs)}) + "\n")
-                    print(f"{queues} queues, {len(runs)} seeds: {len(missed(hits, groups))} bins missed", flush=True)
             left += missed(hits, groups)
-            surprises |= {name: seed for seed, bins in runs.items() for name in bins if EVERY_BIN[name] is not None}
+            surprises |= {name: run for run, bins in runs.items() for name in bins if EVERY_BIN[name] is not None}
             kept[str(queues)] = chosen(runs)
-    for name, seed in surprises.items():
-        print(f"said to be unreachable, and reached by seed {seed}: {name}")
+    for name, run in surprises.items():
+        print(f"said to be unreachable, and reached by {run}: {name}")
     for name in left:
         print(f"missed: {name}")
     SEEDS.write_text(json.dumps(kept) + "\n")

@@ -8,13 +8,15 @@ They keep the PHY's contract: a PHY that sends receives nothing but noise; it re
 than SIFS, of which it says at most once that it has begun; and it hears a carrier while it receives.
 """
 
+import json
 import random
 from dataclasses import replace
+from pathlib import Path
 
 from perhop.spec_generated import AccessMode, FrameKind
 
-from .dcf_model import DcfStation
 from .exchange import ReceivedFrame, TickInputs
+from .exchange_bins import NAV_RESET, VACATION, ObservedStation
 from .random_air import (
     GROUP,
     OTHERS,
@@ -35,11 +37,29 @@ RUN_US = 30_000
 MOST_TO_COME = 6
 
 
+# Frames that a goal may ask for: their kind, and whether the station has taken them before.
+GOALS = {
+    "RTS for us": (FrameKind.RTS, False),
+    "DATA for us": (FrameKind.DATA, False),
+    "DATA again for us": (FrameKind.DATA, True),
+    NAV_RESET: (FrameKind.RTS, False),
+}
+
+
 class SteeredAir(RandomAir):
     """RandomAir that is told where the station is."""
 
-    def __init__(self, settings: MacSettings, source: random.Random, until_us: int, *, queues: int = 1) -> None:
+    def __init__(
+        self,
+        settings: MacSettings,
+        source: random.Random,
+        until_us: int,
+        *,
+        queues: int = 1,
+        goal: tuple[str, str] | None = None,
+    ) -> None:
         super().__init__(settings, source, until_us, queues=queues)
+        self._goal = goal  # a step, and what shall interrupt it whenever the station is there
         if source.random() < 0.4:
             # Few packets: a station is seldom without one otherwise.
             self._packet_gap_us, self._next_packet_us = 40000, source.randrange(30000)
@@ -71,7 +91,10 @@ class SteeredAir(RandomAir):
         if step.endswith("on the air") and own_until_us > now_us + 1 and source.random() < 0.3:
             # Noise over the own frame, which the PHY takes for a frame.
             noise = ReceivedFrame(False, FrameKind.OTHER, 0, 0, 0, 0)
-            self._frames.append(AirFrame(now_us, None, source.randrange(now_us + 1, own_until_us), noise, begun=True))
+            end_us = own_until_us - 1 if self._goal else source.randrange(now_us + 1, own_until_us)
+            self._frames.append(AirFrame(now_us, None, end_us, noise, begun=True))
+            return
+        if self._goal and self._aim_at_goal(now_us, step):
             return
         ends_us = [*ends_us, *(frame.end_us for frame in self._frames), *(end_us for _, end_us in self._carriers)]
         ends_us = [at_us for at_us in ends_us if at_us > now_us]
@@ -86,6 +109,45 @@ class SteeredAir(RandomAir):
             self._carriers.append((begin_us, begin_us + length_us))
         else:
             self._frame_to_come(now_us, at_us)
+
+    def _aim_at_goal(self, now_us: int, step: str) -> bool:
+        """The frame that is wanted takes the place of whatever was to come; true if it is on its way."""
+        wanted_step, wanted = self._goal
+        # What interrupts a frame's coming is that frame: it must begin while one is awaited.
+        if step != wanted_step.replace("coming", "awaited") or wanted not in GOALS or self._random.random() < 0.3:
+            return False
+        kind, again = GOALS[wanted]
+        if again and not self.taken:
+            return False
+        settings, source = self.settings, self._random
+        self._frames = [other for other in self._frames if other.begun]
+        begin_us = max(now_us + 1, self._own_until_us + source.choice((1, settings.sifs_us)))
+        if wanted != NAV_RESET and source.random() < 0.3:
+            # Under a NAV, which another frame sets first.
+            begin_us = self._goal_frame(begin_us, FrameKind.CTS, OTHERS[1], 3000) + settings.sifs_us + 2
+        ra, reserved_us = settings.address, source.choice((0, 0, 3000))
+        if wanted == NAV_RESET:
+            ra, reserved_us = OTHERS[1], settings.nav_reset_us + 500
+        end_us = self._goal_frame(begin_us, kind, ra, reserved_us, again=again)
+        if step.startswith(("post-back-off", "no packet")) and source.random() < 0.6:
+            # A packet as a carrier ends that has lasted since.
+            until_us = end_us + source.randrange(1, settings.nav_reset_us + 1000)
+            self._carriers.append((end_us, until_us))
+            if source.random() < 0.5:
+                self._packets_at_us.add(source.choice((until_us, until_us, end_us + 1)))
+            else:
+                self._goal_frame(end_us + settings.sifs_us + 2, FrameKind.RTS, settings.address, 0)
+        return True
+
+    def _goal_frame(self, begin_us: int, kind: FrameKind, ra: int, reserved_us: int, *, again: bool = False) -> int:
+        """Puts a frame on the air; returns when it is over."""
+        ta, sequence = OTHERS[0], self._sequence(OTHERS[0])
+        if again:
+            ta, sequence = self._random.choice(list(self.taken.items()))
+        rate = self.settings.rts_rate
+        length_us = frame_airtime_us(self.settings, kind, rate, 28 if kind == FrameKind.DATA else None)
+        self._frame_at(begin_us, ReceivedFrame(True, kind, rate, reserved_us, ra, ta, sequence, again), length_us)
+        return begin_us + length_us
 
     def _frame_to_come(self, now_us: int, at_us: int) -> None:
         """A frame that ends, is indicated, or begins then, or begins at once; sometimes its carrier goes on."""
@@ -176,12 +238,23 @@ def steered_queue_settings(source: random.Random) -> MacSettings:
     return settings
 
 
+def goal_settings(source: random.Random, step: str) -> MacSettings:
+    """Settings under which a frame for the station interrupts a step in every way: also one that is not answered."""
+    settings = replace(random_settings(source), no_mac_ack=source.random() < 0.5)
+    if step == VACATION:
+        mode = source.choice((AccessMode.CSMA, AccessMode.FAMA))
+        return replace(settings, access_mode=mode, vacation_us=5000, quirk_backoff_at_once=False)
+    if step.endswith("coming"):
+        return replace(settings, quirk_eifs_as_nav=True, quirk_fixed_timeout=False, no_mac_ack=False)
+    return settings
+
+
 def station_queue(queues: int, now_us: int) -> int:
     """Which queue to aim at."""
     return now_us % queues
 
 
-def rehearse(station: DcfStation, air: RandomAir, until_us: int) -> list[TickInputs]:
+def rehearse(station: ObservedStation, air: SteeredAir, until_us: int) -> list[TickInputs]:
     """Plays the model in its surroundings, without gateware; returns what reached it, for the gateware to meet."""
     inputs: list[TickInputs] = []
     while True:
@@ -204,10 +277,31 @@ def rehearse(station: DcfStation, air: RandomAir, until_us: int) -> list[TickInp
         station.at(now_us, tick)
         for output in station.outputs[had:]:
             air.on_output(output)
-        if isinstance(air, SteeredAir) and (
-            now_us % 4 == 0 or [station.step(number) for number in range(air.queues)] != step
-        ):
+        if now_us % 4 == 0 or [station.step(number) for number in range(air.queues)] != step:
             air.taken = station.taken()
             air.aim(now_us, station.ends_us(), station.step(station_queue(air.queues, now_us)))
     station.pass_to(until_us)
     return inputs
+
+
+# A seed, or a seed with a step and what shall interrupt it.
+Run = int | tuple[int, str, str]
+
+
+def read_runs(path: Path) -> dict[str, list[Run]]:
+    """The runs of a file of tests/find_exchange_seeds.py, by the number of queues."""
+    stored = json.loads(path.read_text())
+    return {queues: [tuple(run) if isinstance(run, list) else run for run in runs] for queues, runs in stored.items()}
+
+
+def rehearsal(queues: int, run: Run) -> tuple[ObservedStation, list[TickInputs]]:
+    """One run of the model in its surroundings, and what reached it."""
+    seed, *goal = run if isinstance(run, tuple) else (run,)
+    source = random.Random(seed)
+    if goal:
+        settings = goal_settings(source, goal[0])
+    else:
+        settings = steered_settings(source) if queues == 1 else steered_queue_settings(source)
+    station = ObservedStation(settings, queues)
+    air = SteeredAir(settings, source, RUN_US, queues=queues, goal=tuple(goal) or None)
+    return station, rehearse(station, air, RUN_US)

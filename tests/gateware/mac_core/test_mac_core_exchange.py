@@ -6,7 +6,6 @@ which must do the same. tests/find_exchange_seeds.py finds seeds that together m
 testbench/exchange_bins.py.
 """
 
-import json
 import os
 import random
 from pathlib import Path
@@ -17,12 +16,11 @@ from testbench.build import COVERAGE_FOLDER, cocotb_tests, simulate
 from testbench.exchange import Completion, Output
 from testbench.exchange_bins import ObservedStation, save_hits
 from testbench.mac_core_driver import MacCoreDriver, Recorded, random_split, warp
-from testbench.steered_air import RUN_US, SteeredAir, rehearse, steered_queue_settings, steered_settings
+from testbench.steered_air import RUN_US, Run, read_runs, rehearsal
 
 # By the number of queues. All of them take half a minute: `make test` runs every eighth, `make test-gateware` all.
-SEEDS = json.loads(Path(__file__).with_name("exchange_seeds.json").read_text())
+RUNS = read_runs(Path(__file__).with_name("exchange_seeds.json"))
 EVERY = 1 if COVERAGE_FOLDER else 8
-SETTINGS_OF = {1: steered_settings, 2: steered_queue_settings}
 PARTS = 2
 AVERAGES = ("avg_contention_us16", "avg_overhead_us16", "avg_data_attempts_256")
 
@@ -35,13 +33,11 @@ def in_order(outputs: list[Output]) -> list[tuple]:
     )
 
 
-async def replay(dut, queues: int, seed: int) -> ObservedStation:
+async def replay(dut, queues: int, run: Run) -> ObservedStation:
     """What the model met under a seed, once more, with the gateware."""
-    cocotb.log.info("PERHOP_SEED=%d", seed)
-    source = random.Random(seed)
-    settings = SETTINGS_OF[queues](source)
-    station = ObservedStation(settings, queues)
-    inputs = rehearse(station, SteeredAir(settings, source, RUN_US, queues=queues), RUN_US)
+    cocotb.log.info("run %s", run)
+    station, inputs = rehearsal(queues, run)
+    settings, seed = station.settings, run[0] if isinstance(run, tuple) else run
     driver = MacCoreDriver(dut)
     await driver.reset(settings)
     await driver.run(Recorded(inputs), RUN_US, warp if seed % 3 else random_split(random.Random(seed)))
@@ -53,7 +49,7 @@ async def replay(dut, queues: int, seed: int) -> ObservedStation:
             last_us = max(output[0] for output in (one, other) if output)
             before = "\n  ".join(str(tick) for tick in inputs if tick.at_us <= last_us)
             raise AssertionError(
-                f"seed {seed}, {settings}\noutput {number} is\n  {one}\nand not\n  {other}\n"
+                f"run {run}, {settings}\noutput {number} is\n  {one}\nand not\n  {other}\n"
                 f"after the inputs\n  {before[-4000:]}"
             )
     # Every packet is reported once.
@@ -67,18 +63,18 @@ async def replay(dut, queues: int, seed: int) -> ObservedStation:
 @cocotb.test()
 @cocotb.parametrize(part=range(PARTS))
 async def every_step_stands_every_interruption(dut, part):
-    await replay_all(dut, 1, SEEDS["1"][part :: PARTS * EVERY])
+    await replay_all(dut, 1, RUNS["1"][part :: PARTS * EVERY])
 
 
 @cocotb.test()
 @cocotb.parametrize(part=range(PARTS))
 async def two_queues_meet_in_every_step(dut, part):
-    await replay_all(dut, 2, SEEDS["2"][part :: PARTS * EVERY])
+    await replay_all(dut, 2, RUNS["2"][part :: PARTS * EVERY])
 
 
-async def replay_all(dut, queues: int, seeds: list[int]) -> None:
-    for seed in [int(os.environ["PERHOP_SEED"])] if "PERHOP_SEED" in os.environ else seeds:
-        station = await replay(dut, queues, seed)
+async def replay_all(dut, queues: int, runs: list[Run]) -> None:
+    for run in [int(os.environ["PERHOP_SEED"])] if "PERHOP_SEED" in os.environ else runs:
+        station = await replay(dut, queues, run)
         save_hits(station.bins, station.seen)
 
 
