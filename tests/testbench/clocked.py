@@ -47,6 +47,16 @@ class Clocked:
         await self.clock(rst=1)
         await self.clock(rst=1)
 
+    async def play(self, *timeline: tuple[dict[str, int], dict[str, int]]) -> None:
+        """Of each clock its inputs, all others at what they hold, and what the outputs say before its rising edge."""
+        for number, (inputs, outputs) in enumerate(timeline):
+            for name in self._held.keys() | inputs.keys():
+                getattr(self.dut, name).value = inputs.get(name, self._held.get(name, 0))
+            await self.settle()
+            said = {name: getattr(self, name) for name in outputs}
+            assert said == outputs, f"clock {number}: {said} and not {outputs}"
+            await self.clock(**inputs)
+
     def __getattr__(self, name: str) -> int:
         """The value of an output, as a number."""
         return int(getattr(self.dut, name).value)
