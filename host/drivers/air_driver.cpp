@@ -109,6 +109,10 @@ void air_driver::on_message(driver_listener& listener, std::span<const std::uint
                            .msdu = message.subspan(wire::air_reception::size_bytes)});
     return;
   }
+  if (const auto values = wire::air_register_values::decode(message)) {
+    on_register_values(listener, *values, message.subspan(wire::air_register_values::size_bytes));
+    return;
+  }
   const auto completion = wire::air_completion::decode(message);
   if (!completion || message.size() != wire::air_completion::size_bytes + 4 * completion_record_words || outstanding_ == 0) {
     ++counters_.malformed;
@@ -138,6 +142,40 @@ void air_driver::on_welcome(driver_listener& listener, std::span<const std::uint
   outstanding_ = 0;
   ++counters_.ups;
   listener.on_up(mac_);
+}
+
+void air_driver::on_register_values(driver_listener& listener, const wire::air_register_values& head,
+                                    std::span<const std::uint8_t> values) {
+  using value = wire::air_register_value;
+  if (values.size() % value::size_bytes != 0) {
+    ++counters_.malformed;
+    return;
+  }
+  answers_.clear();
+  for (; !values.empty(); values = values.subspan(value::size_bytes)) {
+    const auto answer = *value::decode(values);
+    answers_.push_back((answer.flags & value::flags_done) != 0 ? register_answer(answer.value) : std::nullopt);
+  }
+  listener.on_registers(head.cookie, answers_);
+}
+
+bool air_driver::access_registers(std::uint32_t cookie, std::span<const register_access> accesses) {
+  using access = wire::air_register_access;
+  if (!up_ || accesses.empty() || accesses.size() > air_most_register_accesses) return false;
+  wire::air_registers head;
+  head.cookie = cookie;
+  std::vector<std::uint8_t> message(wire::air_registers::size_bytes + accesses.size() * access::size_bytes);
+  head.encode(std::span(message).first<wire::air_registers::size_bytes>());
+  auto rest = std::span(message).subspan(wire::air_registers::size_bytes);
+  for (const register_access& wanted : accesses) {
+    access written;
+    written.address = static_cast<std::uint16_t>(wanted.address);
+    written.flags = wanted.write ? access::flags_write : 0;
+    written.value = wanted.write.value_or(0);
+    written.encode(rest.first<access::size_bytes>());
+    rest = rest.subspan(access::size_bytes);
+  }
+  return ::send(socket_, message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(message.size());
 }
 
 void air_driver::send(const send_request& request) {

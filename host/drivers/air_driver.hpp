@@ -4,6 +4,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "host/drivers/driver.hpp"
 
@@ -22,6 +23,7 @@ public:
   void poll(driver_listener& listener) override;
   bool can_send() const override { return up_ && outstanding_ < mac_.send_credits; }
   void send(const send_request& request) override;
+  bool access_registers(std::uint32_t cookie, std::span<const register_access> accesses) override;
   const driver_counters& counters() const override { return counters_; }
 
 private:
@@ -30,6 +32,7 @@ private:
   void set_timer(bool on) const;
   void on_message(driver_listener& listener, std::span<const std::uint8_t> message);
   void on_welcome(driver_listener& listener, std::span<const std::uint8_t> message);
+  void on_register_values(driver_listener& listener, const wire::air_register_values& head, std::span<const std::uint8_t> values);
 
   std::string path_;
   std::uint16_t node_;
@@ -40,7 +43,8 @@ private:
   std::uint32_t outstanding_ = 0;
   mac_properties mac_;
   driver_counters counters_;
-  std::array<std::uint8_t, 8192> buffer_{};
+  std::vector<register_answer> answers_;
+  std::array<std::uint8_t, 16384> buffer_{};
 };
 
 }  // namespace perhop::drivers

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "host/core/wire/generated/frames.hpp"
@@ -40,6 +41,15 @@ struct reception {
   std::span<const std::uint8_t> msdu;  ///< valid during the call
 };
 
+/// An access to a 32-bit word of the MAC's registers (gateware/spec/registers.rdl).
+struct register_access {
+  std::uint32_t address = 0;           ///< bytes
+  std::optional<std::uint32_t> write;  ///< nothing: read it
+};
+
+/// What came of a register_access: the word read, 0 after a write; nothing: the MAC has no such register, or it may not be written.
+using register_answer = std::optional<std::uint32_t>;
+
 /// Counted since the start.
 struct driver_counters {
   std::uint64_t ups = 0;        ///< times that the MAC came up
@@ -55,6 +65,8 @@ public:
   virtual void on_down() = 0;
   virtual void on_completion(std::uint32_t cookie, const completion_record& record) = 0;
   virtual void on_reception(const reception& frame) = 0;
+  /// One answer an access. @param cookie of access_registers()
+  virtual void on_registers(std::uint32_t /*cookie*/, std::span<const register_answer> /*answers*/) {}
 };
 
 class driver {
@@ -68,6 +80,10 @@ public:
   virtual bool can_send() const = 0;
   /// Requires can_send().
   virtual void send(const send_request& request) = 0;
+  /// Accesses to registers, done in order and with no other between them. The answers come by on_registers(), never within this
+  /// call; when the driver goes down, they never come.
+  /// @return false: down, more than air_most_register_accesses, or a MAC without registers; nothing will come
+  virtual bool access_registers(std::uint32_t /*cookie*/, std::span<const register_access> /*accesses*/) { return false; }
   virtual const driver_counters& counters() const = 0;
 };
 

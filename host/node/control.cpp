@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -16,6 +17,8 @@ namespace perhop::node {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::size_t most_flows_told = 128;
 
 std::string text_of(const shim::ip_address& address) {
   std::array<std::uint8_t, 16> bytes;
@@ -96,13 +99,60 @@ json exact_of(const packet_path& path, const exact_flows& exact) {
   return object;
 }
 
-json status(const node_config& config, const packet_path& path, const linux_kernel& kernel, const drivers::driver& driver) {
+json neighbour_of(time_us now, const packet_path& path, std::uint8_t slot, const neighbour_account& account) {
+  json parts;
+  for (std::size_t part = 0; part < service_time_parts.size(); ++part) parts[service_time_parts[part].name] = account.parts_us[part];
+  json addresses = json::array();
+  for (const shim::ip_address& address : path.known_neighbours().addresses_of(account.address)) addresses.push_back(text_of(address));
+  json object{{"slot", slot},
+              {"mac", mac_text(account.address)},
+              {"addresses", addresses},
+              {"packets", account.packets},
+              {"drops", account.drops},
+              {"bytes", account.bytes},
+              {"rts_attempts", account.rts_attempts},
+              {"data_attempts", account.data_attempts},
+              {"given", account.given},
+              {"host_queue_us", account.host_queue_us},
+              {"queued_packets", path.queued_packets(slot)},
+              {"service_us", account.service_us},
+              {"longest_service_us", account.longest_service_us},
+              {"parts_us", parts}};
+  if (account.packets != 0) {
+    const completion_record& last = account.last;
+    const auto steps = [](std::uint32_t value, std::uint32_t unit) { return static_cast<double>(value) / static_cast<double>(unit); };
+    object["average"] = {{"contention_us", steps(last.avg_contention_us16, neighbour_average_steps_per_us)},
+                         {"overhead_us", steps(last.avg_overhead_us16, neighbour_average_steps_per_us)},
+                         {"data_attempts", steps(last.avg_data_attempts_256, neighbour_attempt_steps)}};
+    object["last"] = {{"bytes", last.bytes}, {"rate", last.rate}, {"cw", last.cw}, {"service_us", last.t_done_us - last.t_head_us}};
+    object["idle_us"] = now - account.last_done;
+  }
+  return object;
+}
+
+json traffic_of(time_us now, const flow_account& account) {
+  constexpr std::array<const char*, 3> roles{"originated", "forwarded", "received"};
+  return {{"source", text_of(account.key.source)},
+          {"source_port", account.key.source_port},
+          {"destination", text_of(account.key.destination)},
+          {"destination_port", account.key.destination_port},
+          {"protocol", account.key.protocol},
+          {"role", roles[static_cast<std::size_t>(account.role)]},
+          {"packets", account.packets},
+          {"bytes", account.bytes},
+          {"idle_us", now - account.last_used}};
+}
+
+json status(time_us now, const node_config& config, const packet_path& path, const linux_kernel& kernel, const drivers::driver& driver) {
   const path_counters& c = path.counters();
   json object{{"ok", true},
               {"name", config.name},
               {"interface", config.interface},
               {"mac_up", path.is_up()},
+              {"time_us", now},
               {"queued_packets", path.queued_packets()},
+              {"mtu_bytes", config.mtu_bytes},
+              {"queue_limit_packets", config.queue_packets},
               {"cpu_s", cpu_s()},
               {"driver", {{"ups", driver.counters().ups}, {"malformed", driver.counters().malformed}, {"lost", driver.counters().lost}}},
               {"routes", {{"lookups", kernel.table().lookups()}, {"changes", kernel.table().changes()}}},
@@ -122,7 +172,14 @@ json status(const node_config& config, const packet_path& path, const linux_kern
                 {"data_segments", c.data_segments},
                 {"bare_tcp_acks", c.bare_tcp_acks},
                 {"not_delivered", kernel.not_delivered()}}}};
-  if (path.mac()) object["mac"] = {{"address", mac_text(path.mac()->address)}, {"profile", std::string(path.mac()->profile->name)}};
+  if (path.mac()) {
+    const drivers::mac_properties& mac = *path.mac();
+    object["mac"] = {{"address", mac_text(mac.address)},
+                     {"profile", std::string(mac.profile->name)},
+                     {"data_rate", mac.data_rate_index},
+                     {"data_rate_bps", mac.profile->rates[mac.data_rate_index].bps},
+                     {"rts_threshold_bytes", mac.rts_threshold_bytes}};
+  }
   if (const shim::shim* shim = path.shim()) {
     const shim::shim_counters& s = shim->counters();
     object["shim"] = {{"originated", s.originated},     {"forwarded", s.forwarded},
@@ -131,8 +188,19 @@ json status(const node_config& config, const packet_path& path, const linux_kern
                       {"unknown_flow", s.unknown_flow}, {"flows", shim->flows()}};
   }
   if (const exact_flows* exact = path.exact()) object["exact"] = exact_of(path, *exact);
+  // A message of a Unix socket has an end: the flows used last.
+  std::vector<packet_path::flow_report> flows = path.flows();
+  std::sort(flows.begin(), flows.end(), [](const auto& one, const auto& other) { return one.last_used > other.last_used; });
+  if (flows.size() > most_flows_told) flows.resize(most_flows_told);
   object["flows"] = json::array();
-  for (const packet_path::flow_report& flow : path.flows()) object["flows"].push_back(flow_of(flow));
+  for (const packet_path::flow_report& flow : flows) object["flows"].push_back(flow_of(flow));
+  object["traffic"] = json::array();
+  for (const flow_account& account : path.flow_sums().latest(most_flows_told)) object["traffic"].push_back(traffic_of(now, account));
+  object["neighbours"] = json::array();
+  for (std::uint8_t slot = 0; slot < neighbour_slots; ++slot) {
+    const neighbour_account& account = path.neighbour_sums().all()[slot];
+    if (account.address != 0) object["neighbours"].push_back(neighbour_of(now, path, slot, account));
+  }
   return object;
 }
 
@@ -143,7 +211,7 @@ std::string answer(std::string_view asked, time_us now, const node_config& confi
   const json command = json::parse(asked, nullptr, false);
   try {
     const std::string name = command.at("command").get<std::string>();
-    if (name == "status") return status(config, path, kernel, driver).dump();
+    if (name == "status") return status(now, config, path, kernel, driver).dump();
     if (name == "policy") {
       path.set_policy(now, parse_policy(command.at("policy")));
       return R"({"ok": true})";

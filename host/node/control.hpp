@@ -2,6 +2,7 @@
 /// What a daemon tells and takes over its control socket: one JSON object a message, one answer each.
 ///
 ///     {"command": "status"}                       counters, neighbours, flows with their limits
+///     {"command": "registers", "accesses": [...]} of the MAC: register_desk.hpp
 ///     {"command": "policy", "policy": {...}}      the policy of all flows from now on
 #pragma once
 

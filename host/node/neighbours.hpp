@@ -5,11 +5,13 @@
 /// configuration, from an IPv6 address that holds it (EUI-64, RFC 4291, appendix A), or from a packet that came over one hop.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "host/core/shim/packet_view.hpp"
 #include "host/core/wire/generated/protocol.hpp"
@@ -17,6 +19,13 @@
 namespace perhop::node {
 
 class neighbours {
+  struct address_hash {
+    std::size_t operator()(const shim::ip_address& address) const {
+      return static_cast<std::size_t>((address.high ^ address.low * 0x9e37'79b9'7f4a'7c15) >> 7);
+    }
+  };
+  using table = std::unordered_map<shim::ip_address, std::uint64_t, address_hash>;
+
 public:
   void add(const shim::ip_address& address, std::uint64_t mac) { configured_.insert_or_assign(address, mac); }
 
@@ -33,6 +42,17 @@ public:
     }
     if (const auto found = learnt_.find(address); found != learnt_.end()) return found->second;
     return std::nullopt;
+  }
+
+  /// The IP addresses that are known to be this neighbour's.
+  std::vector<shim::ip_address> addresses_of(std::uint64_t mac) const {
+    std::vector<shim::ip_address> found;
+    for (const table* known : {&configured_, &learnt_}) {
+      for (const auto& [address, whose] : *known) {
+        if (whose == mac && std::find(found.begin(), found.end(), address) == found.end()) found.push_back(address);
+      }
+    }
+    return found;
   }
 
   struct slot {
@@ -60,12 +80,6 @@ public:
 
 private:
   static constexpr std::size_t most_learnt = 1024;
-  struct address_hash {
-    std::size_t operator()(const shim::ip_address& address) const {
-      return static_cast<std::size_t>((address.high ^ address.low * 0x9e37'79b9'7f4a'7c15) >> 7);
-    }
-  };
-  using table = std::unordered_map<shim::ip_address, std::uint64_t, address_hash>;
 
   table configured_, learnt_;
   std::array<std::uint64_t, neighbour_slots> slots_{};

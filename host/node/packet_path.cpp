@@ -59,6 +59,7 @@ void packet_path::on_completion(std::uint32_t, const completion_record& record) 
   ++counters_.completions;
   const bool delivered = record.result == tx_result::delivered || record.result == tx_result::group_sent;
   if (!delivered) ++counters_.mac_drops;
+  neighbour_sums_.note_done(now_, record);
   if (shim_ && shim_->on_completion(now_, policy::averages_of(record), delivered)) ++counters_.peers_lost;
   pump();
   serve_exact(now_);
@@ -113,6 +114,7 @@ void packet_path::receive(std::span<const std::uint8_t> bytes, const std::option
   }
   std::vector<std::uint8_t> copy(bytes.begin(), bytes.end());
   if (found.kind == route_kind::local || found.kind == route_kind::group) {
+    flow_sums_.note(now_, packet->view.flow, flow_role::received, packet->view.ip_bytes);
     note_tcp_ack(*packet);
     const shim::receive_verdict verdict = shim_->on_receive(now_, header, packet->view);
     if (packet->transport_at != 0 && packet->view.flow.protocol == shim::ip_protocol_tcp) {
@@ -249,6 +251,7 @@ std::optional<wire::path_header> packet_path::originate(std::vector<std::uint8_t
     ++counters_.queue_drops;
     return std::nullopt;
   }
+  flow_sums_.note(now_, packet->view.flow, own ? flow_role::originated : flow_role::forwarded, packet->view.ip_bytes);
   const shim::next_hop next = shim_hop(*hop, path_header_bytes + rider_size(rider) + bytes.size());
   if (!own) {
     // From another interface of this host: the path begins before the radio.
@@ -278,6 +281,7 @@ void packet_path::pass_on(std::span<const std::uint8_t> bytes, const ip_packet& 
     return;
   }
   ++counters_.forwarded;
+  flow_sums_.note(now_, packet.view.flow, flow_role::forwarded, packet.view.ip_bytes);
   std::vector<std::uint8_t> copy(bytes.begin(), bytes.end());
   lower_ttl(copy, packet);
   shim::ip_packet_view view = packet.view;
@@ -303,6 +307,7 @@ std::optional<packet_path::hop> packet_path::hop_to(const ip_packet&, const shim
     shim_->exact()->set_peer_node(slot.index, node_identity(*address));
     told_[slot.index] = *address;
   }
+  neighbour_sums_.open(slot.index, *address);
   return hop{.receiver_address = *address, .peer = slot.index, .group = group};
 }
 
@@ -326,7 +331,7 @@ void packet_path::enqueue(const hop& hop, const wire::path_header& header, const
 
 void packet_path::enqueue(const hop& hop, std::vector<std::uint8_t> msdu) {
   queued_bytes_ += msdu.size();
-  queue_.push_back({.receiver_address = hop.receiver_address, .peer = hop.peer, .msdu = std::move(msdu)});
+  queue_.push_back({.receiver_address = hop.receiver_address, .peer = hop.peer, .since = now_, .msdu = std::move(msdu)});
   pump();
   tell_queue();
 }
@@ -347,6 +352,7 @@ void packet_path::pump() {
                   .cookie = next_cookie_++,
                   .msdu = first.msdu});
     queued_bytes_ -= first.msdu.size();
+    neighbour_sums_.note_given(first.peer, static_cast<std::uint64_t>(now_ - first.since));
     queue_.pop_front();
   }
   tell_queue();
@@ -450,9 +456,15 @@ std::vector<packet_path::flow_report> packet_path::flows() const {
                        .packets_in_flight = flow.packets_in_flight,
                        .most_in_flight = flow.most_in_flight,
                        .cwl_packets = shim_ ? shim_->cwl_packets(key) : std::nullopt,
-                       .path = shim_ ? shim_->last_path(key) : std::nullopt});
+                       .path = shim_ ? shim_->last_path(key) : std::nullopt,
+                       .last_used = flow.last_used});
   }
   return reports;
+}
+
+std::size_t packet_path::queued_packets(std::uint8_t peer) const {
+  return static_cast<std::size_t>(
+      std::count_if(queue_.begin(), queue_.end(), [peer](const queued_packet& packet) { return packet.peer == peer; }));
 }
 
 }  // namespace perhop::node

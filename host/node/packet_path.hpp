@@ -18,6 +18,7 @@
 
 #include "host/core/shim/shim.hpp"
 #include "host/drivers/driver.hpp"
+#include "host/node/accounts.hpp"
 #include "host/node/exact_flows.hpp"
 #include "host/node/exact_rider.hpp"
 #include "host/node/ip_packet.hpp"
@@ -87,6 +88,11 @@ public:
   const std::optional<drivers::mac_properties>& mac() const { return mac_; }
   bool is_up() const { return up_; }
   std::size_t queued_packets() const { return queue_.size(); }
+  const neighbours& known_neighbours() const { return neighbours_; }
+  const neighbour_accounts& neighbour_sums() const { return neighbour_sums_; }
+  const flow_accounts& flow_sums() const { return flow_sums_; }
+  /// Packets that wait for this slot of the neighbour table.
+  std::size_t queued_packets(std::uint8_t peer) const;
 
   /// The ends of EXACT flows in this node; null without EXACT.
   exact_flows* exact() { return exact_ ? &*exact_ : nullptr; }
@@ -101,6 +107,7 @@ public:
     std::uint32_t most_in_flight = 0;  ///< since the limit was last told to change
     std::optional<std::uint32_t> cwl_packets;
     std::optional<policy::path_measurement> path;
+    time_us last_used = 0;
   };
   std::vector<flow_report> flows() const;
 
@@ -108,6 +115,7 @@ private:
   struct queued_packet {
     std::uint64_t receiver_address = 0;
     std::uint8_t peer = 0;
+    time_us since = 0;
     std::vector<std::uint8_t> msdu;
   };
   /// Where a packet goes on the radio.
@@ -170,6 +178,8 @@ private:
   std::optional<exact_flows> exact_;
   std::array<std::uint64_t, neighbour_slots> told_{};  ///< MAC addresses by slot, as the EXACT router knows them
   path_counters counters_;
+  neighbour_accounts neighbour_sums_;
+  flow_accounts flow_sums_;
 };
 
 }  // namespace perhop::node

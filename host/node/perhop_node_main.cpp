@@ -30,6 +30,7 @@
 #include "host/node/node_config.hpp"
 #include "host/node/packet_path.hpp"
 #include "host/node/rate_server.hpp"
+#include "host/node/register_desk.hpp"
 
 namespace {
 
@@ -138,7 +139,8 @@ private:
       }
     } else if (descriptor == driver_.descriptor()) {
       path_.at(monotonic_us());
-      driver_.poll(path_);
+      driver_.poll(registers_);
+      answer_waiting();
     } else if (descriptor == kernel_.route_changes()) {
       kernel_.on_route_change();
     } else if (descriptor == timer_) {
@@ -159,18 +161,36 @@ private:
     const ssize_t size = recv(client, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
     bool alive = size > 0;
+    const std::string_view asked(reinterpret_cast<const char*>(buffer_.data()), alive ? static_cast<std::size_t>(size) : 0);
+    if (alive && registers_.take(client, asked, driver_)) {
+      answer_waiting();
+      return;
+    }
     if (alive) {
-      const std::string_view asked(reinterpret_cast<const char*>(buffer_.data()), static_cast<std::size_t>(size));
       const std::string answer = node::answer(asked, monotonic_us(), config_, path_, kernel_, driver_);
       alive = send(client, answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(answer.size());
     }
-    if (!alive) close(client);
+    if (!alive) drop_client(client);
+  }
+
+  /// What the MAC's registers have answered.
+  void answer_waiting() {
+    for (const auto& [client, answer] : registers_.take_answers()) {
+      const ssize_t sent = send(client, answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+      if (sent != static_cast<ssize_t>(answer.size())) drop_client(client);
+    }
+  }
+
+  void drop_client(int client) {
+    registers_.forget(client);
+    close(client);
   }
 
   node::node_config config_;
   node::linux_kernel kernel_;
   drivers::air_driver driver_;
   node::packet_path path_;
+  node::register_desk registers_{path_};
   std::optional<node::rate_server> rates_;
   int signals_ = -1, epoll_ = -1, timer_ = -1, control_ = -1;
   std::optional<time_us> timer_set_;

@@ -52,6 +52,7 @@ public:
   virtual void submit(node_id node, const tx_request& request) = 0;
   virtual void set_position(node_id node, node_position position) = 0;
   virtual void set_blocked(node_id one, node_id other, bool blocked) = 0;
+  virtual neighbour_snapshot take_neighbour(node_id node, std::uint8_t slot, std::uint8_t bin) = 0;
   virtual const air_counters& counters() = 0;
 
 protected:
@@ -76,6 +77,10 @@ public:
   void set_blocked(node_id one, node_id other, bool blocked) override {
     assert(!busy_);
     medium_.set_blocked(one, other, blocked);
+  }
+  neighbour_snapshot take_neighbour(node_id node, std::uint8_t slot, std::uint8_t bin) override {
+    assert(!busy_);
+    return nodes_[node].core.take_neighbour(slot, bin);
   }
   const air_counters& counters() override;
 
@@ -497,6 +502,7 @@ bool air::can_submit(node_id node) const { return impl_->can_submit(node); }
 void air::submit(node_id node, const tx_request& request) { impl_->submit(node, request); }
 void air::set_position(node_id node, node_position position) { impl_->set_position(node, position); }
 void air::set_blocked(node_id one, node_id other, bool blocked) { impl_->set_blocked(one, other, blocked); }
+neighbour_snapshot air::take_neighbour(node_id node, std::uint8_t slot, std::uint8_t bin) { return impl_->take_neighbour(node, slot, bin); }
 const air_counters& air::counters() const { return impl_->counters(); }
 
 }  // namespace perhop::air

@@ -80,6 +80,10 @@ public:
   /// Nothing passes between the two from now() on, neither frames nor energy; or does again. Otherwise as set_position().
   void set_blocked(node_id one, node_id other, bool blocked);
 
+  /// What the MAC's neighbour table holds of a slot, and of one bin of its histogram (16 of each). No time passes, and the MAC
+  /// does nothing else for it. Not in callbacks.
+  neighbour_snapshot take_neighbour(node_id node, std::uint8_t slot, std::uint8_t bin);
+
   const air_counters& counters() const;
 
   class impl;  ///< air.cpp: one scheduler for each fidelity

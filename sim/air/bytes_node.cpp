@@ -177,6 +177,15 @@ void bytes_node::strobe_descriptor(const tx_request& request, std::uint16_t tag,
 // ---- Clocks
 
 /// One clock of the model.
+neighbour_snapshot bytes_node::take_neighbour(std::uint8_t slot, std::uint8_t bin) {
+  model_->pins.nbr_take = 1;
+  model_->pins.nbr_index = slot;
+  model_->pins.nbr_bin = bin;
+  step(0);
+  model_->pins.nbr_take = 0;
+  return snapshot_of(model_->pins);
+}
+
 void bytes_node::step(std::uint32_t ticks) {
   take_what_comes();
   model_->pins.tick_n = ticks;

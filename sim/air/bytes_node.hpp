@@ -45,6 +45,7 @@ public:
   void strobe_descriptor(const tx_request& request, std::uint16_t tag, std::uint32_t airtime_us, byte_span msdu);
 
   std::uint32_t clock(std::uint32_t ticks);
+  neighbour_snapshot take_neighbour(std::uint8_t slot, std::uint8_t bin);
 
   // ---- Outputs
   bool quiescent() const;

@@ -10,6 +10,7 @@
 #include "Vmac_core.h"
 #include "Vmac_core___024root.h"
 
+#include "sim/air/node_settings.hpp"
 #include "sim/air/rtl_node.hpp"
 
 /// The clocked process of the model. Verilator puts all of the core into this one function; sim/air/check_model.cmake
@@ -63,6 +64,15 @@ public:
     pins_->phy_rx_end = 0;
     pins_->desc_valid = 0;
     return 1;
+  }
+
+  neighbour_snapshot take_neighbour(std::uint8_t slot, std::uint8_t bin) {
+    pins_->nbr_take = 1;
+    pins_->nbr_index = slot;
+    pins_->nbr_bin = bin;
+    clock(0);
+    pins_->nbr_take = 0;
+    return snapshot_of(*pins_);
   }
 
   /// The two ways to give a clock to the model: as Verilator's manual says, and its clocked process alone. The second is

@@ -51,6 +51,18 @@ void configure_core(Pins& pins, const air_config& config, node_id node) {
   pins.cfg_quirk_backoff_at_once = ns2;
 }
 
+/// What the snapshot ports say.
+template <typename Pins>
+neighbour_snapshot snapshot_of(const Pins& pins) {
+  return {.avg_contention_us16 = pins.nbr_avg_contention_us16,
+          .avg_overhead_us16 = pins.nbr_avg_overhead_us16,
+          .avg_data_attempts_256 = pins.nbr_avg_data_attempts_256,
+          .packets = pins.nbr_packets,
+          .drops = pins.nbr_drops,
+          .service_us = pins.nbr_service_us,
+          .histogram_packets = pins.nbr_histogram};
+}
+
 /// The absolute time, not after `now`, whose lower 32 bits are `low`.
 inline tick widen(tick now, std::uint32_t low) { return now - (static_cast<std::uint32_t>(now) - low); }
 

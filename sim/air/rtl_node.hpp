@@ -41,6 +41,9 @@ concept rtl_node = requires(node& at, const node& seen, const transmission& fram
   /// @return how many the model was given
   { at.clock(std::uint32_t{}) } -> std::same_as<std::uint32_t>;
 
+  /// One clock without ticks, of a quiescent node, in which the neighbour table's entries of a slot are copied. Nothing else changes.
+  { at.take_neighbour(std::uint8_t{}, std::uint8_t{}) } -> std::same_as<neighbour_snapshot>;
+
   // ---- Outputs
   { seen.quiescent() } -> std::same_as<bool>;
   { seen.next_timer() } -> std::same_as<std::uint32_t>;  ///< ticks to its next action, or no_timer

@@ -91,6 +91,17 @@ struct service_parts {
   }
 };
 
+/// What the gateware's neighbour table holds of one slot, as its snapshot ports give it. All 0: no packet yet.
+struct neighbour_snapshot {
+  std::uint32_t avg_contention_us16;
+  std::uint32_t avg_overhead_us16;
+  std::uint16_t avg_data_attempts_256;
+  std::uint32_t packets;  ///< finished, delivered or not
+  std::uint32_t drops;
+  std::uint64_t service_us;         ///< sum over packets
+  std::uint16_t histogram_packets;  ///< in one bin
+};
+
 /// The MAC is done with a packet: the completion record of the gateware, with its times made absolute.
 struct completion {
   node_id node;

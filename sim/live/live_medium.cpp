@@ -68,7 +68,9 @@ completion_record record_of(const air::completion& done) {
 }  // namespace
 
 live_medium::live_medium(const air::run_config& config, outlet& out)
-    : config_(config), out_(out), nodes_(config.air.nodes.size()), medium_(config.air, *this) {}
+    : config_(config), out_(out), nodes_(config.air.nodes.size()), medium_(config.air, *this) {
+  for (air::node_id id = 0; id < nodes_.size(); ++id) registers_.emplace_back(config.air, id);
+}
 
 std::uint32_t live_medium::node_of(connection_id connection) const {
   const auto found = std::find_if(nodes_.begin(), nodes_.end(), [connection](const node& node) { return node.connection == connection; });
@@ -82,6 +84,8 @@ void live_medium::on_message(connection_id from, std::span<const std::uint8_t> m
     on_hello(from, message);
   } else if (kind == wire::air_send{}.kind && id < nodes_.size()) {
     on_send(id, message);
+  } else if (kind == wire::air_registers{}.kind && id < nodes_.size()) {
+    on_registers(id, message);
   } else if (kind == wire::air_command{}.kind && std::find(controllers_.begin(), controllers_.end(), from) != controllers_.end()) {
     on_command(from, message.subspan(std::min(message.size(), wire::air_command::size_bytes)));
   } else {
@@ -138,7 +142,7 @@ void live_medium::on_closed(connection_id connection) {
 void live_medium::leave(air::node_id id) {
   node& left = nodes_[id];
   for (const air::tx_request& request : left.waiting) release(request.payload);
-  left = node{};
+  left = node{.statistics = left.statistics};
 }
 
 void live_medium::on_send(air::node_id id, std::span<const std::uint8_t> message) {
@@ -148,10 +152,12 @@ void live_medium::on_send(air::node_id id, std::span<const std::uint8_t> message
   if (!send || msdu_bytes == 0 || msdu_bytes > most_msdu_bytes || send->peer >= neighbour_slots ||
       send->rate >= config_.air.mac.profile->rates.size() || send->receiver_address > most_address) {
     ++counters_.malformed;
+    ++from.statistics.tx_refused;
     return;
   }
   if (from.outstanding >= send_credits) {
     ++counters_.over_credit;
+    ++from.statistics.tx_refused;
     return;
   }
   const std::uint64_t index = take_slot();
@@ -170,6 +176,34 @@ void live_medium::on_send(air::node_id id, std::span<const std::uint8_t> message
                           .use_rts = (send->flags & wire::air_send::flags_use_rts) != 0 && !is_group(send->receiver_address),
                           .payload = index});
   work_ = true;
+}
+
+void live_medium::on_registers(air::node_id id, std::span<const std::uint8_t> message) {
+  using access = wire::air_register_access;
+  using answer = wire::air_register_value;
+  const auto asked = wire::air_registers::decode(message);
+  const std::size_t bytes = asked ? message.size() - wire::air_registers::size_bytes : 0;
+  const std::size_t count = bytes / access::size_bytes;
+  if (!asked || bytes % access::size_bytes != 0 || count == 0 || count > air_most_register_accesses) {
+    ++counters_.malformed;
+    return;
+  }
+  wire::air_register_values head;
+  head.cookie = asked->cookie;
+  std::vector<std::uint8_t> values = encoded(head);
+  values.resize(wire::air_register_values::size_bytes + count * answer::size_bytes);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto wanted = *access::decode(message.subspan(wire::air_registers::size_bytes + i * access::size_bytes));
+    answer done;
+    if ((wanted.flags & access::flags_write) != 0) {
+      done.flags = registers_[id].write(wanted.address, wanted.value, medium_) ? answer::flags_done : 0;
+    } else if (const auto word = registers_[id].read(wanted.address, medium_.now(), nodes_[id].statistics)) {
+      done.flags = answer::flags_done;
+      done.value = *word;
+    }
+    done.encode(std::span(values).subspan(wire::air_register_values::size_bytes + i * answer::size_bytes).first<answer::size_bytes>());
+  }
+  out_.send(nodes_[id].connection, values);
 }
 
 void live_medium::serve() {
@@ -221,7 +255,9 @@ void live_medium::on_delivery(air::tick now, air::node_id to, const air::transmi
   reception.encode(std::span<std::uint8_t, wire::air_reception::size_bytes>(message_));
   const std::vector<std::uint8_t>& msdu = slots_[frame.payload].msdu;
   message_.insert(message_.end(), msdu.begin(), msdu.end());
-  ++(out_.send(nodes_[to].connection, message_) ? counters_.delivered : counters_.receptions_lost);
+  const bool heard = out_.send(nodes_[to].connection, message_);
+  ++(heard ? counters_.delivered : counters_.receptions_lost);
+  ++(heard ? nodes_[to].statistics.rx_delivered : nodes_[to].statistics.rx_overflow);
 }
 
 void live_medium::on_completion(air::tick now, const air::completion& record) {
@@ -229,6 +265,7 @@ void live_medium::on_completion(air::tick now, const air::completion& record) {
   ++counters_.completed;
   const slot& done = slots_[record.payload];
   node& from = nodes_[record.node];
+  from.statistics.note_done(record);
   if (done.connection != from.connection) {
     ++counters_.completions_unheard;
   } else {
@@ -243,6 +280,7 @@ void live_medium::on_completion(air::tick now, const air::completion& record) {
     // A daemon that misses a completion would wait for its credit for ever: it shall connect anew.
     if (!out_.send(from.connection, message_)) {
       ++counters_.completions_unheard;
+      ++from.statistics.done_overflow;
       const connection_id gone = from.connection;
       leave(record.node);
       out_.close(gone);

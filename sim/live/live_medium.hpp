@@ -15,6 +15,7 @@
 #include "sim/air/air.hpp"
 #include "sim/air/run_config.hpp"
 #include "sim/live/lateness.hpp"
+#include "sim/live/mac_registers.hpp"
 
 namespace perhop::live {
 
@@ -94,6 +95,7 @@ private:
     connection_id connection = no_connection;
     std::uint32_t outstanding = 0;  ///< of this connection
     std::deque<air::tx_request> waiting;
+    mac_statistics statistics;
   };
   struct lingering_slot {
     std::uint64_t index;
@@ -102,6 +104,7 @@ private:
 
   void on_hello(connection_id from, std::span<const std::uint8_t> message);
   void on_send(air::node_id id, std::span<const std::uint8_t> message);
+  void on_registers(air::node_id id, std::span<const std::uint8_t> message);
   void on_command(connection_id from, std::span<const std::uint8_t> text);
   std::string command(std::span<const std::uint8_t> text);
   void serve();
@@ -111,12 +114,14 @@ private:
   std::uint32_t node_of(connection_id connection) const;
   void leave(air::node_id id);
 
+  void on_transmission(const air::transmission& frame) override { nodes_[frame.node].statistics.note_sent(frame); }
   void on_delivery(air::tick now, air::node_id to, const air::transmission& frame) override;
   void on_completion(air::tick now, const air::completion& record) override;
 
   const air::run_config& config_;
   outlet& out_;
   std::vector<node> nodes_;
+  std::vector<mac_registers> registers_;  ///< of each node
   std::vector<slot> slots_;
   std::vector<std::uint64_t> free_;
   std::deque<lingering_slot> lingering_;

@@ -73,6 +73,7 @@ package perhop_pkg;
   localparam int unsigned DEFAULT_RTS_THRESHOLD_BYTES = 0;  // A longer MPDU is preceded by an RTS: 0 means always, as in ns-2's papers
   localparam int unsigned DEFAULT_VACATION_US = 20;  // Rest after a packet in the access modes csma and fama, as GloMoSim 2.02's CSMA yields
   localparam int unsigned DEFAULT_AVERAGE_SHIFT = 4;  // Weight of a new sample in the neighbour averages is 2 to the minus this
+  localparam int unsigned AIR_MOST_REGISTER_ACCESSES = 1024;  // Accesses to registers in one message to the emulated medium
   localparam int unsigned NS2_MAX_PROPAGATION_US = 2;  // ns-2 adds this allowance twice to its fixed response timeout
 
   // What the MAC must know of a frame's type and subtype.

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from perhop import paths
 from perhop.errors import PerhopError, choose_from
+from perhop.export import command as export_commands
 from perhop.live.command import app as live_app
 
 EXIT_FAILED = 1
@@ -34,6 +35,7 @@ app = typer.Typer(
     help="Experiments with a MAC that measures what every packet costs on every hop.",
 )
 app.add_typer(live_app, name="live")
+export_commands.register(app)
 
 
 def main() -> None:

@@ -46,6 +46,7 @@ DEFAULT_LONG_RETRY_LIMIT = 4  # dot11LongRetryLimit (annex C), attempts
 DEFAULT_RTS_THRESHOLD_BYTES = 0  # A longer MPDU is preceded by an RTS: 0 means always, as in ns-2's papers, bytes
 DEFAULT_VACATION_US = 20  # Rest after a packet in the access modes csma and fama, as GloMoSim 2.02's CSMA yields, us
 DEFAULT_AVERAGE_SHIFT = 4  # Weight of a new sample in the neighbour averages is 2 to the minus this
+AIR_MOST_REGISTER_ACCESSES = 1024  # Accesses to registers in one message to the emulated medium
 NS2_MAX_PROPAGATION_US = 2  # ns-2 adds this allowance twice to its fixed response timeout, us
 
 WIDTHS_BITS: Mapping[str, int] = MappingProxyType({
@@ -922,6 +923,78 @@ class AirAnswer(_Frame):
     )
 
 
+@dataclass(frozen=True)
+class AirRegisters(_Frame):
+    """Accesses to the registers of the node's MAC, daemon to medium: done in order and in one moment. air_register_access follows, once for each, at most air_most_register_accesses times."""
+
+    kind: int = 8  # 8 bits: air_registers
+    reserved: int = 0  # 24 bits: None yet
+    cookie: int = 0  # 32 bits: Returned in air_register_values
+
+    SIZE_BYTES: ClassVar[int] = 8
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"kind": 8})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "little", (("kind", 8, 0),)),
+        Word(1, 3, "little", (("reserved", 24, 0),)),
+        Word(4, 4, "little", (("cookie", 32, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class AirRegisterAccess(_Frame):
+    """An access to a 32-bit word of registers.rdl."""
+
+    address: int = 0  # 16 bits, bytes: Of the word
+    flags: int = 0  # 8 bits: What is done
+    reserved: int = 0  # 8 bits: None yet
+    value: int = 0  # 32 bits: What is written
+
+    SIZE_BYTES: ClassVar[int] = 8
+    FLAGS_WRITE: ClassVar[int] = 0x1  # The value is written; otherwise the word is read
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 2, "little", (("address", 16, 0),)),
+        Word(2, 1, "little", (("flags", 8, 0),)),
+        Word(3, 1, "little", (("reserved", 8, 0),)),
+        Word(4, 4, "little", (("value", 32, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class AirRegisterValues(_Frame):
+    """The answer to air_registers, medium to daemon. air_register_value follows, once for each access."""
+
+    kind: int = 9  # 8 bits: air_register_values
+    reserved: int = 0  # 24 bits: None yet
+    cookie: int = 0  # 32 bits: Of air_registers
+
+    SIZE_BYTES: ClassVar[int] = 8
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"kind": 9})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "little", (("kind", 8, 0),)),
+        Word(1, 3, "little", (("reserved", 24, 0),)),
+        Word(4, 4, "little", (("cookie", 32, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class AirRegisterValue(_Frame):
+    """What came of one access."""
+
+    flags: int = 0  # 8 bits: Whether there was an answer
+    reserved: int = 0  # 24 bits: None yet
+    value: int = 0  # 32 bits: What was read; 0 for a write
+
+    SIZE_BYTES: ClassVar[int] = 8
+    FLAGS_DONE: ClassVar[int] = 0x1  # The word was read or written; otherwise this MAC has no such register, or may not write it
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "little", (("flags", 8, 0),)),
+        Word(1, 3, "little", (("reserved", 24, 0),)),
+        Word(4, 4, "little", (("value", 32, 0),)),
+    )
+
+
 # By the name of the C++ struct in perhop::wire.
 FRAMES: Mapping[str, type[_Frame]] = MappingProxyType({
     "path_header_fields": PathHeaderFields,
@@ -944,6 +1017,10 @@ FRAMES: Mapping[str, type[_Frame]] = MappingProxyType({
     "air_reception": AirReception,
     "air_command": AirCommand,
     "air_answer": AirAnswer,
+    "air_registers": AirRegisters,
+    "air_register_access": AirRegisterAccess,
+    "air_register_values": AirRegisterValues,
+    "air_register_value": AirRegisterValue,
 })
 
 

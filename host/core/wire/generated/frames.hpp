@@ -1122,6 +1122,165 @@ struct air_answer {
   friend constexpr bool operator==(const air_answer&, const air_answer&) = default;
 };
 
+/// Accesses to the registers of the node's MAC, daemon to medium: done in order and in one moment. air_register_access follows, once for each, at most air_most_register_accesses times.
+struct air_registers {
+  static constexpr std::size_t size_bytes = 8;
+
+  std::uint8_t kind = 8;  ///< 8 bits: air_registers
+  std::uint32_t reserved = 0;  ///< 24 bits: None yet
+  std::uint32_t cookie = 0;  ///< 32 bits: Returned in air_register_values
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(std::uint64_t{kind});
+    const std::uint64_t word_1 = (std::uint64_t{reserved} & 0xffffff);
+    bytes[1] = static_cast<std::uint8_t>(word_1);
+    bytes[2] = static_cast<std::uint8_t>(word_1 >> 8);
+    bytes[3] = static_cast<std::uint8_t>(word_1 >> 16);
+    const std::uint64_t word_4 = std::uint64_t{cookie};
+    bytes[4] = static_cast<std::uint8_t>(word_4);
+    bytes[5] = static_cast<std::uint8_t>(word_4 >> 8);
+    bytes[6] = static_cast<std::uint8_t>(word_4 >> 16);
+    bytes[7] = static_cast<std::uint8_t>(word_4 >> 24);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<air_registers> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    air_registers frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.kind = static_cast<std::uint8_t>(word_0);
+    if (frame.kind != 8) return std::nullopt;
+    const std::uint64_t word_1 = std::uint64_t{bytes[1]} | (std::uint64_t{bytes[2]} << 8) | (std::uint64_t{bytes[3]} << 16);
+    frame.reserved = static_cast<std::uint32_t>(word_1);
+    const std::uint64_t word_4 = std::uint64_t{bytes[4]} | (std::uint64_t{bytes[5]} << 8) | (std::uint64_t{bytes[6]} << 16) | (std::uint64_t{bytes[7]} << 24);
+    frame.cookie = static_cast<std::uint32_t>(word_4);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const air_registers&, const air_registers&) = default;
+};
+
+/// An access to a 32-bit word of registers.rdl.
+struct air_register_access {
+  static constexpr std::size_t size_bytes = 8;
+  static constexpr std::uint8_t flags_write = 0x1;  ///< The value is written; otherwise the word is read
+
+  std::uint16_t address = 0;  ///< 16 bits, bytes: Of the word
+  std::uint8_t flags = 0;  ///< 8 bits: What is done
+  std::uint8_t reserved = 0;  ///< 8 bits: None yet
+  std::uint32_t value = 0;  ///< 32 bits: What is written
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    const std::uint64_t word_0 = std::uint64_t{address};
+    bytes[0] = static_cast<std::uint8_t>(word_0);
+    bytes[1] = static_cast<std::uint8_t>(word_0 >> 8);
+    bytes[2] = static_cast<std::uint8_t>(std::uint64_t{flags});
+    bytes[3] = static_cast<std::uint8_t>(std::uint64_t{reserved});
+    const std::uint64_t word_4 = std::uint64_t{value};
+    bytes[4] = static_cast<std::uint8_t>(word_4);
+    bytes[5] = static_cast<std::uint8_t>(word_4 >> 8);
+    bytes[6] = static_cast<std::uint8_t>(word_4 >> 16);
+    bytes[7] = static_cast<std::uint8_t>(word_4 >> 24);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<air_register_access> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    air_register_access frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]} | (std::uint64_t{bytes[1]} << 8);
+    frame.address = static_cast<std::uint16_t>(word_0);
+    const std::uint64_t word_2 = std::uint64_t{bytes[2]};
+    frame.flags = static_cast<std::uint8_t>(word_2);
+    const std::uint64_t word_3 = std::uint64_t{bytes[3]};
+    frame.reserved = static_cast<std::uint8_t>(word_3);
+    const std::uint64_t word_4 = std::uint64_t{bytes[4]} | (std::uint64_t{bytes[5]} << 8) | (std::uint64_t{bytes[6]} << 16) | (std::uint64_t{bytes[7]} << 24);
+    frame.value = static_cast<std::uint32_t>(word_4);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const air_register_access&, const air_register_access&) = default;
+};
+
+/// The answer to air_registers, medium to daemon. air_register_value follows, once for each access.
+struct air_register_values {
+  static constexpr std::size_t size_bytes = 8;
+
+  std::uint8_t kind = 9;  ///< 8 bits: air_register_values
+  std::uint32_t reserved = 0;  ///< 24 bits: None yet
+  std::uint32_t cookie = 0;  ///< 32 bits: Of air_registers
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(std::uint64_t{kind});
+    const std::uint64_t word_1 = (std::uint64_t{reserved} & 0xffffff);
+    bytes[1] = static_cast<std::uint8_t>(word_1);
+    bytes[2] = static_cast<std::uint8_t>(word_1 >> 8);
+    bytes[3] = static_cast<std::uint8_t>(word_1 >> 16);
+    const std::uint64_t word_4 = std::uint64_t{cookie};
+    bytes[4] = static_cast<std::uint8_t>(word_4);
+    bytes[5] = static_cast<std::uint8_t>(word_4 >> 8);
+    bytes[6] = static_cast<std::uint8_t>(word_4 >> 16);
+    bytes[7] = static_cast<std::uint8_t>(word_4 >> 24);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<air_register_values> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    air_register_values frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.kind = static_cast<std::uint8_t>(word_0);
+    if (frame.kind != 9) return std::nullopt;
+    const std::uint64_t word_1 = std::uint64_t{bytes[1]} | (std::uint64_t{bytes[2]} << 8) | (std::uint64_t{bytes[3]} << 16);
+    frame.reserved = static_cast<std::uint32_t>(word_1);
+    const std::uint64_t word_4 = std::uint64_t{bytes[4]} | (std::uint64_t{bytes[5]} << 8) | (std::uint64_t{bytes[6]} << 16) | (std::uint64_t{bytes[7]} << 24);
+    frame.cookie = static_cast<std::uint32_t>(word_4);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const air_register_values&, const air_register_values&) = default;
+};
+
+/// What came of one access.
+struct air_register_value {
+  static constexpr std::size_t size_bytes = 8;
+  static constexpr std::uint8_t flags_done = 0x1;  ///< The word was read or written; otherwise this MAC has no such register, or may not write it
+
+  std::uint8_t flags = 0;  ///< 8 bits: Whether there was an answer
+  std::uint32_t reserved = 0;  ///< 24 bits: None yet
+  std::uint32_t value = 0;  ///< 32 bits: What was read; 0 for a write
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(std::uint64_t{flags});
+    const std::uint64_t word_1 = (std::uint64_t{reserved} & 0xffffff);
+    bytes[1] = static_cast<std::uint8_t>(word_1);
+    bytes[2] = static_cast<std::uint8_t>(word_1 >> 8);
+    bytes[3] = static_cast<std::uint8_t>(word_1 >> 16);
+    const std::uint64_t word_4 = std::uint64_t{value};
+    bytes[4] = static_cast<std::uint8_t>(word_4);
+    bytes[5] = static_cast<std::uint8_t>(word_4 >> 8);
+    bytes[6] = static_cast<std::uint8_t>(word_4 >> 16);
+    bytes[7] = static_cast<std::uint8_t>(word_4 >> 24);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<air_register_value> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    air_register_value frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.flags = static_cast<std::uint8_t>(word_0);
+    const std::uint64_t word_1 = std::uint64_t{bytes[1]} | (std::uint64_t{bytes[2]} << 8) | (std::uint64_t{bytes[3]} << 16);
+    frame.reserved = static_cast<std::uint32_t>(word_1);
+    const std::uint64_t word_4 = std::uint64_t{bytes[4]} | (std::uint64_t{bytes[5]} << 8) | (std::uint64_t{bytes[6]} << 16) | (std::uint64_t{bytes[7]} << 24);
+    frame.value = static_cast<std::uint32_t>(word_4);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const air_register_value&, const air_register_value&) = default;
+};
+
 }  // namespace perhop::wire
 
 namespace perhop {

@@ -82,6 +82,8 @@ inline constexpr std::uint32_t default_rts_threshold_bytes = 0;
 inline constexpr std::uint32_t default_vacation_us = 20;
 /// Weight of a new sample in the neighbour averages is 2 to the minus this.
 inline constexpr std::uint32_t default_average_shift = 4;
+/// Accesses to registers in one message to the emulated medium.
+inline constexpr std::uint32_t air_most_register_accesses = 1024;
 /// ns-2 adds this allowance twice to its fixed response timeout, us.
 inline constexpr std::uint32_t ns2_max_propagation_us = 2;
 

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`perhop probe`, `perhop top`, ...: parse, call the library and print."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from perhop.errors import PerhopError
+
+# Off a terminal there is no width to ask for.
+PAGE_CELLS = 120
+
+Node = Annotated[
+    str | None, typer.Argument(metavar="[NODE]", help="A node's index, first or last; default: all nodes.")
+]
+OneNode = Annotated[str, typer.Argument(metavar="NODE", help="A node's index, first or last.")]
+Name = Annotated[str | None, typer.Option("--name", help="Which live network; needed where there are several.")]
+Socket = Annotated[
+    Path | None, typer.Option("--socket", help="Control socket of a daemon that is not part of a live network.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands of this folder."""
+    app.command()(probe)
+
+
+def fail(error: PerhopError, json_: bool = False) -> NoReturn:
+    if json_:
+        print(json.dumps({"error": error.as_dict()}))
+    else:
+        Console(stderr=True, soft_wrap=True).print(Text.assemble(("error: ", "bold red"), str(error)))
+    raise typer.Exit(2)
+
+
+def page() -> Console:
+    """Where to print: as wide as the terminal, or as a page."""
+    return Console() if Console().is_terminal else Console(width=PAGE_CELLS)
+
+
+def probe(node: Node = None, name: Name = None, socket: Socket = None, json_: Json = False) -> None:
+    """What a node's MAC is set to, who its neighbours are, what packets to them cost and where that time goes."""
+    from perhop.export import probe as library
+    from perhop.export.nodes import find_nodes
+    from perhop.export.probe_text import print_probe
+
+    try:
+        told = [library.probe(found) for found in find_nodes(node, name, socket)]
+    except PerhopError as error:
+        fail(error, json_)
+    if json_:
+        print(json.dumps(told[0] if node is not None or socket is not None else told))
+        return
+    console = page()
+    for each in told:
+        print_probe(console, each)
