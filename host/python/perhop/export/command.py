@@ -30,6 +30,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def register(app: typer.Typer) -> None:
     """Adds the commands of this folder."""
     app.command()(probe)
+    app.command()(top)
 
 
 def fail(error: PerhopError, json_: bool = False) -> NoReturn:
@@ -61,3 +62,49 @@ def probe(node: Node = None, name: Name = None, socket: Socket = None, json_: Js
     console = page()
     for each in told:
         print_probe(console, each)
+
+
+def top(
+    node: Node = None,
+    name: Name = None,
+    socket: Socket = None,
+    interval_s: Annotated[float, typer.Option("--interval", min=0.1, help="Seconds between two looks.")] = 1.0,
+    once: Annotated[bool, typer.Option("--once", help="One picture, then end.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="With --once: print JSON.")] = False,
+) -> None:
+    """Per-hop delay and where it goes, queues, retries, limits and flows of a live network, until Ctrl-C."""
+    import time
+
+    from rich.live import Live
+
+    from perhop.export import top as library
+    from perhop.export.nodes import find_nodes
+    from perhop.export.top_text import render
+
+    try:
+        if json_ and not once:
+            raise PerhopError("--json is one picture, and --once is not given", "use --once --json")
+        nodes = find_nodes(node, name, socket)
+        before = library.take(nodes)
+        if all(status is None for status in before.nodes.values()):
+            raise PerhopError("no daemon answers", "see `perhop live status`")
+        time.sleep(interval_s)
+        shown = library.picture(before, now := library.take(nodes))
+    except PerhopError as error:
+        fail(error, json_)
+    if json_:
+        print(json.dumps(shown))
+        return
+    console = page()
+    if once:
+        console.print(render(shown, console.width), highlight=False)
+        return
+    try:
+        with Live(console=console, screen=console.is_terminal, auto_refresh=False) as view:
+            while True:
+                view.update(render(shown, console.width), refresh=True)
+                time.sleep(interval_s)
+                before, now = now, library.take(nodes)
+                shown = library.picture(before, now)
+    except KeyboardInterrupt:
+        raise typer.Exit(0) from None
