@@ -198,8 +198,9 @@ module frame_sequence
   wire logic [23:0] defer_product_us = 24'(defer_slots_q) * 24'(cfg_slot_us);
   wire logic [16:0] defer_us         = defer_product_us > 24'h1_ffff ? '1 : defer_product_us[16:0];
 
-  // Outcomes.
-  wire logic response = (state_q == ST_WAIT_CTS && rx_cts_for_us) || (state_q == ST_WAIT_MAC_ACK && rx_mac_ack_for_us);
+  // Outcomes. What is heard over our own frame is no response to it, whatever it says.
+  wire logic own_over = own_left_us == '0;
+  wire logic response = own_over && ((state_q == ST_WAIT_CTS && rx_cts_for_us) || (state_q == ST_WAIT_MAC_ACK && rx_mac_ack_for_us));
   wire logic wrong_frame = in_wait && response_began_q && rx_end && !response;
   wire logic no_frame    = in_wait && timer_end && !rx_end && (!rx_start || cfg_quirk_fixed_timeout);
   wire logic failure     = wrong_frame || no_frame || collided;
@@ -311,7 +312,7 @@ module frame_sequence
         end
 
         ST_WAIT_CTS, ST_WAIT_MAC_ACK: begin
-          if (rx_start && !cfg_quirk_fixed_timeout) response_began_q <= 1'b1;
+          if (rx_start && own_over && !cfg_quirk_fixed_timeout) response_began_q <= 1'b1;
           if (state_q == ST_WAIT_CTS && response) begin
             state_q    <= ST_GAP;
             timer_us_q <= 17'(cfg_sifs_us);
@@ -374,7 +375,7 @@ module frame_sequence
 
   // While this station waits for a response, a frame that began in time and is for it
   // ends the wait, and may be answered.
-  assign may_answer = own_left_us == '0 && state_q != ST_GAP && (!in_wait || response_began_q);
+  assign may_answer = own_over && state_q != ST_GAP && (!in_wait || response_began_q);
 
   assign send             = send_rts || send_data;
   assign data_airtime_us  = airtime_us_q;

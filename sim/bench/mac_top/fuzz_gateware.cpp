@@ -5,12 +5,18 @@
 /// A burst holds frames that are right, cut off, too long, with wrong lengths told, wrong FCS, the station's own address as
 /// transmitter, any Duration (65535 among them), errors of the PHY, ends without starts and starts without ends; at any
 /// distance, down to a frame in every few clocks; while host packets, some of them wrong, wait to be sent, and the host is
-/// slow to take what comes. In between registers are read and written at random. Then:
+/// slow to take what comes, and the PHY slow to take what goes. In between registers are read and written at random. Then:
 ///   - the registers hold the settings of before (every write of another value was refused, for the MAC runs);
+///   - the MAC comes to rest in the time that its packets may take (the NAV, then every attempt of every packet at its longest);
 ///   - a DATA frame for the station is answered, SIFS after its end, to the clock;
-///   - a packet of the host goes out and is acknowledged, once the NAV has run out.
+///   - a packet of the host goes out with its own bytes and is acknowledged.
 /// In every tenth burst the host may also disable and enable the MAC at any time, and write settings when it is off. It then
-/// begins anew, as a host does that does not know what happened: it disables the MAC, loads the settings, enables it.
+/// disables the MAC and writes words of any value to any setting: one that is refused says so in the error register and
+/// leaves the setting as it was, one that is not can be read. Under these settings, whatever they are, the MAC hears some
+/// frames. Then the host begins anew, as one does that does not know what happened: it disables the MAC, loads the settings,
+/// enables it.
+///
+/// The profile follows from the seed.
 ///
 /// Usage: perhop-fuzz-gateware FRAMES SEED [fault]
 /// Prints one JSON object. Exit status 1 if the MAC did not work after a burst, 2 for wrong arguments. `fault`: the host takes no
@@ -34,6 +40,12 @@ constexpr std::uint64_t us_address = node_address_base + 1;
 constexpr std::uint64_t peer_address = node_address_base + 2;
 constexpr std::uint32_t frames_a_burst = 1000;
 constexpr std::uint32_t every_error = 0xF;
+constexpr std::uint32_t most_waiting = 24;     // packets that the host keeps back
+constexpr std::uint32_t packets_a_queue = 8;   // that the MAC keeps
+constexpr std::uint32_t most_msdu_bytes = 80;  // of a packet of the host
+// What may only change while the MAC is off.
+constexpr std::uint32_t settings_begin = registers::address::address, settings_end = registers::group::address(0);
+constexpr const char* profiles[] = {"ofdm_20mhz", "erp_short_slot", "dsss_short", "ofdm_20mhz", "ofdm_10mhz", "dsss_long"};
 
 class failure : public std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -42,12 +54,11 @@ class failure : public std::runtime_error {
 class fuzzer {
 public:
   explicit fuzzer(std::uint64_t seed) : random_(seed), us_(mac_device::clocks_per_us()) {
-    settings_ = {.profile = find_profile("ofdm_20mhz"),
+    settings_ = {.profile = find_profile(profiles[seed % std::size(profiles)]),
                  .address = us_address,
                  .seed = 0x0123'4567'89AB'CDEF,
                  .tx_delay_clocks = 75,
                  .rx_delay_clocks = 140,
-
                  .short_retry_limit = 3,
                  .long_retry_limit = 3,
                  .more_response_timeout_us = 4};
@@ -59,6 +70,7 @@ public:
     while (frames_ < frames) {
       const bool power = bursts_ % 10 == 9;
       burst(std::min<std::uint64_t>(frames_a_burst, frames - frames_), power);
+      if (power) misuse();
       ++bursts_;
       recover(power);
       if (fault) mac_.set_taking_completions(false);
@@ -66,9 +78,18 @@ public:
   }
 
   nlohmann::json result() const {
-    return {
-        {"frames", frames_},          {"bursts", bursts_},         {"register_writes", writes_}, {"register_reads", reads_},
-        {"writes_refused", refused_}, {"packets_given", packets_}, {"clocks", mac_.now()},       {"exchanges_after_bursts", exchanges_}};
+    return {{"frames", frames_},
+            {"bursts", bursts_},
+            {"exchanges_after_bursts", exchanges_},
+            {"register_writes", writes_},
+            {"register_reads", reads_},
+            {"writes_judged", judged_},
+            {"writes_refused", refused_},
+            {"packets_given", packets_},
+            {"starts_in_bursts", own_starts_},
+            {"longest_rest_ms", static_cast<double>(longest_rest_) / static_cast<double>(1000 * us_)},
+            {"profile", settings_.profile->name},
+            {"clocks", mac_.now()}};
   }
 
 private:
@@ -88,6 +109,7 @@ private:
   std::uint32_t any_duration() {
     const std::uint64_t what = below(20);
     if (what < 2) return 65535;
+    if (!nav_) return 0;
     if (what == 2 && long_nav_) return static_cast<std::uint32_t>(32767 - below(2));
     return static_cast<std::uint32_t>(below(300));
   }
@@ -144,29 +166,79 @@ private:
   }
 
   host_packet any_packet() {
-    return {.queue = static_cast<std::uint32_t>(below(2)),
-            .ra = any_address(),
-            .rate = static_cast<std::uint32_t>(below(8)),
-            .tag = 0,
-            .force_rts = chance(0.5),
-            .msdu = any_bytes(1 + below(80))};
+    host_packet packet{.queue = static_cast<std::uint32_t>(below(2)),
+                       .ra = any_address(),
+                       .rate = static_cast<std::uint32_t>(below(8)),
+                       .force_rts = chance(0.5),
+                       .msdu = any_bytes(1 + below(most_msdu_bytes)),
+                       .peer = static_cast<std::uint32_t>(below(16)),
+                       .peer_series = chance(0.2),
+                       .four_address = chance(0.2)};
+    if (chance(0.3)) {
+      packet.series_attempts = static_cast<std::uint32_t>(below(1U << 20));
+      packet.series_rate = static_cast<std::uint32_t>(below(1U << 9));
+    }
+    if (chance(0.1)) packet.told_bytes = static_cast<std::uint32_t>(chance(0.5) ? below(100) : below(4096));
+    return packet;
   }
 
   void burst(std::uint64_t frames, bool power) {
-    // The longest NAV takes 32 ms to run out: now and then.
+    // The longest NAV takes 32 ms to run out, and many packets many times as long: now and then.
     long_nav_ = chance(0.1);
+    // Without NAV the MAC's own frames go out in pauses, and meet what comes next.
+    nav_ = chance(0.5);
+    const double pause = nav_ ? 0.0 : 0.05;
+    const std::uint64_t mood = below(20);
+    const double packets = mood == 0 ? 0.3 : mood < 3 ? 0.05 : 0.005;
+    mac_.set_byte_clocks(chance(0.5) ? 1 : 1 + static_cast<std::uint32_t>(below(9)));
     for (std::uint64_t frame = 0; frame < frames; ++frame) {
-      const clock_number until = hear(any_frame(), mac_.now() + 1 + (chance(0.8) ? 0 : below(static_cast<std::uint64_t>(40 * us_))));
+      const std::uint64_t gap_us = chance(pause) ? 400 : chance(0.2) ? 40 : 0;
+      const clock_number until = hear(any_frame(), mac_.now() + 1 + below(gap_us * static_cast<std::uint64_t>(us_) + 1));
       ++frames_;
-      if (chance(0.005)) {
+      if (chance(packets) && mac_.packets_waiting() < most_waiting) {
         mac_.give(any_packet());
         ++packets_;
       }
       if (chance(0.02)) mac_.set_taking(chance(0.7));
       if (chance(0.1)) access(power);
-      while (mac_.now() < until) mac_.clock();
+      while (mac_.now() < until) own_starts_ += mac_.clock() ? 1 : 0;
     }
     mac_.set_taking(true);
+    mac_.set_byte_clocks(1);
+  }
+
+  /// The MAC is off: words of any value for any setting, and then it runs with what they have become.
+  void misuse() {
+    mac_.write(registers::control::address, 0);
+    for (int times = 0; times < 200; ++times) {
+      const std::uint32_t address = settings_begin + 4 * static_cast<std::uint32_t>(below((settings_end - settings_begin) / 4));
+      const std::uint32_t before = mac_.read(address);
+      // Near what is there, small, or anything.
+      const std::uint64_t what = below(3);
+      const std::uint32_t word = what == 0   ? before ^ 1U << below(32)
+                                 : what == 1 ? static_cast<std::uint32_t>(below(64))
+                                             : static_cast<std::uint32_t>(random_());
+      mac_.write(registers::error::address, every_error);
+      mac_.write(address, word);
+      const std::uint32_t error = mac_.read(registers::error::address), after = mac_.read(address);
+      const bool refused = (error & every_error) != 0;
+      const std::string where = "the setting at " + std::to_string(address);
+      if (refused && after != before) fail(where + " changed with a write that was refused");
+      if (!refused && after != word) fail(where + " was written and is not what was written");
+      if (refused && registers::error::at_address.get(error) != address) fail(where + " was refused, and the error is elsewhere");
+      if (refused) ++refused_;
+      ++writes_;
+      ++judged_;
+      if (address == registers::access_mode::address && registers::access_mode::mode.get(word) == 3 && !refused)
+        fail("an access mode that does not exist was not refused");
+    }
+    mac_.write(registers::error::address, every_error);
+    mac_.write(registers::control::address, 1);
+    for (int frame = 0; frame < 20; ++frame) {
+      const clock_number until = hear(any_frame(), mac_.now() + 1);
+      if (chance(0.3)) mac_.give(any_packet());
+      while (mac_.now() < until) mac_.clock();
+    }
   }
 
   void access(bool power) {
@@ -191,9 +263,7 @@ private:
   /// Every setting that may only change while the MAC is off.
   std::vector<std::uint32_t> read_settings() {
     std::vector<std::uint32_t> words;
-    for (std::uint32_t address = registers::address::address; address < registers::group::address(0); address += 4) {
-      words.push_back(mac_.read(address));
-    }
+    for (std::uint32_t address = settings_begin; address < settings_end; address += 4) words.push_back(mac_.read(address));
     return words;
   }
 
@@ -214,25 +284,54 @@ private:
     const std::vector<std::uint32_t> found = read_settings();
     const auto [is, was] = std::ranges::mismatch(found, expected_);
     if (is != found.end()) {
-      const auto address = registers::address::address + 4 * static_cast<std::uint32_t>(is - found.begin());
+      const auto address = settings_begin + 4 * static_cast<std::uint32_t>(is - found.begin());
       fail("the setting at " + std::to_string(address) + " was " + std::to_string(*was) + " and is " + std::to_string(*is));
     }
     // The PHY comes to rest, as one does: its carrier falls, a frame begun ends.
     schedule(mac_.now() + 2, phy_event::what::end, 1);
     schedule(mac_.now() + 3, phy_event::what::no_carrier);
     clock(64);
-    // What the host gave goes out or is given up; nobody answers. The longest NAV is 33 ms.
-    const clock_number patience = mac_.now() + 400'000 * static_cast<clock_number>(us_);
-    // Between its frames a MAC that waits for an answer says nothing.
-    for (int quiet = 0; quiet < 30; ++quiet) {
-      if (mac_.now() > patience) fail("it does not come to rest");
-      if (mac_.busy()) quiet = 0;
-      clock(1000);
-    }
+    rest();
     mac_.completions().clear();
     receive();
     send();
     ++exchanges_;
+  }
+
+  /// The longest time from a packet's turn to its end while nobody answers, NAV apart.
+  std::uint64_t longest_packet_us() const {
+    const timing_profile& profile = *settings_.profile;
+    const std::uint64_t attempts = std::max(settings_.short_retry_limit, settings_.long_retry_limit);
+    // The window doubles with each attempt; a packet of the other queue may go first each time, as often.
+    std::uint64_t slots = 0, window = profile.cw_min;
+    for (std::uint64_t attempt = 0; attempt <= attempts; ++attempt) {
+      slots += window;
+      window = std::min<std::uint64_t>(2 * window + 1, profile.cw_max);
+    }
+    return slots * profile.slot_us + (attempts + 1) * (profile.eifs_us + longest_silence_us());
+  }
+
+  /// The longest time for which a MAC that is in an exchange says nothing: a frame, and its response does not come.
+  std::uint64_t longest_silence_us() const {
+    const timing_profile& profile = *settings_.profile;
+    return airtime_us(profile, 0, most_msdu_bytes + mac_header_bytes + 6 + fcs_bytes) + profile.response_timeout_us +
+           settings_.more_response_timeout_us + profile.slot_us;
+  }
+
+  /// What the host gave goes out or is given up; nobody answers.
+  void rest() {
+    const auto us = static_cast<clock_number>(us_);
+    const clock_number began = mac_.now();
+    const std::uint64_t packets = mac_.packets_waiting() + 2 * (packets_a_queue + 1);
+    const clock_number patience = began + (32'767 + packets * longest_packet_us()) * us;
+    clock_number quiet_since = mac_.now();
+    constexpr clock_number look_clocks = 1000;  // from a look at the MAC to the next
+    while (mac_.now() - quiet_since < longest_silence_us() * us + 2 * look_clocks) {
+      if (mac_.now() > patience) fail("it does not come to rest");
+      clock(look_clocks);
+      if (mac_.busy()) quiet_since = mac_.now();
+    }
+    longest_rest_ = std::max(longest_rest_, quiet_since - began);
   }
 
   /// Waits for the next start; 0 if none comes.
@@ -276,7 +375,7 @@ private:
     tag_ = static_cast<std::uint16_t>(tag_ + 1);
     const bytes msdu = any_bytes(40);
     mac_.give({.ra = peer_address, .rate = 0, .tag = tag_, .force_rts = true, .msdu = msdu});
-    const clock_number patience = mac_.now() + 100'000 * static_cast<clock_number>(us_);
+    const clock_number patience = mac_.now() + 2 * longest_packet_us() * static_cast<clock_number>(us_);
     for (const frame_kind expected : {frame_kind::rts, frame_kind::data}) {
       const clock_number at = started(patience);
       if (at == 0) fail("a packet does not go out");
@@ -303,10 +402,11 @@ private:
   std::int64_t us_;
   station_settings settings_;
   std::vector<std::uint32_t> expected_;
-  bool long_nav_ = false;
+  bool long_nav_ = false, nav_ = true;
   std::uint32_t sequence_ = 0;
   std::uint16_t tag_ = 0;
-  std::uint64_t frames_ = 0, bursts_ = 0, writes_ = 0, reads_ = 0, refused_ = 0, packets_ = 0, exchanges_ = 0;
+  std::uint64_t frames_ = 0, bursts_ = 0, writes_ = 0, reads_ = 0, refused_ = 0, packets_ = 0, exchanges_ = 0, judged_ = 0, own_starts_ = 0;
+  clock_number longest_rest_ = 0;
 };
 
 std::uint64_t number(const char* text) {

@@ -221,8 +221,12 @@ void mac_device::drive_host() {
   const host_packet& head = packets_.front();
   pins.s_desc_queue = head.queue;
   pins.s_desc_ra = head.ra;
-  pins.s_desc_peer = 0;
-  pins.s_desc_bytes = head.msdu.size();
+  pins.s_desc_peer = head.peer;
+  pins.s_desc_peer_series = head.peer_series;
+  pins.s_desc_four_address = head.four_address;
+  pins.s_desc_series_attempts = head.series_attempts;
+  pins.s_desc_series_rate = head.series_rate;
+  pins.s_desc_bytes = head.told_bytes.value_or(static_cast<std::uint32_t>(head.msdu.size()));
   pins.s_desc_rate = head.rate;
   pins.s_desc_force_rts = head.force_rts;
   pins.s_desc_tag = head.tag;
@@ -234,7 +238,11 @@ void mac_device::drive_host() {
 void mac_device::collect() {
   auto& pins = *pins_;
   if (pins.s_desc_valid && pins.s_desc_ready) {
-    describing_ = false;
+    // No bytes belong to a packet of none.
+    if (packets_.front().told_bytes == 0U)
+      packets_.pop_front();
+    else
+      describing_ = false;
     byte_index_ = 0;
   } else if (pins.s_axis_tx_tvalid && pins.s_axis_tx_tready) {
     if (pins.s_axis_tx_tlast) {

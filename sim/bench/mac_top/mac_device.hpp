@@ -43,7 +43,12 @@ struct host_packet {
   std::uint32_t rate = 0;
   std::uint16_t tag = 0;
   bool force_rts = false;
-  bytes msdu;
+  bytes msdu;                               ///< at least one byte
+  std::optional<std::uint32_t> told_bytes;  ///< what the descriptor says instead of the MSDU's length
+  std::uint32_t peer = 0;
+  bool peer_series = false;
+  bool four_address = false;
+  std::uint32_t series_attempts = 0, series_rate = 0;
 };
 
 /// A frame that the MAC sends.

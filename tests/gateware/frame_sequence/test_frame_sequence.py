@@ -184,6 +184,25 @@ async def a_frame_that_begins_stops_the_timeout_and_its_end_decides(dut):
 
 
 @cocotb.test()
+@cocotb.parametrize((("use_rts", "response"), [(1, "rx_cts_for_us"), (0, "rx_mac_ack_for_us")]))
+async def what_is_heard_over_an_own_frame_is_no_response_to_it(dut, use_rts, response):
+    """A forged CTS would start DATA over the RTS; a forged MAC ACK would end a packet before it has been sent."""
+    sequence = Sequence(dut, head_use_rts=use_rts)
+    await sequence.send_first()
+    await sequence.set(own_left_us=100)
+    await sequence.clock(rx_start=1)
+    await sequence.set(rx_end=1, **{response: 1})
+    assert (sequence.responded, sequence.timed_out) == (0, 0)
+    await sequence.clock()
+    await sequence.set(rx_end=0, own_left_us=0, **{response: 0})
+    # The time-out still decides.
+    assert (sequence.wait_valid, sequence.want_rx_start, sequence.in_gap) == (1, 1, 0)
+    await sequence.clock(rx_start=1)
+    await sequence.set(rx_end=1, **{response: 1})
+    assert (sequence.responded, sequence.timed_out) == (1, 0)
+
+
+@cocotb.test()
 async def ns2_waits_for_the_whole_response_and_for_nothing_else(dut):
     sequence = Sequence(dut)
     await sequence.set(cfg_quirk_fixed_timeout=1, cfg_response_timeout_us=14)
