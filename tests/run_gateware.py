@@ -25,7 +25,7 @@ from pathlib import Path
 from perhop.result_line import print_result
 from rich.console import Console
 from rich.table import Table
-from testbench.exchange_bins import GROUPS, Group
+from testbench.exchange_bins import GROUPS, SHOWN_BY, Group
 from testbench.line_coverage import FileCoverage, by_file, ranges_of, read_counts
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -168,7 +168,10 @@ def write_report(
             by_reason: dict[str, list[str]] = {}
             for name, reason in group.unreachable().items():
                 by_reason.setdefault(reason, []).append(name)
-            lines += [f"- {reason}: {len(names)} bins, {'; '.join(names)}" for reason, names in by_reason.items()]
+            lines += [
+                f"- {reason} ({'; '.join(SHOWN_BY[reason])}): {len(names)} bins, {'; '.join(names)}"
+                for reason, names in by_reason.items()
+            ]
             lines += [""]
         surprises = [name for name in group.unreachable() if hits[name]]
         if surprises:

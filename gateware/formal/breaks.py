@@ -71,6 +71,12 @@ BREAKS = {
         "if (rx_overheard) begin",
         "a shorter Duration shortens the NAV",
     ),
+    "unreachable_bins": Break(
+        f"{MAC}/nav_counter.sv",
+        "if (rx_start) reset_armed_q <= 1'b0;",
+        "if (rx_start && nav_left_us_q == '0) reset_armed_q <= 1'b0;",
+        "a frame that begins does not call the NAV reset off",
+    ),
     "retry_rules": Break(
         f"{MAC}/retry_counters.sv",
         "6'(ssrc_q) + 6'd1 >= 6'(cfg_short_retry_limit)",

@@ -41,7 +41,9 @@ RTL = "gateware/rtl"
 REGISTERS = f"{RTL}/common/registers/perhop_register"
 REGISTER_PACKAGES = (f"{REGISTERS}_words_pkg.sv", f"{REGISTERS}s_pkg.sv")
 AT_ONCE = 2
-TIMEOUT_S = {"test": 600, "long": 3600}
+# CPU time that each program of a job may take, so that a busy machine changes no verdict; and time in all.
+CPU_S = {"test": 600, "long": 3600}
+TIMEOUT_S = 7200
 TOOLS = {"yosys": "", "smtbmc": "-smtbmc", "witness": "-witness"}
 # Process ids of the jobs that run.
 RUNNING: set[int] = set()
@@ -108,6 +110,12 @@ JOBS = (
         "service_time_sums",
         "the parts of a packet's life sum to the whole",
         ("mac_environment", "transmission_rules", "service_rules"),
+        given=("transmission_rules",),
+    ),
+    Job(
+        "unreachable_bins",
+        "why bins of the frame exchange cannot be met, as far as the MAC's own rules forbid it (exchange_bins.py)",
+        ("mac_environment", "transmission_rules", "bin_rules"),
         given=("transmission_rules",),
     ),
     Job(
@@ -579,7 +587,7 @@ def run_job(job: Job) -> Verdict:
     command = [BIN / "yowasp-sby", "-f", "-d", folder.relative_to(ROOT), *tools, config.relative_to(ROOT)]
     started = time.monotonic()
     environment = dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}")
-    log, status = run_program(command, environment, TIMEOUT_S["long" if job.long else "test"])
+    log, status = run_program(command, environment, CPU_S["long" if job.long else "test"])
     seconds = time.monotonic() - started
     if job.planted:
         # It failed: neither an error nor an end of time would say so.
@@ -594,10 +602,10 @@ def run_job(job: Job) -> Verdict:
     return Verdict(job, passed, shown_by(job, log), seconds, findings)
 
 
-def run_program(command: list, environment: dict[str, str], timeout_s: float) -> tuple[str, int]:
+def run_program(command: list, environment: dict[str, str], cpu_s: int) -> tuple[str, int]:
     """Output and exit status of a program; its solvers end with it, also when its time is over (status 124)."""
     with subprocess.Popen(
-        command,
+        ["bash", "-c", 'ulimit -t "$0"; exec "$@"', str(cpu_s), *command],
         cwd=ROOT,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -608,10 +616,10 @@ def run_program(command: list, environment: dict[str, str], timeout_s: float) ->
     ) as process:
         RUNNING.add(process.pid)
         try:
-            return process.communicate(timeout=timeout_s)[0], process.returncode
+            return process.communicate(timeout=TIMEOUT_S)[0], process.returncode
         except subprocess.TimeoutExpired:
             process.terminate()  # SymbiYosys then ends its solvers
-            return process.communicate()[0] + f"\nstopped after {timeout_s:.0f} s\n", 124
+            return process.communicate()[0] + f"\nstopped after {TIMEOUT_S} s\n", 124
         finally:
             RUNNING.discard(process.pid)
 

@@ -104,7 +104,6 @@ NO_NAV = "in this step there is no NAV that could be reset"
 CALLED_OFF = "the frame that is coming, or has just come, called the reset off when it began"
 TOO_SOON = "an RTS heard after the own frame ended calls for a reset only when this wait is over"
 NEEDS_EVENT = "only an event ends this step so"
-HAS_ITS_EVENT = "only another event ends this step so, and a step ends with one"
 ENDS_IT = "this event ends the step, and otherwise"
 IS_PACKET = "with a packet this step goes on as one that has one"
 ONE_AT_A_TIME = "the PHY receives one frame at a time, and that one's end ends the step"
@@ -329,6 +328,51 @@ def _queue_bins() -> dict[str, str | None]:
         for step in (*STEPS, HELD)
         for event in OTHER_EVENTS
     }
+
+
+# How each reason is known. Proofs are claims of gateware/formal about the RTL, for every input; the PHY's contract is
+# what steered_air.py says, and what those proofs take for granted too.
+CONTRACT = "the contract of the PHY"
+NAMED_SO = "what the step, or the event, is"
+SHOWN_BY: dict[str, tuple[str, ...]] = {
+    NO_CARRIER: (CONTRACT,),
+    IS_IDLE: (NAMED_SO,),
+    IS_BUSY: (NAMED_SO,),
+    HALF_DUPLEX: (CONTRACT,),
+    IN_SIFS: (CONTRACT,),
+    NO_NAV: (NAMED_SO, "bin_rules.a_no_reset_over_own_frames"),
+    CALLED_OFF: (
+        "bin_rules.a_no_reset_in_a_wait",
+        "bin_rules.a_no_reset_before_data",
+        "bin_rules.a_no_reset_over_own_frames",
+        "bin_rules.i_announced_is_called_off",
+    ),
+    TOO_SOON: (
+        "bin_rules.a_no_reset_in_a_wait",
+        "with ns-2's fixed time-out an RTS leaves less of the wait than the 2 SIFS, CTS and two slots until the reset",
+    ),
+    NEEDS_EVENT: (
+        NAMED_SO,
+        "bin_rules.a_only_its_end_ends_a_frame",
+        "bin_rules.a_cts_alone_lets_data_go",
+        "bin_rules.a_mac_ack_alone_delivers",
+        "bin_rules.a_packet_alone_begins",
+        "transmission_rules.a_answer_to_whom",
+    ),
+    ENDS_IT: (NAMED_SO, "bin_rules.a_its_end_ends_the_wait"),
+    IS_PACKET: (NAMED_SO,),
+    ONE_AT_A_TIME: (CONTRACT,),
+    TOO_SHORT: (
+        "of SIFS, a response and 4 us, a frame that is longer than SIFS and another SIFS leave less than a response",
+    ),
+    IS_ANSWERED: ("bin_rules.a_rts_is_answered",),
+    NOT_WAITED_FOR: ("bin_rules.a_nobody_awaits_what_nobody_sends",),
+    BEGINS_FIRST: (CONTRACT, "bin_rules.a_ns2_awaits_the_end"),
+    ONE_EXCHANGE: ("one_queue_rules.a_one_in_exchange",),
+    NO_ACCESS: (NAMED_SO, "transmission_rules.a_nav_was_zero", "transmission_rules.a_carrier_was_idle"),
+    LOWER_LOSES: ("one_queue_rules.a_lower_collides", "one_queue_rules.a_higher_has_won"),
+    WHILE_HELD: ("one_queue_rules.a_held",),
+}
 
 
 GROUPS = (
