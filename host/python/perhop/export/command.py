@@ -31,6 +31,7 @@ def register(app: typer.Typer) -> None:
     """Adds the commands of this folder."""
     app.command()(probe)
     app.command()(top)
+    app.command()(dlep)
 
 
 def fail(error: PerhopError, json_: bool = False) -> NoReturn:
@@ -108,3 +109,46 @@ def top(
                 shown = library.picture(before, now)
     except KeyboardInterrupt:
         raise typer.Exit(0) from None
+
+
+def dlep(
+    node: Annotated[str | None, typer.Argument(metavar="NODE", help="A node's index, first or last.")] = None,
+    name: Name = None,
+    socket: Socket = None,
+    listen: Annotated[
+        list[str] | None,
+        typer.Option("--listen", metavar="ADDRESS", help="Where sessions are taken. Default: 127.0.0.1."),
+    ] = None,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="TCP port of sessions.")] = 854,
+    interface: Annotated[
+        str | None, typer.Option(help="Answer routers that look for modems on this interface; default: nowhere.")
+    ] = None,
+    interval_s: Annotated[
+        float, typer.Option("--interval", min=0.1, help="Seconds between two looks at the node.")
+    ] = 1.0,
+    heartbeat_s: Annotated[
+        float, typer.Option("--heartbeat", min=0.1, max=60, help="Seconds between heartbeats.")
+    ] = 1.0,
+) -> None:
+    """A DLEP modem (RFC 8175): tells routers each neighbour's latency and rate. Runs where the node does, until Ctrl-C.
+
+    There is no authentication: whoever reaches the address is told. TLS is not offered.
+    """
+    from perhop.dlep import command as library
+    from perhop.dlep.modem import ModemConfig
+    from perhop.export.nodes import find_nodes
+
+    try:
+        if node is None and socket is None:
+            raise PerhopError("which node?", "give NODE or --socket")
+        (found,) = find_nodes(node, name, socket)
+        config = ModemConfig(
+            addresses=tuple(listen or ("127.0.0.1",)),
+            port=port,
+            interface=interface,
+            interval_s=interval_s,
+            heartbeat_s=heartbeat_s,
+        )
+        library.run(found, config)
+    except PerhopError as error:
+        fail(error)
