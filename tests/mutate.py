@@ -23,7 +23,7 @@ from rich.markup import escape
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "out" / "mutate"
-TIMEOUT_S = 900
+TIMEOUT_S = 3600  # of a mutation that stops the simulation; a busy machine must not look like one
 
 
 class CannotJudge(Exception):

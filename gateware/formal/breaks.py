@@ -221,6 +221,36 @@ BREAKS = {
         "ST_ANSWER: state_q <= ST_IDLE;",
         "an answer is taken back before the master has taken it",
     ),
+    "record_collector": Break(
+        f"{MAC}/record_collector.sv",
+        "ring_q <= {collecting ? next : ring_q[0], ring_q[RING-1:1]};",
+        "ring_q <= {next, ring_q[RING-1:1]};",
+        "words go from the ring for good, so that it does not end as it was",
+    ),
+    "series_airtimes": Break(
+        f"{DATAPATH}/series_airtimes.sv",
+        "if (rst || taken) later_us_q <= '0;",
+        "if (rst) later_us_q <= '0;",
+        "a packet has airtimes of the one before it",
+    ),
+    "descriptor_rates": Break(
+        f"{TOP}/descriptor_rates.sv",
+        "read_q <= !rst && s_desc_valid && !s_desc_ready;",
+        "read_q <= !rst && s_desc_valid;",
+        "the next descriptor passes with the series of the one before",
+    ),
+    "event_log": Break(
+        f"{TOP}/event_log.sv",
+        ".write(push && !full)",
+        ".write(push)",
+        "a new entry takes the place of the oldest",
+    ),
+    "statistics": Break(
+        f"{TOP}/statistics.sv",
+        "first_waiting_q <= (take && first_turn ? '0 : first_waiting_q) + FIRST_W'(strobes[0]);",
+        "first_waiting_q <= take && first_turn ? '0 : first_waiting_q + FIRST_W'(strobes[0]);",
+        "a strobe in the clock of its counter's turn is lost",
+    ),
     "legal_settings": Break(
         f"{TOP}/register_guard.sv",
         "assign refused_illegal_value = idle && (broken || (bus_word & ~allowed) != '0);",
