@@ -21,7 +21,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 PROTOCOL = ROOT / "gateware/spec/protocol.yaml"
-DISSECTOR = ROOT / "sim/air/perhop.lua"
+DISSECTOR = ROOT / "host/python/perhop/wireshark/perhop.lua"
 
 NODE_ADDRESS_BASE = 0x0200_0000_0000
 MAX_DURATION_US = 32767

@@ -40,6 +40,7 @@ OUTPUTS = {
     "perhop_register_rules.sv.j2": "gateware/rtl/common/registers/perhop_register_rules.sv",
     "reference.md.j2": "gateware/spec/reference.md",
     "spec_generated.py.j2": "host/python/perhop/spec_generated.py",
+    "perhop.lua.j2": "host/python/perhop/wireshark/perhop.lua",
 }
 
 # Numbers of a profile that are given to C++ and Python, in the order of timing_profile's members.
@@ -153,6 +154,60 @@ def _bit_range(word: model.Word, item: model.Slice) -> str:
     return str(high) if item.field.bits == 1 else f"{high}:{item.shift}"
 
 
+# Units of fields that a capture shows in plain ones: what the name ends in, what it then ends in, the factor, the unit.
+CAPTURE_UNITS = {
+    "16 us": ("_16us", "_us", 16, "us"),
+    "1/65536": ("_65536", "", 1 / 65536, ""),
+    "1/16": ("_16", "", 1 / 16, ""),
+}
+
+
+def _lua_fields(words: list[model.Word]) -> list[dict[str, object]]:
+    """A frame's fields, and in the place of sets of flags the flags, as the dissector wants them."""
+    fields: list[dict[str, object]] = []
+
+    def add(word: model.Word, low: int, bits: int, masked: bool, value: dict[str, object]) -> None:
+        mask = ((1 << bits) - 1) << low if masked else 0
+        place = {"offset": word.offset, "bytes": word.size, "first_bit": 8 * word.size - low - bits, "bits": bits}
+        fields.append({**place, **value, "mask": mask})
+
+    for word in words:
+        shared = len(word.slices) > 1
+        for item in word.slices:
+            if word.byte_order != "big" or (shared and word.size > 1):
+                raise model.SpecError(f"frames.yaml: {item.field.name}: the dissector reads big-endian fields only")
+            for flag in item.field.flags:
+                value = {"name": flag.name, "label": _label(flag.name), "meaning": flag.meaning, "kind": "flag"}
+                add(word, item.shift + flag.bit, 1, True, value)
+            if not item.field.flags:
+                add(word, item.shift, item.field.bits, shared, _lua_value(item.field))
+    return fields
+
+
+def _lua_value(field: model.FrameField) -> dict[str, object]:
+    """Name, kind, factor and label of a field that is no set of flags."""
+    name, unit, kind, factor = field.name, field.unit, "number", 1
+    label = _label(name)
+    if field.shown_as is not None:
+        kind = field.shown_as
+    if unit in CAPTURE_UNITS:
+        ending, plain, factor, unit = CAPTURE_UNITS[unit]
+        label = _label(name.removesuffix(ending))
+        name = name.removesuffix(ending) + plain
+        kind = "scaled" if isinstance(factor, int) else "real"
+    elif unit.startswith("float16 "):
+        unit = unit.removeprefix("float16 ")
+        kind = "float16"
+        ending = {"b/s": "_bps", "ps": "_ps"}[unit]
+        name = name if name.endswith(ending) else name + ending
+    label = f"{label} ({unit})" if unit else label
+    return {"name": name, "kind": kind, "factor": factor, "label": label, "meaning": field.meaning}
+
+
+def _label(name: str) -> str:
+    return name.replace("_", " ").capitalize()
+
+
 def _airtime_coefficients(profile: model.Profile, rate_index: int) -> dict[str, int]:
     """The same as airtime_coefficients() of the generated Python, before that exists."""
     rate = profile.rates[rate_index]
@@ -205,6 +260,7 @@ def _environment(spec: model.Spec) -> jinja2.Environment:
         cpp_word=_cpp_word,
         cpp_gather=_cpp_gather,
         cpp_extract=_cpp_extract,
+        lua_fields=_lua_fields,
     )
     return environment
 

@@ -123,6 +123,7 @@ class FrameField(_Strict):
     default: int | None = Field(default=None, ge=0)
     must_be: int | None = Field(default=None, ge=0)
     byte_order: Literal["big", "little"] | None = None
+    shown_as: Literal["hexadecimal", "signed"] | None = None  # to people who read a capture
     flags: list[FlagBit] = []
 
     @model_validator(mode="after")

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -29,6 +30,8 @@ struct neighbour_account {
   std::array<std::uint64_t, service_time_parts.size()> parts_us{};
   std::uint64_t service_us = 0;          ///< head of line to end: the parts without `queue_us`
   std::uint32_t longest_service_us = 0;  ///< of one packet
+  /// Packets by service time, in the bins of the gateware's neighbour table: below 128 us, below 256 us, ..., the last is open.
+  std::array<std::uint64_t, 16> histogram{};
   completion_record last{};              ///< its averages are the neighbour table's
   policy::time_us last_done = 0;
 };
@@ -58,6 +61,7 @@ public:
       account.parts_us[part] += record.*(service_time_parts[part].member);
     account.service_us += service_us;
     account.longest_service_us = std::max(account.longest_service_us, service_us);
+    ++account.histogram[std::clamp(static_cast<int>(std::bit_width(service_us)) - 7, 0, 15)];
     account.last = record;
     account.last_done = now;
   }

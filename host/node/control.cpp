@@ -117,6 +117,7 @@ json neighbour_of(time_us now, const packet_path& path, std::uint8_t slot, const
               {"queued_packets", path.queued_packets(slot)},
               {"service_us", account.service_us},
               {"longest_service_us", account.longest_service_us},
+              {"histogram", account.histogram},
               {"parts_us", parts}};
   if (account.packets != 0) {
     const completion_record& last = account.last;

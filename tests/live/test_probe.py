@@ -38,6 +38,7 @@ def test_neighbours_are_told_with_what_packets_to_them_cost(live):
         table = neighbour["table"]
         assert table["packets"] == neighbour["packets"] == sum(table["histogram"])
         assert table["drops"] == neighbour["drops"]
+        assert table["histogram"] == neighbour["histogram"]
         assert table["service_us"] == round(neighbour["mean_service_us"] * neighbour["packets"])
         parts = neighbour["mean_parts_us"]
         assert sum(parts.values()) - parts["queue"] == pytest.approx(neighbour["mean_service_us"])

@@ -37,6 +37,7 @@ TEST(neighbour_accounts, sums_the_parts_of_each_neighbour) {
   EXPECT_EQ(account.service_us, 1400U);
   EXPECT_EQ(account.longest_service_us, 700U);
   EXPECT_EQ(account.host_queue_us, 5U);
+  EXPECT_EQ(account.histogram[3], 2U) << "512 us to 1023 us";
   std::uint64_t without_queue_us = 0;
   for (std::size_t part = 0; part < service_time_parts.size(); ++part) {
     if (service_time_parts[part].name != "queue_us") without_queue_us += account.parts_us[part];

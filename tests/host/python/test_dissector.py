@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""sim/air/perhop.lua as tshark runs it: what host/core puts on the air is read back field by field."""
+"""perhop.lua as tshark runs it: what host/core puts on the air is read back field by field."""
 
 import shutil
 import struct
@@ -7,9 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from perhop import core
+from perhop import core, wireshark
+from perhop.errors import PerhopError
 
-DISSECTOR = Path(__file__).resolve().parents[3] / "sim/air/perhop.lua"
+DISSECTOR = wireshark.dissector()
 ETHERNET_LINK = 1
 # IPv4, UDP from 10.0.0.1 to 10.0.0.2, no payload.
 IP_PACKET = bytes.fromhex("4500001c000040004011 26cf 0a000001 0a000002 0400 1389 0008 0000".replace(" ", ""))
@@ -132,7 +133,17 @@ def test_a_hello_shows_nodes_neighbours_and_flows(tmp_path):
         hello(core.NodePosition(x_m=-250, y_m=40)),
         [
             f"perhop_hello.{name}"
-            for name in ("version", "node_count", "node", "hops", "neighbour", "flow", "flow.weight", "x_m", "y_m")
+            for name in (
+                "version",
+                "node_count",
+                "node",
+                "hops",
+                "neighbour.node",
+                "flow.flow",
+                "flow.weight",
+                "x_m",
+                "y_m",
+            )
         ],
     )
     assert shown == {
@@ -140,8 +151,8 @@ def test_a_hello_shows_nodes_neighbours_and_flows(tmp_path):
         "perhop_hello.node_count": "1",
         "perhop_hello.node": "0x0a000001",
         "perhop_hello.hops": "0",
-        "perhop_hello.neighbour": "0x0a000002",
-        "perhop_hello.flow": "0x00000222,0x00000111",
+        "perhop_hello.neighbour.node": "0x0a000002",
+        "perhop_hello.flow.flow": "0x00000222,0x00000111",
         "perhop_hello.flow.weight": "2,2",
         "perhop_hello.x_m": "-250",
         "perhop_hello.y_m": "40",
@@ -161,3 +172,52 @@ def test_a_hello_that_is_cut_says_so(tmp_path):
     assert read(tmp_path, 0x88B6, whole, fields)["perhop_hello.too_short"] == ""
     cut = read(tmp_path, 0x88B6, whole[:-1], fields, malformed=True)
     assert cut["perhop_hello.too_short"] != "" and cut["perhop_hello.node"] == ""
+
+
+def test_a_path_header_that_is_cut_or_of_another_version_says_so(tmp_path):
+    fields = ["perhop.too_short", "perhop.unknown", "ip.dst"]
+    whole = core.encode(core.PathHeader())
+    cut = read(tmp_path, 0x88B5, whole[:-1], fields, malformed=True)
+    assert cut["perhop.too_short"] != ""
+    other = bytes([whole[0] & 0x0F | 0x20]) + whole[1:] + IP_PACKET
+    shown = read(tmp_path, 0x88B5, other, fields)
+    assert shown["perhop.unknown"] != "" and shown["ip.dst"] == "", "what follows is not guessed at"
+    odd_rider = core.encode(core.PathHeader(exact_follows=True)) + bytes([0x70]) + IP_PACKET
+    assert read(tmp_path, 0x88B5, odd_rider, fields)["perhop.unknown"] != ""
+
+
+def test_every_field_of_the_path_header_is_shown_as_the_codec_means_it(tmp_path):
+    header = core.PathHeader(
+        wired_hop_seen=True,
+        hops=3,
+        total_delay_us=48_000,
+        max_delay_us=16_160,
+        packets_in_flight=7,
+        echo=core.PathEcho(total_delay_us=6_400, max_delay_us=3_200, hops=2),
+    )
+    expected = {
+        "perhop.version": 1,
+        "perhop.wired_hop_seen": 1,
+        "perhop.silent_router_seen": 0,
+        "perhop.echo_valid": 1,
+        "perhop.hops": 3,
+        "perhop.total_delay_us": 48_000,
+        "perhop.max_delay_us": 16_160,
+        "perhop.packets_in_flight": 7,
+        "perhop.echo_total_delay_us": 6_400,
+        "perhop.echo_max_delay_us": 3_200,
+        "perhop.echo_hops": 2,
+        "ip.dst": "10.0.0.2",
+    }
+    payload = core.encode(header) + IP_PACKET
+    assert read(tmp_path, 0x88B5, payload, list(expected)) == {name: str(value) for name, value in expected.items()}
+
+
+def test_installed_it_is_found_without_being_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert wireshark.install() == tmp_path / ".local/lib/wireshark/plugins/perhop.lua"
+    told = subprocess.run(["tshark", "-G", "plugins"], capture_output=True, text=True, check=True).stdout
+    assert "perhop.lua" in told
+    (tmp_path / "file").write_text("")
+    with pytest.raises(PerhopError, match="cannot be written"):
+        wireshark.install(tmp_path / "file")

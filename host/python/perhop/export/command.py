@@ -31,7 +31,9 @@ def register(app: typer.Typer) -> None:
     """Adds the commands of this folder."""
     app.command()(probe)
     app.command()(top)
+    app.command()(metrics)
     app.command()(dlep)
+    app.command()(wireshark)
 
 
 def fail(error: PerhopError, json_: bool = False) -> NoReturn:
@@ -111,6 +113,28 @@ def top(
         raise typer.Exit(0) from None
 
 
+def metrics(
+    node: Node = None,
+    name: Name = None,
+    socket: Socket = None,
+    listen: Annotated[
+        str, typer.Option("--listen", metavar="[ADDRESS:]PORT", help="Where scrapes are answered.")
+    ] = "127.0.0.1:9464",
+) -> None:
+    """An OpenMetrics endpoint for Prometheus, of a node or of a whole live network, until Ctrl-C.
+
+    There is no authentication: whoever reaches the address is told.
+    """
+    from perhop.export import openmetrics as library
+    from perhop.export.nodes import find_nodes
+
+    try:
+        address, port = library.parse_endpoint(listen)
+        library.serve(find_nodes(node, name, socket), address, port)
+    except PerhopError as error:
+        fail(error)
+
+
 def dlep(
     node: Annotated[str | None, typer.Argument(metavar="NODE", help="A node's index, first or last.")] = None,
     name: Name = None,
@@ -150,5 +174,18 @@ def dlep(
             heartbeat_s=heartbeat_s,
         )
         library.run(found, config)
+    except PerhopError as error:
+        fail(error)
+
+
+def wireshark(
+    install: Annotated[bool, typer.Option("--install", help="Copy it to where Wireshark finds it by itself.")] = False,
+    folder: Annotated[Path | None, typer.Option(help="With --install: another folder of Lua plugins.")] = None,
+) -> None:
+    """Where the Wireshark dissector of path header, EXACT and hellos is."""
+    from perhop import wireshark as library
+
+    try:
+        print(library.install(folder) if install else library.dissector())
     except PerhopError as error:
         fail(error)
