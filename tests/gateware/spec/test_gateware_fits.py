@@ -14,8 +14,8 @@ MAC_REGISTERS = RTL / "top/mac_registers.sv"
 PORT = re.compile(r"^\s*(?:input|output)\s+wire\s+logic\s+(?:\[([\w-]+):0\]\s*)?(\w+)", re.MULTILINE)
 PARAMETERS = {"GROUPS-1": GROUP_SLOTS - 1}
 
-# Handshakes, and what enabling the MAC gives.
-NO_FIELD = {"desc_valid", "desc_ready", "done_valid", "cfg_seed_load"}
+# Handshakes, what enabling the MAC gives, and a record's words in turn.
+NO_FIELD = {"desc_valid", "desc_ready", "done_valid", "done_word", "cfg_seed_load"}
 # Registers that tell of mac_bytes' ports, which mac_registers has under other names.
 OTHER_NAMES = {"phy_cca_busy", "s_desc_ready"}
 
