@@ -54,11 +54,12 @@ class Run:
     responses: int
     starts: int
     seed: int
+    more: tuple[str, ...] = ()
 
     def measure(self) -> dict:
         """What the program found; raises RuntimeError when it did not run."""
         counts = [str(self.responses), str(self.starts), str(self.seed)]
-        command = [PROGRAMS / self.program, self.profile, *counts, *map(str, DELAYS[self.profile])]
+        command = [PROGRAMS / self.program, self.profile, *counts, *map(str, DELAYS[self.profile]), *self.more]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode not in (0, 1):
             raise RuntimeError(f"{self.program} {self.profile} ended with {done.returncode}: {done.stderr.strip()}")

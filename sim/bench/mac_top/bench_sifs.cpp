@@ -3,9 +3,10 @@
 /// How exact mac_top's transmissions are, in clocks: responses after SIFS, and starts on slot boundaries, over random
 /// receptions at random times, good and bad, for this station and for others, with host and PHY at work all the while.
 ///
-/// Usage: perhop-bench-sifs PROFILE RECEPTIONS STARTS SEED TX_DELAY_CLOCKS RX_DELAY_CLOCKS
+/// Usage: perhop-bench-sifs PROFILE RECEPTIONS STARTS SEED TX_DELAY_CLOCKS RX_DELAY_CLOCKS [fault]
 /// Prints one JSON object: for responses and for starts the number of each delay or deviation seen. Exit status 1 if the MAC did
-/// something else than the standard asks for (a response missing, or one too many), 2 for wrong arguments.
+/// something else than the standard asks for (a response missing, or one too many), 2 for wrong arguments. `fault`: the MAC is told a
+/// receive delay that is a clock too long, so all that it sends comes a clock too early.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -37,7 +38,7 @@ class failure : public std::runtime_error {
 
 class measurement {
 public:
-  measurement(const timing_profile& profile, std::uint64_t seed, std::uint32_t tx_delay_clocks, std::uint32_t rx_delay_clocks)
+  measurement(const timing_profile& profile, std::uint64_t seed, std::uint32_t tx_delay_clocks, std::uint32_t rx_delay_clocks, bool fault)
       : profile_(profile),
         random_(seed),
         us_(mac_device::clocks_per_us()),
@@ -50,7 +51,7 @@ public:
                     .address = us_address,
                     .seed = seed * 0x9E37'79B9'7F4A'7C15 + 1,
                     .tx_delay_clocks = tx_delay_clocks,
-                    .rx_delay_clocks = rx_delay_clocks,
+                    .rx_delay_clocks = rx_delay_clocks + (fault ? 1 : 0),
                     .more_response_timeout_us = delays_us});
     begun_ = now() - static_cast<clocks>(mac_.tsf_us()) * us_;
   }
@@ -332,9 +333,8 @@ private:
     const clocks difs = profile_.difs_us * us_, slot = profile_.slot_us * us_;
     const double where = static_cast<double>(random_() >> 11) * 0x1p-53;
     const double at_once = contending_ ? 0.25 : 0.5;  // within the inter-frame space
-    clocks gap = 1 + static_cast<clocks>(below(static_cast<std::uint64_t>(where < at_once ? difs
-                                                                          : where < 0.9   ? difs + 40 * slot
-                                                                                          : 2000 * us_)));
+    const clocks longest = where < at_once ? difs : where < 0.95 ? difs + (contending_ ? 25 : 10) * slot : 2000 * us_;
+    clocks gap = 1 + static_cast<clocks>(below(static_cast<std::uint64_t>(longest)));
     if (whole_frames_ && !contending_) gap = 1 + static_cast<clocks>(below(static_cast<std::uint64_t>(500 * us_)));
     if (run_until(now() + gap)) {
       own_frame(nullptr, 0);
@@ -406,13 +406,14 @@ std::uint64_t number(const char* text) {
 }  // namespace
 
 int main(int count, char** values) {
-  if (count != 7 || find_profile(values[1]) == nullptr) {
-    std::fprintf(stderr, "usage: perhop-bench-sifs PROFILE RECEPTIONS STARTS SEED TX_DELAY_CLOCKS RX_DELAY_CLOCKS\n");
+  const bool fault = count == 8 && std::string_view(values[7]) == "fault";
+  if ((count != 7 && !fault) || find_profile(values[1]) == nullptr) {
+    std::fprintf(stderr, "usage: perhop-bench-sifs PROFILE RECEPTIONS STARTS SEED TX_DELAY_CLOCKS RX_DELAY_CLOCKS [fault]\n");
     return 2;
   }
   try {
     measurement measured(*find_profile(values[1]), number(values[4]), static_cast<std::uint32_t>(number(values[5])),
-                         static_cast<std::uint32_t>(number(values[6])));
+                         static_cast<std::uint32_t>(number(values[6])), fault);
     std::string problem;
     try {
       measured.run(number(values[2]), number(values[3]));

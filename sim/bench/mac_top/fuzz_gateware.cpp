@@ -59,8 +59,8 @@ public:
                  .seed = 0x0123'4567'89AB'CDEF,
                  .tx_delay_clocks = 75,
                  .rx_delay_clocks = 140,
-                 .short_retry_limit = 3,
-                 .long_retry_limit = 3,
+                 .short_retry_limit = 2,
+                 .long_retry_limit = 2,
                  .more_response_timeout_us = 4};
     mac_.configure(settings_);
     expected_ = read_settings();
@@ -187,8 +187,8 @@ private:
     long_nav_ = chance(0.1);
     // Without NAV the MAC's own frames go out in pauses, and meet what comes next.
     nav_ = chance(0.5);
-    const double pause = nav_ ? 0.0 : 0.05;
-    const std::uint64_t mood = below(20);
+    const double pause = nav_ ? 0.0 : 0.03;
+    const std::uint64_t mood = below(40);
     const double packets = mood == 0 ? 0.3 : mood < 3 ? 0.05 : 0.005;
     mac_.set_byte_clocks(chance(0.5) ? 1 : 1 + static_cast<std::uint32_t>(below(9)));
     for (std::uint64_t frame = 0; frame < frames; ++frame) {
