@@ -428,6 +428,7 @@ JOBS = (
             "top/statistics",
             "top/event_log",
             "top/register_guard",
+            "top/phy_delay_rule",
             "top/mac_registers",
         ),
     ),

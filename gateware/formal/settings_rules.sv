@@ -20,6 +20,7 @@ module settings_rules
   input wire logic [14:0] difs_us,
   input wire logic [15:0] eifs_us, response_timeout_us, nav_reset_us, rts_airtime_us,
   input wire logic [9:0]  cw_min [2], cw_max [2],
+  input wire logic [15:0] tx_clocks, rx_clocks,
   input wire logic [4:0]  short_retry_limit, long_retry_limit,
   input wire logic [1:0]  access_mode,
   input wire logic [15:0] response_airtime_us [8],
@@ -69,6 +70,9 @@ module settings_rules
     a_sifs : assert (sifs_us != '0 && 15'(sifs_us) <= difs_us);
     a_difs : assert (16'(difs_us) <= eifs_us);
     a_timeouts : assert (response_timeout_us > 16'(sifs_us) && nav_reset_us > 16'(sifs_us));
+    // At 64 clocks a microsecond; a tick that is put forward needs 16, and the MAC four to respond.
+    a_delays_fit : assert (20'(tx_clocks) + 20'(rx_clocks) + 20'd4 <= 20'(sifs_us) * 20'd48);
+    a_time_for_a_response : assert ({16'(response_timeout_us - 16'(sifs_us)), 6'd0} > 22'(tx_clocks) + 22'(rx_clocks));
     a_retries : assert (short_retry_limit != '0 && long_retry_limit != '0);
     a_mode : assert (access_mode != 2'd3);
     a_rts : assert (rts_airtime_us != '0);
@@ -87,6 +91,7 @@ bind mac_registers settings_rules u_settings_rules (
   .memory_data(u_register_guard.memory_data_q), .mac_enable,
   .slot_us(cfg_slot_us), .sifs_us(cfg_sifs_us), .difs_us(cfg_difs_us), .eifs_us(cfg_eifs_us),
   .response_timeout_us(cfg_response_timeout_us), .nav_reset_us(cfg_nav_reset_us), .rts_airtime_us(cfg_rts_airtime_us),
+  .tx_clocks(cfg_phy_tx_delay_clocks), .rx_clocks(cfg_phy_rx_delay_clocks),
   .cw_min(cfg_cw_min), .cw_max(cfg_cw_max), .short_retry_limit(cfg_short_retry_limit),
   .long_retry_limit(cfg_long_retry_limit), .access_mode(cfg_access_mode),
   .response_airtime_us(cfg_response_airtime_us), .half_bits_per_unit(cfg_airtime_half_bits_per_unit),

@@ -66,7 +66,7 @@ package perhop_pkg;
   localparam int unsigned MAX_DURATION_US = 32767;  // Largest Duration a frame can carry (8.2.4.2)
   localparam logic [31:0] CORE_ID = 32'h50657248;  // First register of the MAC: the letters PerH
   localparam int unsigned CORE_VERSION_MAJOR = 1;  // Changes when software must change with the gateware
-  localparam int unsigned CORE_VERSION_MINOR = 0;  // Changes when gateware gains what older software need not know
+  localparam int unsigned CORE_VERSION_MINOR = 1;  // Changes when gateware gains what older software need not know
   localparam int unsigned DEFAULT_QUEUE_PACKETS = 50;  // Drop-tail queue in front of the MAC, as in ns-2's papers
   localparam int unsigned DEFAULT_SHORT_RETRY_LIMIT = 7;  // dot11ShortRetryLimit (annex C)
   localparam int unsigned DEFAULT_LONG_RETRY_LIMIT = 4;  // dot11LongRetryLimit (annex C)

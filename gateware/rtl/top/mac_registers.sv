@@ -20,7 +20,8 @@ module mac_registers
 #(
   parameter int unsigned QUEUES        = 2,
   parameter int unsigned GROUPS        = GROUP_SLOTS,
-  parameter int unsigned CLOCKS_PER_US = 64
+  parameter int unsigned CLOCKS_PER_US = 64,
+  parameter int unsigned DELAY_CLOCKS_PER_US = 48   // of the PHY's delays, for each microsecond of SIFS; see tick_generator
 ) (
   input  wire logic        clk,
   input  wire logic        rst,                 // synchronous, active high
@@ -159,7 +160,7 @@ module mac_registers
   logic [REGISTER_SPACE_W-1:0] bus_address;
   logic [31:0] bus_word, bus_read_word, memory_word, memory_write_word, block_word, count;
   logic [3:0]  bus_strobes, kind;
-  logic        broken, write, filling, memory_write, unused_read_done, unused_error, unused_write_stall;
+  logic        broken, delays_broken, write, filling, memory_write, unused_read_done, unused_error, unused_write_stall;
   logic [6:0]  memory_write_index;
   logic        refused_not_writable, refused_partial_write, refused_not_idle, refused_illegal_value, refused;
   logic        unused_write_done, unused_write_error, unused_read_stall;
@@ -174,12 +175,17 @@ module mac_registers
 
   register_guard u_register_guard (
     .clk, .rst, .bus_valid, .bus_write, .bus_address, .bus_word, .bus_strobes, .bus_done, .hold(nbr_busy),
-    .kind, .broken, .enabled(mac_enable),
+    .kind, .broken(broken || delays_broken), .enabled(mac_enable),
     .write, .refused_not_writable, .refused_partial_write, .refused_not_idle, .refused_illegal_value, .refused,
     .filling, .memory_word, .memory_write, .memory_write_index, .memory_write_word
   );
 
   perhop_register_rules u_register_rules (.kind, .word(bus_word), .settings, .broken);
+
+  phy_delay_rule #(.CLOCKS_PER_US(CLOCKS_PER_US), .DELAY_CLOCKS_PER_US(DELAY_CLOCKS_PER_US)) u_phy_delay_rule (
+    .clk, .address(bus_address), .word(bus_word), .sifs_us(cfg_sifs_us), .response_timeout_us(cfg_response_timeout_us),
+    .tx_clocks(cfg_phy_tx_delay_clocks), .rx_clocks(cfg_phy_rx_delay_clocks), .broken(delays_broken)
+  );
 
   // Whole words only: the guard refuses all others.
   perhop_registers u_registers (
@@ -322,6 +328,7 @@ module mac_registers
   assign told.status.descriptor_ready.next = desc_ready;
   assign told.tsf.value_us.next            = tsf_us;
   assign told.clock.per_us.next            = 16'(CLOCKS_PER_US);
+  assign told.clock.delay_per_us.next      = 16'(DELAY_CLOCKS_PER_US);
 
   wire logic error_stands = settings.error.not_writable.value || settings.error.partial_write.value ||
                             settings.error.not_idle.value || settings.error.illegal_value.value;

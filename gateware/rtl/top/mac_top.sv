@@ -173,7 +173,9 @@ module mac_top
 
   wire logic mac_rst = rst || !mac_enable;
 
-  mac_registers #(.QUEUES(QUEUES), .CLOCKS_PER_US(CLOCKS_PER_US)) u_mac_registers (
+  mac_registers #(
+    .QUEUES(QUEUES), .CLOCKS_PER_US(CLOCKS_PER_US), .DELAY_CLOCKS_PER_US(CLOCKS_PER_US - SETTLE_CLOCKS)
+  ) u_mac_registers (
     .clk, .rst,
     .s_axil_awvalid, .s_axil_awready, .s_axil_awaddr, .s_axil_awprot, .s_axil_wvalid, .s_axil_wready, .s_axil_wdata,
     .s_axil_wstrb, .s_axil_bvalid, .s_axil_bready, .s_axil_bresp, .s_axil_arvalid, .s_axil_arready, .s_axil_araddr,

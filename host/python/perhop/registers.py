@@ -40,6 +40,10 @@ from perhop.spec_generated import (
 WORD = 0xFFFF_FFFF
 HISTOGRAM_BINS = 16
 SERIES_RATES = 4
+# What the PHY's delays must fit, and the clocks of them that the MAC needs itself.
+DELAYED = ("phy_delay", "response_timeout", "sifs")
+SPARE_CLOCKS = 4
+DEFAULT_CLOCK = {"per_us": 64, "delay_per_us": 48}
 ERROR_MEANINGS = {
     "not_writable": "nothing can be written there",
     "partial_write": "only whole words can be written",
@@ -167,11 +171,14 @@ def _broken_alone(register: Register, field: RegisterField, value: int) -> Broke
 class Rules:
     """Which values registers may have, given those that they hold.
 
-    `values` maps (register, index) to what it holds, in fields.
+    `values` maps (register, index) to what it holds, in fields; `clock` is what that register says.
     """
 
-    def __init__(self, values: Mapping[tuple[str, int], Mapping[str, int]]) -> None:
+    def __init__(
+        self, values: Mapping[tuple[str, int], Mapping[str, int]], clock: Mapping[str, int] = DEFAULT_CLOCK
+    ) -> None:
         self._values = values
+        self._clock = clock
 
     def broken_by(self, register: Register, index: int, written: Mapping[str, int]) -> Broken | None:
         """The first rule that is broken if these fields, which are all of it that can be written, are written."""
@@ -185,6 +192,8 @@ class Rules:
                         broken = self._out_of_order(register, index, written, owner, field, reference, strict)
                         if broken is not None:
                             return broken
+        if register.name in DELAYED and (broken := self._delays_that_do_not_fit(register, written)) is not None:
+            return broken
         for name, value in written.items():
             needs = register.fields[name].needs.partition(".")[2]
             if needs and value != 0 and written[needs] == 0:
@@ -219,6 +228,25 @@ class Rules:
             return Broken(high_name, problem, f"raise it, or lower {reference} first")
         problem = f"{_told(low, field)} is too large: {high_name} must be {what} it and is {_told(high, field)}"
         return Broken(reference, problem, f"lower it, or raise {high_name} first")
+
+    def _delays_that_do_not_fit(self, register: Register, written: Mapping[str, int]) -> Broken | None:
+        """What the PHY delays must leave time to respond, and for a response (phy_delay_rule.sv)."""
+        now = {name: written if name == register.name else self._values[name, 0] for name in DELAYED}
+        delay_clocks = now["phy_delay"]["tx_clocks"] + now["phy_delay"]["rx_clocks"]
+        sifs_us, timeout_us = now["sifs"]["value_us"], now["response_timeout"]["value_us"]
+        room_clocks = sifs_us * self._clock["delay_per_us"] - SPARE_CLOCKS
+        if delay_clocks > room_clocks:
+            problem = (
+                f"the PHY's delays are {delay_clocks} clocks together; SIFS of {sifs_us} us has room for {room_clocks}"
+            )
+            return Broken(register.name, problem, "give it shorter delays or a longer SIFS, the longer SIFS first")
+        if delay_clocks >= (timeout_us - sifs_us) * self._clock["per_us"]:
+            problem = (
+                f"response_timeout of {timeout_us} us is not above SIFS of {sifs_us} us "
+                f"and the PHY's delays of {delay_clocks} clocks"
+            )
+            return Broken(register.name, problem, "raise response_timeout by the delays first")
+        return None
 
 
 def profile_values(profile: TimingProfile) -> dict[tuple[str, int], dict[str, int]]:
@@ -304,14 +332,23 @@ class MacRegisters:
             "see the register in gateware/spec/reference.md",
         )
 
-    def load_profile(self, name: str) -> None:
-        """Writes a timing profile of protocol.yaml; the MAC must not run.
+    def load_profile(self, name: str, tx_delay_clocks: int | None = None, rx_delay_clocks: int | None = None) -> None:
+        """Writes a timing profile of protocol.yaml, and what the PHY delays; the MAC must not run.
 
-        The words go in an order in which every single one is legal.
+        Delays that are not given stay as they are. A response is heard that much later, so the response timeout is the
+        profile's and the delays. The words go in an order in which every single one is legal.
         """
         if name not in PROFILES:
             raise RegisterError(f"there is no timing profile {name!r}", choose_from(name, PROFILES))
-        self.write_all(profile_values(PROFILES[name]))
+        values = profile_values(PROFILES[name])
+        delays = self.read("phy_delay")
+        if tx_delay_clocks is not None:
+            delays["tx_clocks"] = tx_delay_clocks
+        if rx_delay_clocks is not None:
+            delays["rx_clocks"] = rx_delay_clocks
+        values["phy_delay", 0] = delays
+        values["response_timeout", 0]["value_us"] += -(-sum(delays.values()) // self.read("clock")["per_us"])
+        self.write_all(values)
 
     def write_all(self, values: Mapping[tuple[str, int], Mapping[str, int]]) -> None:
         """Writes whole registers, (register, index) to fields, one after another so that each is legal when it comes.
@@ -321,7 +358,7 @@ class MacRegisters:
         for name, _ in values:
             self._may_be_written(find_register(name), {})
         held = {(name, 0): self.read(name) for name in ORDERED}
-        for name, index in planned(held, values):
+        for name, index in planned(held, values, self.read("clock")):
             self._write(REGISTERS[name], index, values[name, index])
         self.raise_if_refused()
 
@@ -346,9 +383,16 @@ class MacRegisters:
         self.write(name, index, low=address & WORD, high=address >> 32)
 
     def set_rate_series(self, peer: int, *entries: tuple[int, int]) -> None:
-        """Up to four (rate index, DATA attempts) for packets to a peer; 0 attempts: all that the retry limits allow."""
+        """Up to four (rate index, DATA attempts) for packets to a peer.
+
+        The last one is for all attempts that the retry limits allow; 0 attempts say so.
+        """
         if not 1 <= len(entries) <= SERIES_RATES:
             raise RegisterError(f"rate_series[{peer}]: {len(entries)} entries", f"give 1 to {SERIES_RATES}")
+        # For the hardware a later entry of 0 attempts is none.
+        if len(entries) > 1 and entries[-1][1] == 0:
+            most = REGISTERS["rate_series"].fields["attempts_1"].max
+            entries = (*entries[:-1], (entries[-1][0], most))
         padded = [*entries, *[(0, 0)] * (SERIES_RATES - len(entries))]
         rates = {f"rate_{place}": rate for place, (rate, _) in enumerate(padded)}
         attempts = {f"attempts_{place}": count for place, (_, count) in enumerate(padded)}
@@ -442,7 +486,8 @@ class MacRegisters:
             if field.access != "r"
         }
         held = {(name, 0): self.read(name) for name in ORDERED} if register.name in ORDERED else {}
-        if (broken := Rules(held).broken_by(register, index, written)) is not None:
+        clock = self.read("clock") if register.name in DELAYED else DEFAULT_CLOCK
+        if (broken := Rules(held, clock).broken_by(register, index, written)) is not None:
             raise broken.error()
         value = 0
         for name, content in written.items():
@@ -471,12 +516,15 @@ ORDERED = tuple(
             if reference and not reference.startswith(f"{register.name}.")
             for name in (register.name, reference.partition(".")[0])
         }
+        | set(DELAYED)
     )
 )
 
 
 def planned(
-    held: Mapping[tuple[str, int], Mapping[str, int]], values: Mapping[tuple[str, int], Mapping[str, int]]
+    held: Mapping[tuple[str, int], Mapping[str, int]],
+    values: Mapping[tuple[str, int], Mapping[str, int]],
+    clock: Mapping[str, int] = DEFAULT_CLOCK,
 ) -> list[tuple[str, int]]:
     """An order of writing `values` in which each is legal when it comes; RegisterError if there is none.
 
@@ -489,7 +537,7 @@ def planned(
         broken = None
         for key in left:
             name, index = key
-            broken = Rules(now).broken_by(find_register(name), index, values[key])
+            broken = Rules(now, clock).broken_by(find_register(name), index, values[key])
             if broken is None:
                 break
         else:

@@ -39,7 +39,7 @@ NEIGHBOUR_ATTEMPT_STEPS = 256  # Steps of the neighbour table's DATA attempts in
 MAX_DURATION_US = 32767  # Largest Duration a frame can carry (8.2.4.2), us
 CORE_ID = 0x50657248  # First register of the MAC: the letters PerH
 CORE_VERSION_MAJOR = 1  # Changes when software must change with the gateware
-CORE_VERSION_MINOR = 0  # Changes when gateware gains what older software need not know
+CORE_VERSION_MINOR = 1  # Changes when gateware gains what older software need not know
 DEFAULT_QUEUE_PACKETS = 50  # Drop-tail queue in front of the MAC, as in ns-2's papers, packets
 DEFAULT_SHORT_RETRY_LIMIT = 7  # dot11ShortRetryLimit (annex C), attempts
 DEFAULT_LONG_RETRY_LIMIT = 4  # dot11LongRetryLimit (annex C), attempts
@@ -1290,7 +1290,7 @@ REGISTERS: Mapping[str, Register] = MappingProxyType({
     ),
     "version": _register(
         "version", "Version", 0x004, 32, 1, 4, False, False,
-        RegisterField("version_minor", 0, 16, "r", 0, "", "", "Changes when something was added.", 0, 65535),
+        RegisterField("version_minor", 0, 16, "r", 1, "", "", "Changes when something was added.", 0, 65535),
         RegisterField("version_major", 16, 16, "r", 1, "", "", "Changes when software written for the last one can fail.", 0, 65535),
     ),
     "capabilities": _register(
@@ -1536,6 +1536,7 @@ REGISTERS: Mapping[str, Register] = MappingProxyType({
     "clock": _register(
         "clock", "Clock", 0x294, 32, 1, 4, False, False,
         RegisterField("per_us", 0, 16, "r", None, "clocks", "", "Clocks of the MAC in a microsecond.", 0, 65535),
+        RegisterField("delay_per_us", 16, 16, "r", None, "clocks", "", "Clocks of the PHY's delays for which each microsecond of SIFS has room.", 0, 65535),
     ),
     "event_log_status": _register(
         "event_log_status", "Event log status", 0x298, 32, 1, 4, False, False,

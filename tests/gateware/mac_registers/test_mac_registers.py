@@ -43,6 +43,7 @@ STATISTICS = [name for name in REGISTERS if name.startswith("stat_")]
 LOG_ENTRY = ("event_log_time", "event_log_slots", "event_log_events")
 # What the registers that bound each other may be set to so that there is room above, and below.
 ROOM_ABOVE = {"sifs": 1, "difs": 32767, "eifs": 65535, "response_timeout": 65535, "nav_reset": 65535}
+ROOM_FOR_DELAYS = {"sifs": 8191, "difs": 32767, "eifs": 65535, "response_timeout": 65535, "nav_reset": 65535}
 ROOM_BELOW = {"sifs": 1, "difs": 1, "eifs": 65535, "response_timeout": 65535, "nav_reset": 65535}
 
 
@@ -100,6 +101,8 @@ class Model:
 
 async def set_ordered(driver: RegistersDriver, model: Model, values: dict[str, int]) -> None:
     """Brings the registers that bound each other to `values`, by way of the widest room."""
+    await driver.write_register("phy_delay", tx_clocks=0, rx_clocks=0)
+    model.held["phy_delay", 0] = {"tx_clocks": 0, "rx_clocks": 0}
     for step in ({**ROOM_ABOVE}, values):
         for name in ("sifs", "eifs", "response_timeout", "nav_reset", "difs"):
             await driver.write_register(name, value_us=step[name])
@@ -131,7 +134,7 @@ async def every_register_reads_its_reset_value(dut):
                 continue
             expected = reset_value(register)
             if register.name == "clock":
-                expected = 64
+                expected = 48 << 16 | 64
             assert await driver.read_register(register.name, index) == expected, (register.name, index)
     for address in sorted(set(range(0, REGISTER_SPACE_BYTES, 4)) - known):
         assert await driver.read(address) == 0, hex(address)
@@ -146,6 +149,8 @@ async def every_field_writes_reads_back_and_reaches_its_port(dut):
     looked, missing = 0, []
     for register in HELD:
         rooms = [ROOM_ABOVE, ROOM_BELOW] if register.name in ORDERED else [None]
+        if register.name == "phy_delay":
+            rooms = [ROOM_FOR_DELAYS]
         for index in range(register.count):
             seen = {name: [0, 0] for name in register.fields}
             for room in rooms:
@@ -321,6 +326,39 @@ async def each_order_of_two_registers_holds_from_both_ends(dut):
             expected = ({"illegal_value"}, REGISTERS[register].address) if refused else (set(), 0)
             reasons, where = await driver.refusal()
             assert (reasons, where if reasons else 0) == expected, (upper, lower, register, value)
+
+
+@cocotb.test()
+async def delays_of_the_phy_that_do_not_fit_are_refused_whichever_register_comes_last(dut):
+    """Room for 476 clocks in 10 us of SIFS; 5 us from SIFS to the time-out are less than 320 and one."""
+    driver = await RegistersDriver.start(dut)
+    profile = PROFILES["dsss_long"]
+    await driver.host(lambda mac: mac.load_profile("dsss_long", 176, 300))
+    late_us = -(-476 // 64)
+    expected = {"tx_clocks": 176, "rx_clocks": 300}
+    assert split(REGISTERS["phy_delay"], await driver.read_register("phy_delay")) == expected
+    assert await driver.read_register("response_timeout") == profile.response_timeout_us + late_us
+
+    async def judged(name: str, refused: bool, **fields: int) -> None:
+        before = await driver.read_register(name)
+        await driver.write_register(name, **fields)
+        reasons, where = await driver.refusal()
+        assert reasons == ({"illegal_value"} if refused else set()), (name, fields)
+        assert not refused or where == REGISTERS[name].address
+        held = split(REGISTERS[name], await driver.read_register(name))
+        assert held == (split(REGISTERS[name], before) if refused else fields), (name, fields)
+
+    await judged("phy_delay", True, tx_clocks=177, rx_clocks=300)
+    await judged("phy_delay", True, tx_clocks=176, rx_clocks=301)
+    await judged("sifs", True, value_us=9)
+    await judged("response_timeout", True, value_us=17)
+    await judged("response_timeout", False, value_us=18)
+    await judged("sifs", True, value_us=11)
+    await judged("phy_delay", False, tx_clocks=176, rx_clocks=144)
+    await judged("sifs", False, value_us=12)
+    await judged("response_timeout", True, value_us=17)
+    await judged("sifs", False, value_us=7)
+    await judged("sifs", True, value_us=6)
 
 
 @cocotb.test()

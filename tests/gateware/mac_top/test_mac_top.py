@@ -57,11 +57,8 @@ class Mac:
 
         def program(mac):
             mac.disable()
-            mac.load_profile(profile)
+            mac.load_profile(profile, TX_DELAY_CLOCKS, RX_DELAY_CLOCKS)
             mac.set_station(ADDRESS[self.name], seed)
-            mac.write("phy_delay", tx_clocks=TX_DELAY_CLOCKS, rx_clocks=RX_DELAY_CLOCKS)
-            late_us = -(-(TX_DELAY_CLOCKS + RX_DELAY_CLOCKS) // CLOCKS_PER_US)
-            mac.write("response_timeout", value_us=PROFILES[profile].response_timeout_us + late_us)
             mac.write("rts_threshold", value_bytes=4095)
             for name, fields in more.items():
                 mac.write(name, **fields)

@@ -42,6 +42,8 @@ class Hardware:
                     address = entry_address(register, index) + 4 * word
                     self.words[address] = reset_value(register) >> 32 * word & WORD
                     self.at[address] = (register.name, index)
+        clock = REGISTERS["clock"]
+        self.words[clock.address] = clock.fields["delay_per_us"].put(clock.fields["per_us"].put(0, 64), 48)
 
     def _value(self, name: str, index: int) -> int:
         register = REGISTERS[name]
@@ -120,9 +122,16 @@ def test_gateware_of_another_major_version_is_refused(hardware):
         (lambda mac: mac.write("contention_window", 0, cw_max=15), "15 slots is too small: it must be at least"),
         (lambda mac: mac.write("response_timeout", value_us=10), "10 us is too small: it must be above sifs.value_us"),
         (lambda mac: mac.write("sifs", value_us=222), "222 us is too large"),
+        (
+            lambda mac: mac.write("phy_delay", tx_clocks=400, rx_clocks=77),
+            "477 clocks together; SIFS of 10 us has room for 476",
+        ),
+        (lambda mac: mac.load_profile("ofdm_20mhz", 700, 65), "765 clocks together; SIFS of 16 us has room for 764"),
+        (lambda mac: mac.load_profile("ofdm_20mhz", rx_delay_clocks=-1), "phy_delay.rx_clocks: -1 clocks does not fit"),
         (lambda mac: mac.write("retry_limits", short_retry_limit=0), "0 attempts is too small"),
         (lambda mac: mac.write("airtime", 3, half_bits_per_unit=0), "airtime.half_bits_per_unit: 0 half bits"),
         (lambda mac: mac.set_rate_series(2, (1, 0), (0, 4)), "attempts_0 is 0 and the series ends there"),
+        (lambda mac: mac.set_rate_series(2, (1, 2), (0, 0), (3, 4)), "attempts_1 is 0 and the series ends there"),
         (lambda mac: mac.set_rate_series(2), "0 entries"),
         (lambda mac: mac.set_address("bssid", 1 << 48), "is no 48-bit address"),
         (lambda mac: mac.write("slots", value_us=1), "did you mean 'slot'"),
@@ -175,6 +184,43 @@ def test_every_profile_loads_over_every_other_with_legal_writes_alone(hardware, 
             assert mac.read(name, index) == fields, (first, second, name)
 
 
+def test_the_last_rate_of_a_series_is_for_all_the_rest(mac):
+    """The hardware takes a later entry of 0 attempts for none: it would never be used."""
+    mac.set_rate_series(3, (5, 2), (2, 2), (1, 0))
+    series = mac.read("rate_series", 3)
+    assert [series[f"rate_{place}"] for place in range(4)] == [5, 2, 1, 0]
+    assert [series[f"attempts_{place}"] for place in range(4)] == [2, 2, 31, 0]
+    mac.set_rate_series(3, (7, 0))
+    assert mac.read("rate_series", 3)["attempts_0"] == 0
+
+
+def test_a_profile_is_loaded_with_the_delays_of_the_phy_and_waits_longer_for_responses(mac):
+    """A response is heard by as much later as the PHY delays it, in whole microseconds up."""
+    expected_us = PROFILES["ofdm_20mhz"].response_timeout_us
+    for tx, rx, more_us in ((0, 0, 0), (1, 0, 1), (40, 24, 1), (40, 25, 2), (96, 160, 4), (764, 0, 12)):
+        mac.load_profile("ofdm_20mhz", tx, rx)
+        assert mac.read("response_timeout")["value_us"] == expected_us + more_us
+        assert mac.read("phy_delay") == {"tx_clocks": tx, "rx_clocks": rx}
+    # Delays that are not given stay, and still count.
+    mac.load_profile("ofdm_10mhz", tx_delay_clocks=100)
+    mac.load_profile("ofdm_10mhz", rx_delay_clocks=29)
+    mac.load_profile("ofdm_10mhz")
+    assert mac.read("phy_delay") == {"tx_clocks": 100, "rx_clocks": 29}
+    assert mac.read("response_timeout")["value_us"] == PROFILES["ofdm_10mhz"].response_timeout_us + 3
+
+
+def test_a_response_timeout_that_the_delays_use_up_is_refused(hardware, mac):
+    mac.load_profile("ofdm_10mhz", 500, 500)
+    sifs_us = PROFILES["ofdm_10mhz"].sifs_us
+    hardware.writes.clear()
+    with pytest.raises(
+        RegisterError, match=f"{sifs_us + 15} us is not above SIFS of {sifs_us} us and the PHY's delays of 1000"
+    ):
+        mac.write("response_timeout", value_us=sifs_us + 15)
+    assert hardware.writes == []
+    mac.write("response_timeout", value_us=sifs_us + 16)
+
+
 def test_the_windows_of_the_high_priority_queue_are_those_of_voice():
     """IEEE 802.11-2012, table 8-105, for DSSS and OFDM."""
     dsss, ofdm = (profile_values(PROFILES[name])["contention_window", 1] for name in ("dsss_long", "ofdm_20mhz"))
@@ -182,8 +228,16 @@ def test_the_windows_of_the_high_priority_queue_are_those_of_voice():
     assert (ofdm["cw_min"], ofdm["cw_max"]) == (3, 7)
 
 
+def delays(sifs_us: int, margin_us: int, share: int, tx_share: int) -> dict[str, int]:
+    """Delays that fit: the share, in thousandths, of the longest, and tx_clocks' share of that."""
+    total = max(min(48 * sifs_us - 4, 64 * margin_us - 1, 0xFFFF) * share // 1000, 0)
+    tx_clocks = total * tx_share // 1000
+    return {"tx_clocks": tx_clocks, "rx_clocks": total - tx_clocks}
+
+
 times = st.builds(
-    lambda a, b, c, d, e: {
+    lambda a, b, c, d, e, f, g: {
+        ("phy_delay", 0): delays(sorted([a, b, c])[0], d, f, g),
         ("sifs", 0): {"value_us": sorted([a, b, c])[0]},
         ("difs", 0): {"value_us": sorted([a, b, c])[1]},
         ("eifs", 0): {"value_us": sorted([a, b, c])[2]},
@@ -192,6 +246,7 @@ times = st.builds(
     },
     *[st.integers(1, 8191)] * 3,
     *[st.integers(1, 57000)] * 2,
+    *[st.integers(0, 1000)] * 2,
 )
 
 

@@ -13,6 +13,11 @@ package perhop_register_words_pkg;
   localparam logic [3:0] CLASS_NOT_WRITABLE = 4'd0;
   localparam logic [3:0] FIRST_IDLE_CLASS = 4'd4;   // from here on: only while the MAC is not enabled
 
+  // What the PHY's delays must fit, see phy_delay_rule.
+  localparam logic [REGISTER_SPACE_W-1:0] ADDRESS_SIFS = 10'h034;
+  localparam logic [REGISTER_SPACE_W-1:0] ADDRESS_RESPONSE_TIMEOUT = 10'h040;
+  localparam logic [REGISTER_SPACE_W-1:0] ADDRESS_PHY_DELAY = 10'h04c;
+
   // Numbers of the counters, in the order of their addresses.
   localparam int unsigned STATISTICS = 17;
   localparam int unsigned STAT_TX_REFUSED = 0;
@@ -36,7 +41,7 @@ package perhop_register_words_pkg;
   function automatic logic [35:0] register_word(int unsigned index);
     case (index)
       128: return 36'h050657248;
-      129: return 36'h000010000;
+      129: return 36'h000010001;
       130: return 36'h020040810;
       140: return 36'h000000014;
       141: return 36'h00000000a;

@@ -2278,6 +2278,7 @@ module perhop_registers (
         end
         if(rd_mux_addr == 10'h294) begin
             readback_data_var[15:0] = hwif_in.clock.per_us.next;
+            readback_data_var[31:16] = hwif_in.clock.delay_per_us.next;
         end
         if(rd_mux_addr == 10'h298) begin
             readback_data_var[9:0] = hwif_in.event_log_status.entries.next;

@@ -98,7 +98,12 @@ package perhop_registers_pkg;
     } perhop_registers__clock__per_us__in_t;
 
     typedef struct {
+        logic [15:0] next;
+    } perhop_registers__clock__delay_per_us__in_t;
+
+    typedef struct {
         perhop_registers__clock__per_us__in_t per_us;
+        perhop_registers__clock__delay_per_us__in_t delay_per_us;
     } perhop_registers__clock__in_t;
 
     typedef struct {

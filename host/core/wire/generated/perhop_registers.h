@@ -77,7 +77,7 @@ enum perhop_event_kind {
 #define PERHOP_VERSION_VERSION_MINOR_SHIFT 0u
 #define PERHOP_VERSION_VERSION_MINOR_BITS 16u
 #define PERHOP_VERSION_VERSION_MINOR_MASK 0x0000FFFFu
-#define PERHOP_VERSION_VERSION_MINOR_RESET 0u
+#define PERHOP_VERSION_VERSION_MINOR_RESET 1u
 /*   version_major, r: Changes when software written for the last one can fail. */
 #define PERHOP_VERSION_VERSION_MAJOR_WORD_OFFSET 0u
 #define PERHOP_VERSION_VERSION_MAJOR_SHIFT 16u
@@ -238,7 +238,7 @@ enum perhop_event_kind {
 #define PERHOP_PHY_RX_START_DELAY_VALUE_US_MIN 0u
 #define PERHOP_PHY_RX_START_DELAY_VALUE_US_MAX 65535u
 
-/* PHY delays */
+/* PHY delays. Both together and 4 clocks fit in SIFS at clock.delay_per_us to the microsecond, and response_timeout is longer than SIFS by more than both together: else the write of whichever comes last is refused. The timeout must hold the PHY-RX-START delay as well: raise it by the delays. */
 #define PERHOP_PHY_DELAY_ADDRESS 0x04Cu
 /*   tx_clocks, rw, clocks: From phy_tx_start to the frame's first bit on the air. */
 #define PERHOP_PHY_DELAY_TX_CLOCKS_WORD_OFFSET 0u
@@ -934,6 +934,11 @@ enum perhop_event_kind {
 #define PERHOP_CLOCK_PER_US_SHIFT 0u
 #define PERHOP_CLOCK_PER_US_BITS 16u
 #define PERHOP_CLOCK_PER_US_MASK 0x0000FFFFu
+/*   delay_per_us, r, clocks: Clocks of the PHY's delays for which each microsecond of SIFS has room. */
+#define PERHOP_CLOCK_DELAY_PER_US_WORD_OFFSET 0u
+#define PERHOP_CLOCK_DELAY_PER_US_SHIFT 16u
+#define PERHOP_CLOCK_DELAY_PER_US_BITS 16u
+#define PERHOP_CLOCK_DELAY_PER_US_MASK 0xFFFF0000u
 
 /* Event log status */
 #define PERHOP_EVENT_LOG_STATUS_ADDRESS 0x298u

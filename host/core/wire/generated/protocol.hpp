@@ -69,7 +69,7 @@ inline constexpr std::uint32_t core_id = 0x50657248;
 /// Changes when software must change with the gateware.
 inline constexpr std::uint32_t core_version_major = 1;
 /// Changes when gateware gains what older software need not know.
-inline constexpr std::uint32_t core_version_minor = 0;
+inline constexpr std::uint32_t core_version_minor = 1;
 /// Drop-tail queue in front of the MAC, as in ns-2's papers, packets.
 inline constexpr std::uint32_t default_queue_packets = 50;
 /// dot11ShortRetryLimit (annex C), attempts.

@@ -68,7 +68,7 @@ namespace version {
 inline constexpr std::uint32_t address = 0x004;
 inline constexpr std::uint32_t width_bits = 32;
 /// Changes when something was added.
-inline constexpr field version_minor{"version_minor", 0, 16, registers::access::read_only, 0, "", 0, 65535u};
+inline constexpr field version_minor{"version_minor", 0, 16, registers::access::read_only, 1, "", 0, 65535u};
 /// Changes when software written for the last one can fail.
 inline constexpr field version_major{"version_major", 16, 16, registers::access::read_only, 1, "", 0, 65535u};
 inline constexpr std::array<field, 2> fields{{version_minor, version_major}};
@@ -183,7 +183,7 @@ inline constexpr field value_us{"value_us", 0, 16, registers::access::read_write
 inline constexpr std::array<field, 1> fields{{value_us}};
 }  // namespace phy_rx_start_delay
 
-/// PHY delays
+/// PHY delays. Both together and 4 clocks fit in SIFS at clock.delay_per_us to the microsecond, and response_timeout is longer than SIFS by more than both together: else the write of whichever comes last is refused. The timeout must hold the PHY-RX-START delay as well: raise it by the delays.
 namespace phy_delay {
 inline constexpr std::uint32_t address = 0x04C;
 inline constexpr std::uint32_t width_bits = 32;
@@ -624,7 +624,9 @@ inline constexpr std::uint32_t address = 0x294;
 inline constexpr std::uint32_t width_bits = 32;
 /// Clocks of the MAC in a microsecond.
 inline constexpr field per_us{"per_us", 0, 16, registers::access::read_only, 0, "clocks", 0, 65535u};
-inline constexpr std::array<field, 1> fields{{per_us}};
+/// Clocks of the PHY's delays for which each microsecond of SIFS has room.
+inline constexpr field delay_per_us{"delay_per_us", 16, 16, registers::access::read_only, 0, "clocks", 0, 65535u};
+inline constexpr std::array<field, 2> fields{{per_us, delay_per_us}};
 }  // namespace clock
 
 /// Event log status
