@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -112,6 +113,43 @@ def test_top_shows_a_transfer_hop_by_hop(live):
     assert flow["path"]["forward_hops"] == 2
     for word in ("0 → 1", "1 → 2", "DATA", "TCP", "10.0.0.3:5201", "frames/s"):
         assert word in text
+
+
+def test_top_runs_in_a_terminal_until_it_is_told_to_end(live, tmp_path):
+    terminal, inner = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, "top", "--name", live.name, "--interval", "0.3"],
+        stdin=inner,
+        stdout=inner,
+        stderr=inner,
+        env={
+            **os.environ,
+            "PERHOP_LIVE_STATE": str(live.state),
+            "TERM": "xterm-256color",
+            "COLUMNS": "140",
+            "LINES": "40",
+        },
+    )
+    live.started.append(process)
+    os.close(inner)
+    shown = b""
+    assert live.ping(0, "10.0.0.3", 8).returncode == 0
+    while shown.count(b"where it goes") < 3:
+        shown += os.read(terminal, 65536)
+    process.send_signal(signal.SIGINT)
+    with contextlib.suppress(OSError):
+        while chunk := os.read(terminal, 65536):
+            shown += chunk
+    assert process.wait(5) == 0
+    assert "0 → 1" in shown.decode() and "ICMP" in shown.decode()
+    assert shown.rstrip().endswith(b"\x1b[?25h") or b"\x1b[?1049l" in shown, "the terminal is as it was"
+    os.close(terminal)
+
+
+def test_a_picture_can_be_written_to_a_file(live, tmp_path):
+    picture = tmp_path / "top.svg"
+    top(live, "--svg", str(picture))
+    assert picture.read_text().startswith("<svg") and "perhop&#160;top" in picture.read_text().replace(" ", "&#160;")
 
 
 def test_top_says_which_node_does_not_answer(live):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -74,6 +75,7 @@ def top(
     interval_s: Annotated[float, typer.Option("--interval", min=0.1, help="Seconds between two looks.")] = 1.0,
     once: Annotated[bool, typer.Option("--once", help="One picture, then end.")] = False,
     json_: Annotated[bool, typer.Option("--json", help="With --once: print JSON.")] = False,
+    svg: Annotated[Path | None, typer.Option(help="With --once: write the picture to this file.")] = None,
 ) -> None:
     """Per-hop delay and where it goes, queues, retries, limits and flows of a live network, until Ctrl-C."""
     import time
@@ -85,8 +87,8 @@ def top(
     from perhop.export.top_text import render
 
     try:
-        if json_ and not once:
-            raise PerhopError("--json is one picture, and --once is not given", "use --once --json")
+        if (json_ or svg) and not once:
+            raise PerhopError("--json and --svg are of one picture, and --once is not given", "add --once")
         nodes = find_nodes(node, name, socket)
         before = library.take(nodes)
         if all(status is None for status in before.nodes.values()):
@@ -99,8 +101,13 @@ def top(
         print(json.dumps(shown))
         return
     console = page()
-    if once:
+    if svg is not None:
+        drawn = Console(width=PAGE_CELLS, record=True, file=io.StringIO(), force_terminal=True)
+        drawn.print(render(shown, PAGE_CELLS), highlight=False)
+        drawn.save_svg(str(svg), title=f"perhop top {shown['network'] or ''}".strip())
+    elif once:
         console.print(render(shown, console.width), highlight=False)
+    if once:
         return
     try:
         with Live(console=console, screen=console.is_terminal, auto_refresh=False) as view:

@@ -55,8 +55,10 @@ def legend(names: set[str]) -> Text:
     text = Text()
     for part in PARTS:
         if part.name in names:
+            # A line may end between two of them only.
             text.append("██", style=part.colour)
-            text.append(f" {part.label}   ")
+            text.append(f" {part.label}".replace(" ", "\u00a0"))
+            text.append("   ")
     return text
 
 
