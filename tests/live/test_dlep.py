@@ -110,17 +110,29 @@ def until(kind):
             return message
 
 index = socket.if_nametoindex(sys.argv[1])
-udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-udp.bind((sys.argv[2], 0))  # not the well-known port
-udp.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(sys.argv[2]))
-udp.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 255)
+if sys.argv[2] == "6":
+    udp = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)  # from any port: not the well-known one
+    udp.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, index)
+    udp.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
+    group = (wire.MULTICAST_IPV6, wire.PORT, 0, index)
+else:
+    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    udp.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(sys.argv[3]))
+    udp.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 255)
+    group = (wire.MULTICAST_IPV4, wire.PORT)
 udp.settimeout(5)
-udp.sendto(b"rubbish", (wire.MULTICAST_IPV4, wire.PORT))
-udp.sendto(wire.encode_signal(Signal.PEER_DISCOVERY, [wire.peer_type("test")]), (wire.MULTICAST_IPV4, wire.PORT))
+udp.sendto(b"rubbish", group)
+udp.sendto(wire.encode_signal(Signal.PEER_DISCOVERY, [wire.peer_type("test")]), group)
 offer = wire.parse_signal(udp.recv(2000))
-point = offer.first(Item.IPV4_CONNECTION_POINT).value
-address, port = socket.inet_ntoa(point[1:5]), int.from_bytes(point[5:7], "big")
-tcp = socket.create_connection((address, port), 5)
+if sys.argv[2] == "6":
+    point = offer.first(Item.IPV6_CONNECTION_POINT).value
+    address, port = socket.inet_ntop(socket.AF_INET6, point[1:17]), int.from_bytes(point[17:19], "big")
+    tcp = socket.socket(socket.AF_INET6)
+    tcp.connect((address, port, 0, index))
+else:
+    point = offer.first(Item.IPV4_CONNECTION_POINT).value
+    address, port = socket.inet_ntoa(point[1:5]), int.from_bytes(point[5:7], "big")
+    tcp = socket.create_connection((address, port), 5)
 reader = wire.MessageReader()
 tcp.sendall(wire.encode_message(Message.SESSION_INITIALIZATION,
     [wire.number_item(Item.HEARTBEAT_INTERVAL, 0), wire.peer_type("test")]))
@@ -140,12 +152,24 @@ print(json.dumps({"offer": [address, port], "peer": answer.first(Item.PEER_TYPE)
 
 def test_a_router_discovers_the_modem_and_learns_the_latency_that_probe_shows(cable):
     with cable.modem():
-        done = cable.run(sys.executable, "-c", ROUTER_PROGRAM, cable.router_end, ROUTER)
+        done = cable.run(sys.executable, "-c", ROUTER_PROGRAM, cable.router_end, "4", ROUTER)
         assert done.returncode == 0, done.stderr
         said = json.loads(done.stdout)
         assert said["offer"] == [MODEM, 854] and said["peer"] == "perhop"
         assert said["latency_us"] == latencies(cable.live)
         assert len(said["latency_us"]) == 2
+
+
+def test_a_router_may_speak_ipv6_and_link_local_addresses(cable):
+    link_local = "fe80::7:1"
+    ip("-n", namespaces_of(cable.live.name, 1), "addr", "add", f"{link_local}/64", "dev", cable.modem_end, "nodad")
+    ip("-n", cable.namespace, "addr", "add", "fe80::7:2/64", "dev", cable.router_end, "nodad")
+    with cable.modem("--listen", f"{link_local}%{cable.modem_end}", "--port", "8540"):
+        done = cable.run(sys.executable, "-c", ROUTER_PROGRAM, cable.router_end, "6")
+        assert done.returncode == 0, done.stderr
+        said = json.loads(done.stdout)
+        assert said["offer"] == [link_local, 8540]
+        assert said["latency_us"] == latencies(cable.live)
 
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
@@ -154,7 +178,7 @@ def test_wireshark_reads_a_whole_session_without_complaint(cable, tmp_path):
     tshark = cable.start("tshark", "-q", "-i", cable.router_end, "-f", "port 854", "-w", str(capture))
     wait_until(lambda: capture.exists() and capture.stat().st_size > 0, 10)
     with cable.modem():
-        assert cable.run(sys.executable, "-c", ROUTER_PROGRAM, cable.router_end, ROUTER).returncode == 0
+        assert cable.run(sys.executable, "-c", ROUTER_PROGRAM, cable.router_end, "4", ROUTER).returncode == 0
         time.sleep(0.5)
     tshark.terminate()
     tshark.wait(20)

@@ -58,6 +58,21 @@ def test_a_flow_over_three_hops_gets_what_m2_allots_and_the_queues_stay_empty(li
         assert node["daemon"]["packets"]["queue_drops"] == 0
 
 
+def test_top_shows_the_rate_that_a_flow_may_have(live):
+    shown = {}
+
+    def look():
+        time.sleep(3)
+        done = live.perhop("top", "--name", live.name, "--once", "--json")
+        shown.update(json.loads(done.stdout))
+
+    told, _ = transfer(live, port=5010, before_end=look)
+    flow = next(flow for flow in shown["flows"] if flow["destination_port"] == 5010)
+    assert flow["protocol"] == "UDP" and (flow["from_node"], flow["to_node"]) == ("0", "3")
+    assert flow["exact_bps"] == pytest.approx(told[-1]["rate_bps"], rel=0.1)
+    assert flow["sent_bps"] == pytest.approx(flow["exact_bps"], rel=0.15)
+
+
 def test_ipv6_flows_have_rates_too(live):
     told, arrived = transfer(live, 3, live.status()["nodes"][3]["ipv6"])
     assert told[-1]["hops"] == 3

@@ -240,6 +240,5 @@ def _family(address: str) -> tuple[int, int]:
 def _set_hop_limit(endpoint: socket.socket, family: int) -> None:
     if family == socket.AF_INET6:
         endpoint.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_UNICAST_HOPS, HOP_LIMIT)
-        endpoint.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, HOP_LIMIT)
     else:
         endpoint.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, HOP_LIMIT)

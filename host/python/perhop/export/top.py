@@ -18,6 +18,7 @@ from perhop.live import messages, network
 from perhop.spec_generated import SERVICE_TIME_PARTS
 
 PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP", 58: "ICMPv6"}
+UDP = 17
 # A flow that is quiet for longer is history.
 FLOW_IDLE_S = 5.0
 
@@ -192,6 +193,7 @@ def _flows(before: Sample, now: Sample) -> list[dict[str, Any]]:
             for entry in (earlier["traffic"] if earlier is not None and _is_same(earlier, status) else ())
         }
         limits = {_key(flow): flow for flow in status["flows"]}
+        allowed = {_key(source): source for source in status.get("exact", {}).get("sources", ())}
         for entry in status["traffic"]:
             key = (_key(entry), entry["protocol"])
             then = known.get((*key, entry["role"]), 0)
@@ -207,6 +209,8 @@ def _flows(before: Sample, now: Sample) -> list[dict[str, Any]]:
                     "in_flight_packets": limit.get("packets_in_flight") if entry["protocol"] == 6 else None,
                     "path": limit.get("path"),
                 }
+                if entry["protocol"] == UDP and _key(entry) in allowed:
+                    flow |= {"exact_bps": allowed[_key(entry)]["rate_bps"]}
             elif entry["role"] == "received":
                 flow |= {"to_node": label, "received_bps": rate_bps}
             else:
@@ -234,4 +238,5 @@ def _new_flow(entry: dict[str, Any]) -> dict[str, Any]:
         "cwl_packets": None,
         "in_flight_packets": None,
         "path": None,
+        "exact_bps": None,
     }

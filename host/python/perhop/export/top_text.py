@@ -92,7 +92,7 @@ def _flows(shown: dict[str, Any]) -> RenderableType:
             _end(flow["destination"], flow["destination_port"]),
             rate_text(flow["sent_bps"] if flow["from_node"] is not None else flow["forwarded_bps"]),
             rate_text(flow["received_bps"]),
-            _number(flow["cwl_packets"]),
+            _number(flow["cwl_packets"]) if flow["exact_bps"] is None else rate_text(flow["exact_bps"]),
             _number(flow["in_flight_packets"]),
             "-" if path is None else f"{path['forward_hops']} + {path['return_hops']} hops",
             "-" if path is None else time_text(path["forward_total_us"]),
