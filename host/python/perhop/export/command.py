@@ -78,6 +78,7 @@ def top(
     svg: Annotated[Path | None, typer.Option(help="With --once: write the picture to this file.")] = None,
 ) -> None:
     """Per-hop delay and where it goes, queues, retries, limits and flows of a live network, until Ctrl-C."""
+    import re
     import time
 
     from rich.live import Live
@@ -104,7 +105,9 @@ def top(
     if svg is not None:
         drawn = Console(width=PAGE_CELLS, record=True, file=io.StringIO(), force_terminal=True)
         drawn.print(render(shown, PAGE_CELLS), highlight=False)
-        drawn.save_svg(str(svg), title=f"perhop top {shown['network'] or ''}".strip())
+        picture = drawn.export_svg(title=f"perhop top {shown['network'] or ''}".strip())
+        # Without the fonts that it would load from elsewhere.
+        svg.write_text(re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL))
     elif once:
         console.print(render(shown, console.width), highlight=False)
     if once:

@@ -9,11 +9,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from perhop.export.words import legend, rate_text, stacked_bar, time_text
+from perhop.export.words import QUEUES, legend, rate_text, stacked_bar, time_text
 
 # What stands beside the bars, with its gaps.
 HOP_CELLS = 70
-SHORTEST_BAR_CELLS = 12
+SHORTEST_BAR_CELLS = 24
 MOST_FLOWS = 16
 
 
@@ -43,7 +43,7 @@ def _hops(shown: dict[str, Any], width: int) -> RenderableType:
     busy = [hop for hop in shown["hops"] if hop["packets_per_s"] > 0 or hop["queued_packets"] > 0]
     if not busy:
         return Text("no packet was sent", style="dim")
-    longest_us = max(hop["delay_us"] or 0.0 for hop in busy)
+    longest_us = max(hop["service_us"] or 0.0 for hop in busy)
     cells = max(SHORTEST_BAR_CELLS, width - HOP_CELLS)
     nodes = {node["node"]: node for node in shown["nodes"]}
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -54,11 +54,11 @@ def _hops(shown: dict[str, Any], width: int) -> RenderableType:
         ("queue", "right"),
         ("retries", "right"),
         ("lost", "right"),
+        ("waits", "right"),
         ("service", "right"),
-        ("delay", "right"),
     ):
         table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    table.add_column("where it goes", no_wrap=True, min_width=cells)
+    table.add_column("where service time goes", no_wrap=True, min_width=cells)
     seen = set()
     for hop in sorted(busy, key=lambda hop: (hop["node"].zfill(4), hop["group"], hop["neighbour"].zfill(4))):
         drops = hop["drops"] + (nodes[hop["node"]]["queue_drops"] if hop["node"] not in seen else 0)
@@ -70,12 +70,17 @@ def _hops(shown: dict[str, Any], width: int) -> RenderableType:
             str(hop["queued_packets"]),
             "-" if hop["retries"] is None else f"{hop['retries']:.2f}",
             Text(str(drops), style="bold red" if drops else ""),
+            time_text(None if hop["service_us"] is None else sum(hop["parts_us"][name] for name in QUEUES)),
             time_text(hop["service_us"]),
-            time_text(hop["delay_us"]),
-            stacked_bar(hop["parts_us"], longest_us, cells),
+            stacked_bar(_service(hop), longest_us, cells),
         )
-    names = {name for hop in busy for name, part_us in hop["parts_us"].items() if part_us > 0}
-    return Group(table, Text(), legend(names))
+    names = {name for hop in busy for name, part_us in _service(hop).items() if part_us > 0}
+    return Group(table, Text(), legend(names, width))
+
+
+def _service(hop: dict[str, Any]) -> dict[str, float]:
+    """The parts of the service time: what passes in queues would dwarf them, and stands beside them as a number."""
+    return {name: part_us for name, part_us in hop["parts_us"].items() if name not in QUEUES}
 
 
 def _flows(shown: dict[str, Any]) -> RenderableType:

@@ -32,7 +32,8 @@ PARTS = (
     Part("response", "SIFS, CTS, MAC ACK", "sea_green3"),
     Part("data", "DATA", "green3"),
 )
-PART_BY_NAME = {part.name: part for part in PARTS}
+# What passes before the packet is head of line.
+QUEUES = ("host_queue", "queue")
 
 
 def stacked_bar(parts: dict[str, float], whole: float, width: int) -> Text:
@@ -50,15 +51,20 @@ def stacked_bar(parts: dict[str, float], whole: float, width: int) -> Text:
     return bar
 
 
-def legend(names: set[str]) -> Text:
-    """What the colours mean, of the parts that occur."""
+def legend(names: set[str], width: int) -> Text:
+    """What the colours mean, of the parts that occur, in lines of at most `width` cells."""
     text = Text()
+    used = 0
     for part in PARTS:
-        if part.name in names:
-            # A line may end between two of them only.
-            text.append("██", style=part.colour)
-            text.append(f" {part.label}".replace(" ", "\u00a0"))
-            text.append("   ")
+        if part.name not in names:
+            continue
+        cells = len(part.label) + 6
+        if used + cells > width and used:
+            text.append("\n")
+            used = 0
+        text.append("██", style=part.colour)
+        text.append(f" {part.label}   ")
+        used += cells
     return text
 
 
