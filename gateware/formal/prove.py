@@ -234,7 +234,7 @@ JOBS = (
     Job(
         "tx_buffer_stream",
         "a packet that is sent is offered by the rules of AXI4-Stream while others come in (two rings of 4 bytes)",
-        ("stream_rules",),
+        ("transmit_environment", "stream_rules"),
         mode="bounded",
         depth=16,
         top="tx_packet_buffer",
@@ -335,7 +335,7 @@ JOBS = (
     Job(
         "tx_buffer_rules",
         "a packet is told whole or refused and counted; its own bytes are sent, however often (rings of 4 bytes)",
-        ("transmit_buffer_rules",),
+        ("transmit_environment", "transmit_buffer_rules"),
         mode="bounded",
         depth=12,
         top="tx_packet_buffer",

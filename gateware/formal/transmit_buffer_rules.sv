@@ -113,9 +113,8 @@ module transmit_buffer_rules #(
 
   always_comb begin
     if (!begun_q) assume (rst);
-    // The MAC completes and sends only what it was told of, and no packet while it sends it.
+    // The MAC completes only what it was told of, and no packet while it sends it.
     if (complete) assume (waiting_packets(complete_queue) && (!reading_q || read_queue_q != complete_queue));
-    if (read_start) assume (waiting_packets(read_queue) && !(complete && complete_queue == read_queue));
   end
 
   function automatic logic waiting_packets(logic [QUEUE_W-1:0] of_queue);
