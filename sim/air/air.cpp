@@ -53,6 +53,8 @@ public:
   virtual void set_position(node_id node, node_position position) = 0;
   virtual void set_blocked(node_id one, node_id other, bool blocked) = 0;
   virtual neighbour_snapshot take_neighbour(node_id node, std::uint8_t slot, std::uint8_t bin) = 0;
+  virtual void set_silent(node_id node, bool silent) = 0;
+  virtual void set_frame_error_rate(double frame_error_rate) = 0;
   virtual const air_counters& counters() = 0;
 
 protected:
@@ -81,6 +83,14 @@ public:
   neighbour_snapshot take_neighbour(node_id node, std::uint8_t slot, std::uint8_t bin) override {
     assert(!busy_);
     return nodes_[node].core.take_neighbour(slot, bin);
+  }
+  void set_silent(node_id node, bool silent) override {
+    assert(!busy_);
+    medium_.set_silent(node, silent);
+  }
+  void set_frame_error_rate(double frame_error_rate) override {
+    assert(!busy_);
+    medium_.set_frame_error_rate(frame_error_rate);
   }
   const air_counters& counters() override;
 
@@ -503,6 +513,8 @@ void air::submit(node_id node, const tx_request& request) { impl_->submit(node, 
 void air::set_position(node_id node, node_position position) { impl_->set_position(node, position); }
 void air::set_blocked(node_id one, node_id other, bool blocked) { impl_->set_blocked(one, other, blocked); }
 neighbour_snapshot air::take_neighbour(node_id node, std::uint8_t slot, std::uint8_t bin) { return impl_->take_neighbour(node, slot, bin); }
+void air::set_silent(node_id node, bool silent) { impl_->set_silent(node, silent); }
+void air::set_frame_error_rate(double frame_error_rate) { impl_->set_frame_error_rate(frame_error_rate); }
 const air_counters& air::counters() const { return impl_->counters(); }
 
 }  // namespace perhop::air

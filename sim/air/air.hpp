@@ -84,6 +84,12 @@ public:
   /// does nothing else for it. Not in callbacks.
   neighbour_snapshot take_neighbour(node_id node, std::uint8_t slot, std::uint8_t bin);
 
+  /// The node is dead: nothing passes between it and any other one; or it is back. Otherwise as set_position().
+  void set_silent(node_id node, bool silent);
+
+  /// DATA frames that end from now on are lost at random at this rate, in [0, 1]. Not in callbacks.
+  void set_frame_error_rate(double frame_error_rate);
+
   const air_counters& counters() const;
 
   class impl;  ///< air.cpp: one scheduler for each fidelity

@@ -78,6 +78,7 @@ enum class warp_mode {
 struct air_config {
   std::vector<node_position> nodes;
   std::vector<std::pair<node_id, node_id>> blocked;  ///< pairs between which nothing passes, neither frames nor energy
+  std::vector<node_id> silent;                       ///< nodes that nothing passes to or from
   mac_config mac;
   medium_config medium;
   std::uint64_t seed = 1;

@@ -39,7 +39,8 @@ link_table::link_table(const air_config& config) {
   };
   const auto blocked = [&config](node_id one, node_id other) {
     return std::any_of(config.blocked.begin(), config.blocked.end(),
-                       [&](const auto& pair) { return pair == std::pair(one, other) || pair == std::pair(other, one); });
+                       [&](const auto& pair) { return pair == std::pair(one, other) || pair == std::pair(other, one); }) ||
+           std::any_of(config.silent.begin(), config.silent.end(), [&](node_id node) { return node == one || node == other; });
   };
   std::vector<candidate> candidates;
   const auto nodes = static_cast<node_id>(config.nodes.size());

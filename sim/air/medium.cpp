@@ -52,6 +52,14 @@ void medium::set_blocked(node_id one, node_id other, bool blocked) {
   links_changed_ = true;
 }
 
+void medium::set_silent(node_id node, bool silent) {
+  std::erase(config_.silent, node);
+  if (silent) config_.silent.push_back(node);
+  links_changed_ = true;
+}
+
+void medium::set_frame_error_rate(double frame_error_rate) { reception_->set_frame_errors({config_.seed, frame_error_rate}); }
+
 /// The table follows the changes when the next frame needs it, however many there were.
 void medium::renew_links() {
   links_changed_ = false;

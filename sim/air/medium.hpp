@@ -49,6 +49,10 @@ public:
   /// now on; those on the air arrive as they would have.
   void set_position(node_id node, node_position position);
   void set_blocked(node_id one, node_id other, bool blocked);
+  /// Nothing passes between the node and any other one.
+  void set_silent(node_id node, bool silent);
+  /// Of DATA frames that end from now on.
+  void set_frame_error_rate(double frame_error_rate);
 
 private:
   // Within a tick ends come before starts, so that a frame which follows another one without a gap finds its receivers idle.

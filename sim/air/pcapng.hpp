@@ -38,6 +38,8 @@ public:
   std::uint64_t frames() const { return frames_; }
 
 private:
+  void write_block();
+
   std::ofstream file_;
   const timing_profile* profile_;
   std::vector<std::uint8_t> block_;

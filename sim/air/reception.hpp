@@ -88,6 +88,8 @@ public:
   virtual void frame_ends(tick now, const incoming_frame& frame, std::span<const link> receivers, indication_board& board) = 0;
   /// The node itself sends until `until`; comes after the starts and ends of the same tick.
   virtual void node_transmits(node_id node, tick until) = 0;
+  /// Frames that end from now on are lost at another rate.
+  virtual void set_frame_errors(const frame_errors& errors) = 0;
   /// The frame that the node's receiver is busy with, or no_frame.
   virtual frame_slot locked(node_id node) const = 0;
   /// ... and it can still be understood, so the end of its PLCP header is indicated.

@@ -32,6 +32,7 @@ public:
   void frame_starts(tick now, const incoming_frame& frame, std::span<const link> receivers, indication_board& board) override;
   void frame_ends(tick now, const incoming_frame& frame, std::span<const link> receivers, indication_board& board) override;
   void node_transmits(node_id node, tick until) override;
+  void set_frame_errors(const frame_errors& errors) override { errors_ = errors; }
   frame_slot locked(node_id node) const override { return receivers_[node].slot; }
   bool header_good(node_id node) const override { return receivers_[node].worst_sinr >= settings_.threshold_ratio.front(); }
 

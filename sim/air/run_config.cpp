@@ -382,9 +382,14 @@ event_config read_event(section event, std::size_t nodes) {
   using event_kind = event_config::event_kind;
   event_config config;
   config.at_s = event.number("at_s", 0, 1e9);
-  config.kind = event.one_of<event_kind>(
-      "kind", "event",
-      {{"route", event_kind::route}, {"link_down", event_kind::link_down}, {"link_up", event_kind::link_up}, {"move", event_kind::move}});
+  config.kind = event.one_of<event_kind>("kind", "event",
+                                         {{"route", event_kind::route},
+                                          {"link_down", event_kind::link_down},
+                                          {"link_up", event_kind::link_up},
+                                          {"node_down", event_kind::node_down},
+                                          {"node_up", event_kind::node_up},
+                                          {"move", event_kind::move},
+                                          {"loss", event_kind::loss}});
   const auto node = [&](const char* key) { return static_cast<node_id>(event.integer(key, 0, nodes - 1)); };
   switch (config.kind) {
     case event_kind::route: {
@@ -404,6 +409,13 @@ event_config read_event(section event, std::size_t nodes) {
       config.a = node("a");
       config.b = node("b");
       if (config.a == config.b) event.fail("b", "is a itself; name two different nodes");
+      break;
+    case event_kind::node_down:
+    case event_kind::node_up:
+      config.a = node("node");
+      break;
+    case event_kind::loss:
+      config.frame_error_rate = event.number("frame_error_rate", 0, 1);
       break;
     case event_kind::move:
       config.a = node("node");

@@ -114,7 +114,10 @@ struct event_config {
     route,      ///< packets for the last node of `path` follow it; with both_ways also those for the first node, back
     link_down,  ///< nothing passes between a and b, neither frames nor energy
     link_up,    ///< it does again
+    node_down,  ///< node a is dead: no frame of it passes, nor one to it
+    node_up,    ///< it is back
     move,       ///< node a is at `position`
+    loss,       ///< DATA frames are lost at random at `frame_error_rate`
   };
   double at_s = 0;
   event_kind kind = event_kind::route;
@@ -122,6 +125,7 @@ struct event_config {
   bool both_ways = true;
   node_id a = 0, b = 0;
   node_position position{};
+  double frame_error_rate = 0;
 
   tick at() const { return static_cast<tick>(std::llround(at_s * ticks_per_second)); }
 };

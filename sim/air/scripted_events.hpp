@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/// The events of a run that concern the medium: moves, links that go and come back.
+/// The events of a run that concern the medium: moves, links and nodes that go and come back, lost frames.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,23 @@ namespace perhop::air {
 /// Applies one event; a route is not the medium's business.
 inline void apply(air& medium, const event_config& event) {
   using event_kind = event_config::event_kind;
-  if (event.kind == event_kind::move) medium.set_position(event.a, event.position);
-  if (event.kind == event_kind::link_down || event.kind == event_kind::link_up) {
-    medium.set_blocked(event.a, event.b, event.kind == event_kind::link_down);
+  switch (event.kind) {
+    case event_kind::move:
+      medium.set_position(event.a, event.position);
+      break;
+    case event_kind::link_down:
+    case event_kind::link_up:
+      medium.set_blocked(event.a, event.b, event.kind == event_kind::link_down);
+      break;
+    case event_kind::node_down:
+    case event_kind::node_up:
+      medium.set_silent(event.a, event.kind == event_kind::node_down);
+      break;
+    case event_kind::loss:
+      medium.set_frame_error_rate(event.frame_error_rate);
+      break;
+    case event_kind::route:
+      break;
   }
 }
 

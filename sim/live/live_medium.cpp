@@ -70,6 +70,7 @@ completion_record record_of(const air::completion& done) {
 live_medium::live_medium(const air::run_config& config, outlet& out)
     : config_(config), out_(out), nodes_(config.air.nodes.size()), medium_(config.air, *this) {
   for (air::node_id id = 0; id < nodes_.size(); ++id) registers_.emplace_back(config.air, id);
+  for (const air::event_config& event : config.events) air::apply(medium_, event);
 }
 
 std::uint32_t live_medium::node_of(connection_id connection) const {
@@ -323,6 +324,15 @@ std::string live_medium::command(std::span<const std::uint8_t> text) {
       air::event_config event{.kind = event_kind::move};
       event.a = node_named("node");
       event.position = {asked.at("x_m").get<double>(), asked.at("y_m").get<double>()};
+      air::apply(medium_, event);
+    } else if (name == "node_down" || name == "node_up") {
+      air::event_config event{.kind = name == "node_down" ? event_kind::node_down : event_kind::node_up};
+      event.a = node_named("node");
+      air::apply(medium_, event);
+    } else if (name == "loss") {
+      air::event_config event{.kind = event_kind::loss};
+      event.frame_error_rate = asked.at("frame_error_rate").get<double>();
+      if (!(event.frame_error_rate >= 0 && event.frame_error_rate <= 1)) throw std::out_of_range("frame_error_rate: give 0 to 1");
       air::apply(medium_, event);
     } else {
       throw std::out_of_range("there is no command '" + name + "'");

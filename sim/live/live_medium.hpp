@@ -52,6 +52,7 @@ public:
   /// Packets that a daemon may have waiting here and in its MAC. The MAC holds few; the queue is the daemon's.
   static constexpr std::uint8_t send_credits = 4;
 
+  /// @param config its events hold from the beginning, whatever their times
   live_medium(const air::run_config& config, outlet& out);
 
   air::tick now() const { return medium_.now(); }

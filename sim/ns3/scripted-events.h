@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Plays the events of a run file: new routes, links that go and come back, nodes that move.
+// Plays the events of a run file: new routes, and what concerns the medium.
 //
 // A route holds for packets that reach a node from then on. What waits in an interface queue goes where it was queued for: its path header
 // has counted that hop already. A node that a new route leaves out keeps its old one, so what is on its way there still arrives.

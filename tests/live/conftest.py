@@ -115,14 +115,15 @@ def state() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def start_network(state: Path) -> Iterator[Callable[..., Live]]:
-    """Gives start(*words) -> Live: a chain, with more words for `perhop live up`; down after the module."""
+    """Gives start(*words) -> Live: a chain, or what `file` says; the words are for `perhop live up`. Down in the end."""
     networks: list[Live] = []
 
-    def start(*words: str, hops: int = 3) -> Live:
+    def start(*words: str, hops: int = 3, file: Path = CHAIN) -> Live:
         name = f"t{os.getpid()}-{len(networks)}"
         live = Live(name, state)
         networks.append(live)
-        done = live.perhop("live", "up", str(CHAIN), "--set", f"topology.hops={hops}", "--name", name, *words)
+        length = ["--set", f"topology.hops={hops}"] if file == CHAIN else []
+        done = live.perhop("live", "up", str(file), *length, "--name", name, *words)
         assert done.returncode == 0, done.stderr
         return live
 

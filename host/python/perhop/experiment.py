@@ -333,7 +333,7 @@ def _routing(value: Any) -> Any:
 class EventBase(Section):
     """When something happens to the network."""
 
-    at_s: float = Field(ge=0, description="simulated time")
+    at_s: float = Field(ge=0, description="simulated time; live: seconds since the network was up")
 
 
 class RouteEvent(EventBase):
@@ -352,6 +352,20 @@ class LinkEvent(EventBase):
     b: int = Field(ge=0, description="another")
 
 
+class NodeEvent(EventBase):
+    """A node is dead: no frame of it passes, nor one to it; or it is back. Live, its daemon is killed, too."""
+
+    kind: Literal["node_down", "node_up"]
+    node: int = Field(ge=0, description="the node")
+
+
+class LossEvent(EventBase):
+    """From then on DATA frames are lost at random at this rate, at every receiver."""
+
+    kind: Literal["loss"]
+    frame_error_rate: float = Field(ge=0, le=1, description="share of good frames lost at random")
+
+
 class MoveEvent(EventBase):
     """A node is somewhere else. Static routes stay as they are."""
 
@@ -361,7 +375,7 @@ class MoveEvent(EventBase):
     y_m: float
 
 
-Event = Annotated[RouteEvent | LinkEvent | MoveEvent, Field(discriminator="kind")]
+Event = Annotated[RouteEvent | LinkEvent | NodeEvent | LossEvent | MoveEvent, Field(discriminator="kind")]
 
 
 # --- the file -------------------------------------------------------------------------------------------------------
@@ -389,7 +403,9 @@ class Experiment(Section):
     routing: Annotated[Routing, BeforeValidator(_routing)] = Field(
         default=Routing(), description="static or aodv, or a section with protocol and link_failure"
     )
-    events: list[Event] = Field(default=[], description="new routes, links that go and come back, nodes that move")
+    events: list[Event] = Field(
+        default=[], description="new routes; links and nodes that go and come back; moves; lost frames"
+    )
     flows: list[Flow] = Field(min_length=1, description="who sends what to whom")
     policies: list[PolicyText] = Field(default=["none"], min_length=1, description=f"a list of {POLICY_FORMS}")
     seeds: list[Annotated[int, Field(ge=0, lt=2**63)]] = Field(default=[1], min_length=1, description="one run a seed")

@@ -333,12 +333,12 @@ def _shown(value: Any) -> str:
 
 def _tags(document: Document, path: KeyPath) -> list[str]:
     annotation = Experiment.model_fields[str(path[0])].annotation
-    return [tag for model in _models(annotation) if (tag := _tag(model))]
+    return [tag for model in _models(annotation) for tag in _kinds(model)]
 
 
-def _tag(model: type[BaseModel]) -> str | None:
-    """The value of `kind` that picks `model` out of its union."""
-    return typing.get_args(model.model_fields["kind"].annotation)[0] if "kind" in model.model_fields else None
+def _kinds(model: type[BaseModel]) -> tuple[str, ...]:
+    """The values of `kind` that pick `model` out of its union."""
+    return typing.get_args(model.model_fields["kind"].annotation) if "kind" in model.model_fields else ()
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:
@@ -358,7 +358,7 @@ def _walk(values: Any, loc: KeyPath) -> tuple[KeyPath, type[BaseModel] | None, s
     candidates: list[type[BaseModel]] = []
     description = ""
     for part in loc:
-        tagged = [member for member in candidates if part == _tag(member)]
+        tagged = [member for member in candidates if part in _kinds(member)]
         if isinstance(part, str) and tagged:
             model, candidates = tagged[0], []
             continue

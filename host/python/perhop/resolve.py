@@ -310,16 +310,25 @@ def _check_routing(experiment: ex.Experiment, has_ip: bool) -> None:
         )
 
 
+def nodes_of_event(event: ex.Event) -> tuple[str, list[int]]:
+    """The nodes that an event names, and the field that names them."""
+    match event:
+        case ex.RouteEvent():
+            return "path", event.path
+        case ex.LinkEvent():
+            return "a", [event.a, event.b]
+        case ex.NodeEvent() | ex.MoveEvent():
+            return "node", [event.node]
+    return "", []
+
+
 def _check_events(experiment: ex.Experiment, nodes: list[tuple[float, float]]) -> None:
     """Events name nodes of the topology, lie within the run, and lead routes over links that are there."""
     positions = dict(enumerate(nodes))
     blocked: set[frozenset[int]] = set()
+    dead: set[int] = set()
     for index, event in sorted(enumerate(experiment.events), key=lambda item: item[1].at_s):
-        named = {
-            "route": lambda event: event.path,
-            "move": lambda event: [event.node],
-        }.get(event.kind, lambda event: [event.a, event.b])(event)
-        field = {"route": "path", "move": "node"}.get(event.kind, "a")
+        field, named = nodes_of_event(event)
         for node in named:
             if node >= len(nodes):
                 raise FieldError(
@@ -342,10 +351,15 @@ def _check_events(experiment: ex.Experiment, nodes: list[tuple[float, float]]) -
                 blocked.add(frozenset((event.a, event.b)))
             case "link_up":
                 blocked.discard(frozenset((event.a, event.b)))
+            case "node_down":
+                dead.add(event.node)
+            case "node_up":
+                dead.discard(event.node)
             case "route":
                 for here, there in itertools.pairwise(event.path):
                     distance_m = math.dist(positions[here], positions[there])
-                    if distance_m > experiment.medium.tx_range_m or frozenset((here, there)) in blocked:
+                    cut = frozenset((here, there)) in blocked or bool(dead & {here, there})
+                    if distance_m > experiment.medium.tx_range_m or cut:
                         raise FieldError(
                             ("events", index, "path"),
                             f"goes from node {here} to node {there}, which cannot hear each other at {event.at_s:g} s "

@@ -2,6 +2,7 @@
 """From an experiment file to runs."""
 
 import json
+import re
 
 import pytest
 from perhop.errors import ExperimentError
@@ -49,6 +50,27 @@ def test_an_access_mode_is_told_to_the_simulators(runs):
     assert [run.config["mac"]["path_header"] for run in swept] == [False] * 4
     acknowledged = runs("mac.access_mode=csma", "mac.mac_ack=true", "mac.vacation_us=5000")[0].config["mac"]
     assert (acknowledged["mac_ack"], acknowledged["vacation_us"]) == (True, 5000)
+
+
+def test_events_are_told_in_order_of_time(runs):
+    last, first = "{at_s: 5, kind: loss, frame_error_rate: 0.5}", "{at_s: 2, kind: node_down, node: 0}"
+    told = runs(f"events=[{last}, {first}]")[0].config["events"]
+    assert [(event["at_s"], event["kind"]) for event in told] == [(2, "node_down"), (5, "loss")]
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ("[{at_s: 1, kind: node_down, node: 1}, {at_s: 2, kind: route, path: [0, 1]}]", "cannot hear each other"),
+        ("[{at_s: 1, kind: node_down, node: 9}]", "events.0.node: names node 9"),
+        ("[{at_s: 1, kind: loss, frame_error_rate: 1.5}]", "events.0.frame_error_rate: is 1.5"),
+        ("[{at_s: 1, kind: link_up, a: 0}]", "events.0.b: is missing\n  remedy: add `b: ..` (another)"),
+        ("[{at_s: 1}]", "one of: route, link_down, link_up, node_down, node_up, loss, move"),
+    ],
+)
+def test_events_that_cannot_be_are_refused(runs, events, said):
+    with pytest.raises(ExperimentError, match=re.escape(said)):
+        runs(f"events={events}")
 
 
 def test_a_policy_needs_the_path_header(runs):

@@ -86,7 +86,7 @@ inline void use_other_access_modes(nlohmann::json& run, unsigned seed) {
   if (run["mac"]["profile"] == "glomosim") run["medium"]["reception"] = "ns2";
 }
 
-/// Nodes move, and links come and go.
+/// Nodes move, links and nodes come and go, and the rate of lost frames changes.
 inline void add_random_events(nlohmann::json& run, unsigned seed) {
   using nlohmann::json;
   std::mt19937 random(seed);
@@ -95,15 +95,24 @@ inline void add_random_events(nlohmann::json& run, unsigned seed) {
   for (unsigned at_us = 10'000; at_us < 240'000; at_us += 1 + random() % 40'000) {
     const unsigned node = random() % count, other = (node + 1 + random() % (count - 1)) % count;
     json event = {{"at_s", at_us * 1e-6}};
-    switch (random() % 3) {
+    switch (random() % 6) {
       case 0:
         event.update({{"kind", "move"}, {"node", node}, {"x_m", random() % 800}, {"y_m", random() % 400}});
         break;
       case 1:
         event.update({{"kind", "link_down"}, {"a", node}, {"b", other}});
         break;
-      default:
+      case 2:
         event.update({{"kind", "link_up"}, {"a", other}, {"b", node}});
+        break;
+      case 3:
+        event.update({{"kind", "node_down"}, {"node", node}});
+        break;
+      case 4:
+        event.update({{"kind", "node_up"}, {"node", node}});
+        break;
+      default:
+        event.update({{"kind", "loss"}, {"frame_error_rate", random() % 4 * 0.1}});
     }
     run["events"].push_back(event);
   }

@@ -90,6 +90,21 @@ def policy(
 
 
 @app.command()
+def event(
+    kind: Annotated[str, typer.Argument(help="As in experiment files: route, link_down, node_down, move, loss ...")],
+    fields: Annotated[list[str] | None, typer.Argument(metavar="FIELD=VALUE...", help="Its fields: path=[0,3]")] = None,
+    name: Name = None,
+) -> None:
+    """Let something happen now: a new route, a link or a node that goes or comes back, a move, lost frames."""
+    from perhop.live import network
+
+    try:
+        network.let_happen(network.only_name(name), kind, fields or [])
+    except PerhopError as error:
+        _fail(error)
+
+
+@app.command()
 def down(
     name: Annotated[str | None, typer.Argument(help="Which live network; default: the only one.")] = None,
     all_: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
@@ -136,6 +151,11 @@ def _print_status(found: dict[str, Any]) -> None:
             f"99.9 % at most {late['p999_us']} us late, {medium['slips']} times put off",
             highlight=False,
         )
+    scripted = found["events"]
+    if scripted["of"]:
+        console.print(f"events: {scripted.get('played', 0)} of {scripted['of']} played", highlight=False)
+        for error in scripted.get("errors", []):
+            console.print(f"event {error['event']} failed: {error['problem']}", style="bold red")
     table = Table(box=None, pad_edge=False)
     for column in ("node", "address", "MAC", "from IP", "to IP", "passed on", "queue", "drops", "TCP flows (limit)"):
         table.add_column(column)

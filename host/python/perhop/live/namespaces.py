@@ -56,7 +56,6 @@ def existing(name: str) -> list[str]:
 def create(plan: LivePlan) -> None:
     """Namespaces, interfaces, addresses and routes of all nodes. Raises PerhopError; what was made by then stays."""
     _ip("".join(f"netns add {node.namespace}\n" for node in plan.nodes))
-    by_index = {node.index: node for node in plan.nodes}
     for node in plan.nodes:
         settings = {
             "net/ipv4/ip_forward": 1,
@@ -82,12 +81,12 @@ def create(plan: LivePlan) -> None:
         ]
         lines += [
             route_line(
-                by_index,
+                plan.nodes,
                 here=node.index,
                 destination=route.destination,
                 next_hop=route.next_hop,
                 family=family,
-                plan=plan,
+                metrics=plan.route_metrics,
             )
             for route in plan.routes
             if route.node == node.index
@@ -97,19 +96,18 @@ def create(plan: LivePlan) -> None:
 
 
 def route_line(
-    by_index: dict[int, Node], *, here: int, destination: int, next_hop: int, family: int, plan: LivePlan
+    nodes: list[Node], *, here: int, destination: int, next_hop: int, family: int, metrics: list[str]
 ) -> str:
     """An argument list of `ip` that sets the route, whether or not there is one."""
-    there, via = by_index[destination], by_index[next_hop]
+    there, via = nodes[destination], nodes[next_hop]
     target = f"{there.ipv4}/32" if family == 4 else f"{there.ipv6}/128"
     gateway = onlink = ""
     if destination != next_hop:
         onlink = "onlink "
         gateway = f"via {via.ipv4} " if family == 4 else f"via {via.link_local} "
     # Sent from the address that everybody has a route to.
-    source = by_index[here].ipv4 if family == 4 else by_index[here].ipv6
-    metrics = " ".join(plan.route_metrics)
-    return f"route replace {target} {gateway}dev {INTERFACE} {onlink}src {source} {metrics}".rstrip()
+    source = nodes[here].ipv4 if family == 4 else nodes[here].ipv6
+    return " ".join([f"route replace {target} {gateway}dev {INTERFACE} {onlink}src {source}", *metrics])
 
 
 def run_in(namespace: str, lines: list[str]) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from perhop import files, paths
 from perhop.errors import PerhopError
-from perhop.live import messages, namespaces
+from perhop.live import events, messages, namespaces, state_files
 from perhop.live.plan import NAME, LivePlan, node_config, rates_socket
 from perhop.live.plan import one_policy as plan_policy
 
@@ -73,6 +73,7 @@ def up(plan: LivePlan, note: Callable[[str], None] = lambda text: None) -> dict[
         _create(plan, folder, programs)
         _start_supervisor(folder)
         _wait_until_up(plan, folder)
+        state_files.begin(folder)
     except BaseException:
         down(plan.name)
         raise
@@ -104,6 +105,7 @@ def _create(plan: LivePlan, folder: Path, programs: dict[str, Path]) -> None:
             "path": plan.path_nodes,
             "commands": commands,
             "events": plan.events,
+            "route_metrics": plan.route_metrics,
         },
     )
     namespaces.create(plan)
@@ -142,7 +144,7 @@ def _processes_naming(folder: Path) -> list[int]:
         except OSError:
             continue
         ours = any(Path(argument).name in ("perhop-live-air", "perhop-node") for argument in arguments)
-        ours = ours or "perhop.live.supervisor" in arguments
+        ours = ours or bool({"perhop.live.supervisor", "perhop.live.events"} & set(arguments))
         if ours and any(argument == str(folder) or argument.startswith(f"{folder}/") for argument in arguments):
             found.append(int(entry.name))
     return [pid for pid in found if namespaces.is_running(pid)]
@@ -209,6 +211,7 @@ def status(name: str) -> dict[str, Any]:
         "supervisor": _supervisor(folder),
         "processes": started,
         "medium": _answer(messages.ask_medium, folder / "air.sock"),
+        "events": {"of": len(state["events"]), **(state_files.progress(folder) or {})},
         "nodes": nodes,
     }
 
@@ -220,6 +223,13 @@ def set_policy(name: str, text: str) -> str:
         path = state_folder() / name / f"node-{node['index']}.sock"
         messages.ask_node(path, {"command": "policy", "policy": chosen.run_json()})
     return chosen.label
+
+
+def let_happen(name: str, kind: str, words: list[str]) -> None:
+    """Let an event happen now; `words` are FIELD=VALUE, as the experiment file would say them. Raises PerhopError"""
+    state = read_state(name)
+    event = events.parse(kind, words, len(state["nodes"]))
+    events.play(state_folder() / name, event)
 
 
 def _answer(ask: Callable[..., dict[str, Any]], path: Path) -> dict[str, Any] | None:

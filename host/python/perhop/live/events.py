@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What happens to a live network: the events of its experiment file, and those that somebody asks for.
+
+`python -m perhop.live.events FOLDER` plays the file's from the moment in which the network was up. It may be killed and
+started again: what it has played it does not play twice. What the medium has been told stands in run.json, so that one
+started anew goes on as the old one was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import itertools
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+from ruamel.yaml import YAML
+
+from perhop import experiment as ex
+from perhop import files
+from perhop.errors import PerhopError
+from perhop.live import messages, namespaces, state_files
+from perhop.live.plan import Node
+from perhop.resolve import nodes_of_event
+
+# A medium that is being started again answers within this time, or reads what happened in run.json.
+MEDIUM_TIMEOUT_S = 5
+
+
+def play(folder: Path, event: dict[str, Any]) -> None:
+    """Let one event happen now to the network of this state folder. Raises PerhopError."""
+    state = json.loads((folder / "state.json").read_text())
+    match event["kind"]:
+        case "route":
+            _route(state, event["path"])
+            if event.get("both_ways", True):
+                _route(state, event["path"][::-1])
+        case "node_down":
+            _tell_medium(folder, event)
+            state_files.hold(folder, f"node-{event['node']}", True)
+        case "node_up":
+            state_files.hold(folder, f"node-{event['node']}", False)
+            _tell_medium(folder, event)
+        case _:
+            _tell_medium(folder, event)
+
+
+def _route(state: dict[str, Any], path: list[int]) -> None:
+    """Every node of the path but the last sends packets for the last to the next one."""
+    nodes = [Node(**node) for node in state["nodes"]]
+    for here, next_hop in itertools.pairwise(path):
+        lines = [
+            namespaces.route_line(
+                nodes,
+                here=here,
+                destination=path[-1],
+                next_hop=next_hop,
+                family=family,
+                metrics=state["route_metrics"],
+            )
+            for family in (4, 6)
+        ]
+        namespaces.run_in(nodes[here].namespace, lines)
+
+
+def _tell_medium(folder: Path, event: dict[str, Any]) -> None:
+    with _only_one(folder):
+        run = json.loads((folder / "run.json").read_text())
+        files.write_json(folder / "run.json", after(run, event))
+        command = {"command": event["kind"], **{key: event[key] for key in event if key not in ("kind", "at_s")}}
+        deadline_s = time.monotonic() + MEDIUM_TIMEOUT_S
+        while True:
+            try:
+                messages.ask_medium(folder / "air.sock", command)
+                return
+            except messages.NoAnswer:
+                if time.monotonic() > deadline_s:
+                    raise
+                time.sleep(0.05)
+
+
+def after(run: dict[str, Any], event: dict[str, Any]) -> dict[str, Any]:
+    """The run.json of a medium to which `event` has happened: positions, and events that hold from the beginning."""
+    if event["kind"] == "move":
+        nodes = [dict(node) for node in run["nodes"]]
+        nodes[event["node"]] |= {"x_m": event["x_m"], "y_m": event["y_m"]}
+        return {**run, "nodes": nodes}
+    others = [known for known in run.get("events", []) if _concerns(known) != _concerns(event)]
+    return {**run, "events": [*others, {**event, "at_s": 0.0}]}
+
+
+def _concerns(event: dict[str, Any]) -> tuple[Any, ...]:
+    """What an event changes: a later one of the same takes its place."""
+    family = event["kind"].split("_")[0]
+    return family, *sorted(event[key] for key in ("a", "b", "node") if key in event)
+
+
+@contextlib.contextmanager
+def _only_one(folder: Path) -> Iterator[None]:
+    with (folder / "events.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def parse(kind: str, words: list[str], nodes: int) -> dict[str, Any]:
+    """An event that somebody asks for: its kind, and FIELD=VALUE with values in YAML. Raises PerhopError."""
+    fields: dict[str, Any] = {"kind": kind, "at_s": 0}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals:
+            raise PerhopError(f"{word!r} is no assignment", "write FIELD=VALUE, such as a=1 b=2, or path=[0,1,3]")
+        fields[name] = YAML(typ="safe", pure=True).load(text)
+    try:
+        event: ex.Event = TypeAdapter(ex.Event).validate_python(fields)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"][1:]) or "kind"
+        raise PerhopError(f"{kind}: {where}: {first['msg']}", "see `events:` in sim/experiments/README.md") from None
+    for node in nodes_of_event(event)[1]:
+        if node >= nodes:
+            raise PerhopError(f"there is no node {node}", f"use indices from 0 to {nodes - 1}")
+    return event.model_dump()
+
+
+# --- the file's -------------------------------------------------------------------------------------------------------
+
+
+def play_all(folder: Path) -> None:
+    """Plays what is left of the file's events, each at its time; one that fails is noted, and the next one follows."""
+    events = json.loads((folder / "state.json").read_text())["events"]
+    done = state_files.progress(folder)
+    assert done is not None, "the network was not up yet"
+    while done["played"] < len(events):
+        event = events[done["played"]]
+        time.sleep(max(0.0, done["origin_s"] + event["at_s"] - time.monotonic()))
+        try:
+            play(folder, event)
+        except PerhopError as error:
+            done["errors"].append({"event": done["played"], **error.as_dict()})
+            print(f"event {done['played']} ({event['kind']}): {error}", file=sys.stderr, flush=True)
+        else:
+            print(f"{event['at_s']:g} s: {event['kind']}", flush=True)
+        done["played"] += 1
+        files.write_json(folder / state_files.PROGRESS, done)
+
+
+if __name__ == "__main__":
+    play_all(Path(sys.argv[1]))
