@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "host/node/log.hpp"
 #include "host/node/rate_server.hpp"
 
 namespace perhop::node {
@@ -29,13 +29,6 @@ std::string text_of(const shim::ip_address& address) {
   const bool ipv4 = address.high == 0 && address.low >> 32 == 0xffff;
   std::array<char, INET6_ADDRSTRLEN> text{};
   inet_ntop(ipv4 ? AF_INET : AF_INET6, ipv4 ? &bytes[12] : bytes.data(), text.data(), text.size());
-  return text.data();
-}
-
-std::string mac_text(std::uint64_t address) {
-  std::array<char, 18> text{};
-  const auto octet = [address](int index) { return static_cast<unsigned>(address >> 8 * (5 - index) & 0xff); };
-  std::snprintf(text.data(), text.size(), "%02x:%02x:%02x:%02x:%02x:%02x", octet(0), octet(1), octet(2), octet(3), octet(4), octet(5));
   return text.data();
 }
 
@@ -105,7 +98,7 @@ json neighbour_of(time_us now, const packet_path& path, std::uint8_t slot, const
   json addresses = json::array();
   for (const shim::ip_address& address : path.known_neighbours().addresses_of(account.address)) addresses.push_back(text_of(address));
   json object{{"slot", slot},
-              {"mac", mac_text(account.address)},
+              {"mac", text_of_mac(account.address)},
               {"addresses", addresses},
               {"packets", account.packets},
               {"drops", account.drops},
@@ -175,7 +168,7 @@ json status(time_us now, const node_config& config, const packet_path& path, con
                 {"not_delivered", kernel.not_delivered()}}}};
   if (path.mac()) {
     const drivers::mac_properties& mac = *path.mac();
-    object["mac"] = {{"address", mac_text(mac.address)},
+    object["mac"] = {{"address", text_of_mac(mac.address)},
                      {"profile", std::string(mac.profile->name)},
                      {"data_rate", mac.data_rate_index},
                      {"data_rate_bps", mac.profile->rates[mac.data_rate_index].bps},

@@ -5,76 +5,15 @@
 
 #include <array>
 #include <fstream>
-#include <initializer_list>
 #include <iterator>
-#include <nlohmann/json.hpp>
-#include <string_view>
-#include <utility>
+
+#include "host/node/json_fields.hpp"
 
 namespace perhop::node {
 
 namespace {
 
 using nlohmann::json;
-
-void refuse_unknown(const json& object, const std::string& where, std::initializer_list<std::string_view> known) {
-  if (!object.is_object()) throw config_error(where + ": must be an object {...}");
-  for (const auto& [key, value] : object.items()) {
-    bool found = false;
-    for (const std::string_view name : known) found |= name == key;
-    if (!found) throw config_error(where + "." + key + ": unknown field");
-  }
-}
-
-template <typename Value>
-Value read(const json& object, const char* key, Value otherwise) {
-  const auto found = object.find(key);
-  if (found == object.end()) return otherwise;
-  try {
-    return found->get<Value>();
-  } catch (const json::exception&) {
-    throw config_error(std::string(key) + ": is " + found->dump() + ", which is of another type");
-  }
-}
-
-std::uint64_t read_count(const json& object, const char* key, std::uint64_t otherwise, std::uint64_t low, std::uint64_t high) {
-  const auto found = object.find(key);
-  if (found == object.end()) return otherwise;
-  if (!found->is_number_unsigned() || found->get<std::uint64_t>() < low || found->get<std::uint64_t>() > high) {
-    throw config_error(std::string(key) + ": is " + found->dump() + "; give a whole number from " + std::to_string(low) + " to " +
-                       std::to_string(high));
-  }
-  return found->get<std::uint64_t>();
-}
-
-/// One of the words that the pairs begin with; the first one stands for a field that is not there.
-template <typename Value>
-Value read_word(const json& object, const char* key, std::initializer_list<std::pair<std::string_view, Value>> words) {
-  const auto word = read<std::string>(object, key, std::string(words.begin()->first));
-  std::string known;
-  for (const auto& [name, value] : words) {
-    if (name == word) return value;
-    known += (known.empty() ? "" : ", ") + std::string(name);
-  }
-  throw config_error(std::string(key) + ": is '" + word + "'; one of " + known);
-}
-
-std::uint64_t read_mac(const std::string& text) {
-  std::uint64_t address = 0;
-  bool good = text.size() == 17;
-  for (std::size_t i = 0; good && i < text.size(); ++i) {
-    const char letter = text[i];
-    if (i % 3 == 2) {
-      good = letter == ':';
-    } else {
-      const std::size_t digit = std::string_view("0123456789abcdef").find(letter);
-      good = digit != std::string_view::npos;
-      address = address << 4 | (digit & 0xf);
-    }
-  }
-  if (!good) throw config_error("neighbours: '" + text + "' is no MAC address; write 02:00:00:00:00:01");
-  return address;
-}
 
 void read_exact(const json& object, node_config& config) {
   refuse_unknown(object, "exact", {"mode", "fairness", "eta", "interval_ms", "hello_interval_ms", "udp", "queue_packets"});
@@ -149,24 +88,23 @@ node_config parse_node_config(const std::string& text) {
   const json object = json::parse(text, nullptr, false);
   if (object.is_discarded()) throw config_error("is no valid JSON");
   refuse_unknown(object, "configuration",
-                 {"name", "interface", "air_socket", "node", "control_socket", "queue_packets", "mtu_bytes", "policy", "neighbours",
-                  "exact", "rates_socket"});
+                 {"name", "interface", "driver", "control_socket", "log", "queue_packets", "mtu_bytes", "policy", "neighbours", "exact",
+                  "rates_socket"});
   node_config config;
   config.name = read<std::string>(object, "name", "");
   config.interface = read<std::string>(object, "interface", config.interface);
-  config.air_socket = read<std::string>(object, "air_socket", "");
+  config.driver = read_driver(object.value("driver", json()));
+  config.log = read_word<log_format>(object, "log", {{"text", log_format::text}, {"json", log_format::json}});
   config.control_socket = read<std::string>(object, "control_socket", "");
-  config.node = static_cast<std::uint16_t>(read_count(object, "node", 0, 0, 0xfffe));
   config.queue_packets = read_count(object, "queue_packets", config.queue_packets, 1, 4096);
   config.mtu_bytes = static_cast<std::uint32_t>(read_count(object, "mtu_bytes", config.mtu_bytes, 576, 2278));
   config.policy = parse_policy(object.value("policy", json::object()));
   config.rates_socket = read<std::string>(object, "rates_socket", "");
   if (object.contains("exact")) read_exact(object.at("exact"), config);
-  if (config.air_socket.empty()) throw config_error("air_socket: is missing");
   for (const json& neighbour : object.value("neighbours", json::array())) {
     refuse_unknown(neighbour, "neighbours", {"address", "mac"});
     config.neighbours.push_back(
-        {parse_address(read<std::string>(neighbour, "address", "")), read_mac(read<std::string>(neighbour, "mac", ""))});
+        {parse_address(read<std::string>(neighbour, "address", "")), parse_mac(read<std::string>(neighbour, "mac", ""))});
   }
   return config;
 }

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "host/core/shim/shim.hpp"
+#include "host/node/driver_config.hpp"
 #include "host/node/exact_flows.hpp"
+#include "host/node/log.hpp"
 
 namespace perhop::node {
 
@@ -23,9 +25,9 @@ struct neighbour_address {
 struct node_config {
   std::string name;
   std::string interface = "radio0";  ///< the TUN interface
-  std::string air_socket;            ///< of the emulated medium
-  std::uint16_t node = 0;            ///< which of its nodes this is
-  std::string control_socket;        ///< made by the daemon
+  driver_config driver;
+  std::string control_socket;  ///< made by the daemon; empty: none
+  log_format log = log_format::text;
   std::size_t queue_packets = default_queue_packets;
   std::uint32_t mtu_bytes = 1500;  ///< of the TUN interface
   shim::flow_policy policy{};

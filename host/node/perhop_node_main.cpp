@@ -24,11 +24,12 @@
 #include <system_error>
 #include <vector>
 
-#include "host/drivers/air_driver.hpp"
 #include "host/node/control.hpp"
 #include "host/node/linux_kernel.hpp"
+#include "host/node/log.hpp"
 #include "host/node/node_config.hpp"
 #include "host/node/packet_path.hpp"
+#include "host/node/privileges.hpp"
 #include "host/node/rate_server.hpp"
 #include "host/node/register_desk.hpp"
 
@@ -69,13 +70,13 @@ public:
   explicit daemon_loop(const node::node_config& config)
       : config_(config),
         kernel_(config.interface),
-        driver_(config.air_socket, config.node),
+        driver_(node::make_driver(config.driver)),
         path_({.queue_packets = config.queue_packets,
                .policy = config.policy,
                .mtu_bytes = config.mtu_bytes,
                .exact = config.exact,
                .exact_flows = config.exact_flows},
-              kernel_, driver_) {
+              kernel_, *driver_) {
     if (config.exact && !config.rates_socket.empty()) rates_.emplace(config.rates_socket, path_);
     for (const node::neighbour_address& neighbour : config.neighbours) path_.known_neighbours().add(neighbour.address, neighbour.mac);
     sigset_t signals;
@@ -87,7 +88,7 @@ public:
     epoll_ = checked(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
     timer_ = checked(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC), "timerfd_create");
     if (!config.control_socket.empty()) control_ = listen_at(config.control_socket);
-    for (const int descriptor : {signals_, timer_, kernel_.tun(), kernel_.route_changes(), driver_.descriptor(), control_}) {
+    for (const int descriptor : {signals_, timer_, kernel_.tun(), kernel_.route_changes(), driver_->descriptor(), control_}) {
       if (descriptor >= 0) watch(descriptor);
     }
     if (rates_) watch(rates_->descriptor());
@@ -137,9 +138,10 @@ private:
         if (packet.empty()) break;
         path_.on_ip(monotonic_us(), packet);
       }
-    } else if (descriptor == driver_.descriptor()) {
+    } else if (descriptor == driver_->descriptor()) {
       path_.at(monotonic_us());
-      driver_.poll(registers_);
+      driver_->poll(registers_);
+      note_mac();
       answer_waiting();
     } else if (descriptor == kernel_.route_changes()) {
       kernel_.on_route_change();
@@ -157,17 +159,27 @@ private:
     }
   }
 
+  void note_mac() {
+    if (path_.is_up() == mac_was_up_) return;
+    mac_was_up_ = path_.is_up();
+    if (mac_was_up_) {
+      node::log("mac_up", {{"address", node::text_of_mac(path_.mac()->address)}, {"profile", std::string(path_.mac()->profile->name)}});
+    } else {
+      node::log("mac_down");
+    }
+  }
+
   void serve_client(int client) {
     const ssize_t size = recv(client, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
     bool alive = size > 0;
     const std::string_view asked(reinterpret_cast<const char*>(buffer_.data()), alive ? static_cast<std::size_t>(size) : 0);
-    if (alive && registers_.take(client, asked, driver_)) {
+    if (alive && registers_.take(client, asked, *driver_)) {
       answer_waiting();
       return;
     }
     if (alive) {
-      const std::string answer = node::answer(asked, monotonic_us(), config_, path_, kernel_, driver_);
+      const std::string answer = node::answer(asked, monotonic_us(), config_, path_, kernel_, *driver_);
       alive = send(client, answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(answer.size());
     }
     if (!alive) drop_client(client);
@@ -188,12 +200,13 @@ private:
 
   node::node_config config_;
   node::linux_kernel kernel_;
-  drivers::air_driver driver_;
+  std::unique_ptr<drivers::driver> driver_;
   node::packet_path path_;
   node::register_desk registers_{path_};
   std::optional<node::rate_server> rates_;
   int signals_ = -1, epoll_ = -1, timer_ = -1, control_ = -1;
   std::optional<time_us> timer_set_;
+  bool mac_was_up_ = false;
   std::array<std::uint8_t, 65536> buffer_{};
 };
 
@@ -206,22 +219,23 @@ int main(int argc, char** argv) {
   }
   try {
     const node::node_config config = node::load_node_config(argv[1]);
+    node::set_log_format(config.log);
     daemon_loop daemon(config);
     prctl(PR_SET_TIMERSLACK, 1);
     const sched_param priority{.sched_priority = realtime_priority};
     const bool realtime = sched_setscheduler(0, SCHED_RR, &priority) == 0;
-    std::printf("perhop-node: %s on %s, %s\n", config.name.c_str(), config.interface.c_str(),
-                realtime ? "real-time priority" : "ordinary priority");
-    std::fflush(stdout);
+    node::drop_privileges();
+    node::log("started", {{"name", config.name}, {"interface", config.interface}, {"real_time", realtime ? "yes" : "no"}});
     daemon.run();
+    node::log("ended");
     if (!config.control_socket.empty()) unlink(config.control_socket.c_str());
     if (!config.rates_socket.empty()) unlink(config.rates_socket.c_str());
     return 0;
   } catch (const node::config_error& error) {
-    std::fprintf(stderr, "%s\n", error.what());
+    node::log("configuration", {{"error", error.what()}});
     return 2;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "perhop-node: %s\n", error.what());
+    node::log("failed", {{"error", error.what()}});
     return 1;
   }
 }

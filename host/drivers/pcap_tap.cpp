@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "host/drivers/pcap_tap.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace perhop::drivers {
+
+namespace {
+
+/// Captures tell the time of day.
+std::uint64_t now_us() {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(time.tv_nsec) / 1000;
+}
+
+}  // namespace
+
+pcap_tap::pcap_tap(std::unique_ptr<driver> inner, const std::string& file, std::uint64_t most_bytes)
+    : wrapping_driver(std::move(inner)), most_bytes_(most_bytes) {
+  file_ = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+  struct stat status{};
+  if (file_ < 0 || fstat(file_, &status) < 0) throw std::system_error(errno, std::generic_category(), "capture " + file);
+  file_bytes_ = static_cast<std::uint64_t>(status.st_size);
+  wire::append_capture_section(block_, "perhop-node");
+  write_out();
+}
+
+pcap_tap::~pcap_tap() { close(file_); }
+
+void pcap_tap::on_up(const mac_properties& mac) {
+  mac_ = mac;
+  listener().on_up(mac);
+}
+
+void pcap_tap::send(const send_request& request) {
+  write_frame({.receiver_address = request.receiver_address, .transmitter_address = mac_.address}, 0, request.rate_index, request.msdu,
+              wire::capture_direction::outbound);
+  inner().send(request);
+}
+
+void pcap_tap::on_reception(const reception& frame) {
+  write_frame({.receiver_address = frame.receiver_address, .transmitter_address = frame.transmitter_address, .sequence = frame.sequence},
+              frame.tsf_us, frame.rate_index, frame.msdu, wire::capture_direction::inbound);
+  listener().on_reception(frame);
+}
+
+void pcap_tap::write_frame(const wire::data_header& header, std::uint64_t tsf_us, std::uint8_t rate_index,
+                           std::span<const std::uint8_t> msdu, wire::capture_direction direction) {
+  wire::data_header whole = header;
+  whole.bssid = node_address_base;
+  std::array<std::uint8_t, wire::data_header::size_bytes> bytes;
+  whole.encode(bytes);
+  // A driver that is not up has no profile; one that tells a rate that is not there is not believed.
+  const timing_profile& profile = mac_.profile != nullptr ? *mac_.profile : timing_profiles()[0];
+  const std::uint8_t rate = rate_index < profile.rates.size() ? rate_index : std::uint8_t{0};
+  wire::append_captured_frame(block_, now_us(), wire::radiotap_of(tsf_us, profile, rate), bytes, msdu, direction);
+  ++(write_out() ? captured_.written : captured_.lost);
+}
+
+/// One write a packet: whoever reads the file while it grows, or after this process was killed, finds whole packets.
+bool pcap_tap::write_out() {
+  const bool room = file_bytes_ + block_.size() <= most_bytes_;
+  if (room && write(file_, block_.data(), block_.size()) == static_cast<ssize_t>(block_.size())) {
+    file_bytes_ += block_.size();
+    block_.clear();
+    return true;
+  }
+  block_.clear();
+  // Half a packet would make the rest of the file unreadable.
+  if (room && ftruncate(file_, static_cast<off_t>(file_bytes_)) < 0) most_bytes_ = 0;
+  return false;
+}
+
+}  // namespace perhop::drivers
