@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""host/core under address, undefined behaviour and leak sanitizers: its unit tests, and a short run of each fuzzer."""
+"""Unit tests of host/core, host/node and host/drivers, and a short run of each fuzzer, under sanitizers.
+
+Of addresses, undefined behaviour and leaks.
+"""
 
 import fcntl
 import os
@@ -15,6 +18,10 @@ import fuzz
 
 # A few seconds each.
 SHORT_RUNS = {"path_header": 300_000, "exact_codecs": 150_000, "exact": 15_000, "shim": 25_000}
+UNIT_TESTS = {
+    "perhop_host_tests": "host_core/tests/perhop_host_tests",
+    "perhop_node_tests": "host_node/tests/perhop_node_tests",
+}
 SEED = int(os.environ.get("PERHOP_SEED", "1"))
 
 
@@ -25,13 +32,14 @@ def sanitized() -> Path:
     with (fuzz.BUILD / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         targets = [f"fuzz_{name}" for name in fuzz.TARGETS]
-        fuzz.build(fuzz.BUILD, fuzz.ROOT, [*targets, "perhop_host_tests"], jobs=2)
+        fuzz.build(fuzz.BUILD, fuzz.ROOT, [*targets, *UNIT_TESTS], jobs=2)
     return fuzz.BUILD
 
 
-def test_the_unit_tests_of_the_core_pass_under_the_sanitizers(sanitized):
+@pytest.mark.parametrize("program", UNIT_TESTS)
+def test_unit_tests_pass_under_the_sanitizers(sanitized, program):
     ran = subprocess.run(
-        [sanitized / "host_core/tests/perhop_host_tests", "--gtest_brief=1"],
+        [sanitized / UNIT_TESTS[program], "--gtest_brief=1"],
         capture_output=True,
         text=True,
         env={**os.environ, "ASAN_OPTIONS": "detect_leaks=1"},

@@ -115,7 +115,7 @@ def state() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def start_network(state: Path) -> Iterator[Callable[..., Live]]:
-    """Gives start(*words) -> Live: a chain, or what `file` says; the words are for `perhop live up`. Down in the end."""
+    """Gives start(*words) -> Live: a chain, or what `file` says; more words for `perhop live up`. Down in the end."""
     networks: list[Live] = []
 
     def start(*words: str, hops: int = 3, file: Path = CHAIN) -> Live:
