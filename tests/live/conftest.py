@@ -79,6 +79,30 @@ class Live:
     def pid(self, process: str) -> int:
         return self.status()["processes"][process]["pid"]
 
+    def reconfigure(self, node: int, change: Callable[[dict[str, Any]], Any]) -> None:
+        """Give a node's daemon another configuration; it is killed and comes up with it."""
+        path = self.state / self.name / f"node-{node}.json"
+        config = json.loads(path.read_text())
+        change(config)
+        path.write_text(json.dumps(config))
+        old = self.pid(f"node-{node}")
+        kill_hard(old)
+        wait_until(lambda: self.pid(f"node-{node}") != old and (self.daemon(node) or {}).get("mac_up"), 10)
+
+    def transfer(self, kilobytes: int, *disturb: Callable[[], Any], destination: str = "10.0.0.4") -> None:
+        """A TCP transfer from the first to the last node that has to end, with things done to it every two seconds."""
+        last = len(self.status()["nodes"]) - 1
+        listening = self.start(last, "iperf3", "-s", "-1")
+        wait_until(lambda: "5201" in self.run(last, "ss", "-Hltn").stdout, 5)
+        sending = self.start(0, "iperf3", "-c", destination, "-C", "reno", "-n", f"{kilobytes}K")
+        for act in disturb:
+            time.sleep(2)
+            assert sending.poll() is None, sending.stdout.read()
+            act()
+        said, _ = sending.communicate(timeout=120)
+        assert sending.returncode == 0, said
+        listening.wait(20)
+
     def iperf(self, seconds: int, *more: str, server: str = "10.0.0.4") -> dict[str, Any]:
         """One transfer from the first to the last node with the kernel's Reno. What iperf3 says of it."""
         last = len(self.status()["nodes"]) - 1
