@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a network lives through: traffic resumes by itself."""
 
+import contextlib
 import os
+import re
+import shutil
 import signal
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
+from perhop import paths
 from perhop import spec_generated as spec
-from perhop.live import messages
+from perhop.live import messages, namespaces, state_files
 
 from .conftest import kill_hard, wait_until
 
@@ -19,41 +25,100 @@ def live(start_network):
     return start_network("--policy", "delay")
 
 
+# What runs on the nodes.
+RECEIVE = """
+import socket, sys
+server = socket.create_server(("10.0.0.4", 9000))
+peer, _ = server.accept()
+with open(sys.argv[1], "wb") as file:
+    while data := peer.recv(65536):
+        file.write(data)
+"""
+SEND = """
+import socket, sys
+with socket.create_connection(("10.0.0.4", 9000), timeout=60) as connection:
+    connection.sendall(open(sys.argv[1], "rb").read())
+    connection.shutdown(socket.SHUT_WR)
+    connection.recv(1)
+"""
+FLOOD = """
+import socket, time
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+end = time.monotonic() + 5
+while time.monotonic() < end:
+    for _ in range(5):
+        sender.sendto(bytes(1400), ("10.0.0.4", 9))
+    time.sleep(0.01)
+"""
+JUMPING_CLOCK = """
+#include <time.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *now) {
+  static int looks;
+  int result = syscall(SYS_clock_gettime, clock, now);
+  if (clock == CLOCK_REALTIME && looks++ % 2) now->tv_sec += 86400;
+  return result;
+}
+"""
+
+
 def air(live):
     return live.state / live.name / "air.sock"
 
 
-def test_a_transfer_goes_on_after_the_medium_was_killed(live):
-    listening = live.start(3, "iperf3", "-s", "-1")
-    wait_until(lambda: "5201" in live.run(3, "ss", "-Hltn").stdout, 5)
-    sending = live.start(0, "iperf3", "-c", "10.0.0.4", "-C", "reno", "-n", "300K")
-    time.sleep(2)
-    assert sending.poll() is None
-    kill_hard(live.pid("air"))
-    assert sending.wait(60) == 0, sending.stdout.read()
-    listening.wait(10)
-    assert live.daemon(0)["driver"]["ups"] == 2
+def nodes(live):
+    return live.status()["nodes"]
 
 
-def test_a_transfer_goes_on_after_a_routers_daemon_was_killed(live):
-    listening = live.start(3, "iperf3", "-s", "-1")
-    wait_until(lambda: "5201" in live.run(3, "ss", "-Hltn").stdout, 5)
-    sending = live.start(0, "iperf3", "-c", "10.0.0.4", "-C", "reno", "-n", "300K")
-    time.sleep(2)
-    kill_hard(live.pid("node-1"))
-    assert sending.wait(60) == 0, sending.stdout.read()
-    listening.wait(10)
+def descriptors(pid):
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
 
 
-def test_a_transfer_goes_on_after_the_senders_daemon_was_killed(live):
+def memory_kb(pid):
+    return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1])
+
+
+@contextlib.contextmanager
+def standing_in(live, node, *before):
+    """The daemon of a node is one of our own, behind some words, in place of the supervisor's."""
+    folder = live.state / live.name
+    state_files.hold(folder, f"node-{node}", True)
+    wait_until(lambda: live.daemon(node) is None, 5)
+    ours = live.start(node, *before, str(paths.program("perhop-node")), str(folder / f"node-{node}.json"))
+    try:
+        wait_until(lambda: (live.daemon(node) or {}).get("mac_up") or ours.poll() is not None, 10)
+        assert ours.poll() is None, ours.stdout.read()
+        yield
+        assert ours.poll() is None
+    finally:
+        ours.kill()
+        ours.wait(5)
+        state_files.hold(folder, f"node-{node}", False)
+        wait_until(lambda: (live.daemon(node) or {}).get("mac_up"), 10)
+
+
+@pytest.mark.parametrize("killed", ["air", "node-0", "node-1", "node-3"])
+def test_a_transfer_goes_on_after_a_process_was_killed(live, killed):
     """The interface, its addresses and routes belong to the namespace, not to the daemon."""
-    listening = live.start(3, "iperf3", "-s", "-1")
-    wait_until(lambda: "5201" in live.run(3, "ss", "-Hltn").stdout, 5)
-    sending = live.start(0, "iperf3", "-c", "10.0.0.4", "-C", "reno", "-n", "300K")
-    time.sleep(2)
-    kill_hard(live.pid("node-0"))
-    assert sending.wait(60) == 0, sending.stdout.read()
-    listening.wait(10)
+    ups = live.daemon(0)["driver"]["ups"]
+    live.transfer(300, lambda: kill_hard(live.pid(killed)))
+    if killed == "air":
+        assert live.daemon(0)["driver"]["ups"] == ups + 1
+
+
+def test_a_transfer_goes_on_after_everything_was_killed_at_once(live):
+    processes = live.status()["processes"]
+    live.transfer(300, lambda: [kill_hard(process["pid"]) for process in processes.values()])
+
+
+def test_a_transfer_goes_on_after_a_link_was_cut(live):
+    def cut():
+        messages.ask_medium(air(live), {"command": "link_down", "a": 1, "b": 2})
+        time.sleep(1)
+        messages.ask_medium(air(live), {"command": "link_up", "a": 1, "b": 2})
+
+    live.transfer(300, cut)
 
 
 def test_a_link_that_is_cut_stops_packets_until_it_is_back(live):
@@ -124,15 +189,129 @@ def test_half_of_all_frames_lost_leaves_a_slow_but_correct_transfer(start_networ
     listening.wait(20)
 
 
-def test_no_descriptor_and_no_memory_leaks_while_daemons_come_and_go(live):
-    def descriptors(pid):
-        return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+def test_a_network_that_corrupts_repeats_and_reorders_leaves_what_arrives_correct(live, tmp_path):
+    """Faults on every node's receptions. Checksums end to end find what the corruption leaves whole."""
 
-    pid = live.pid("air")
-    before = descriptors(pid)
+    def spoil(config):
+        rates = {"drop": 0.02, "duplicate": 0.05, "corrupt": 0.05, "delayed": 0.05, "delay_us": 30_000, "reorder": 0.05}
+        config["driver"]["faults"] = {"seed": 7, **rates}
+
+    for node in range(4):
+        live.reconfigure(node, spoil)
+    try:
+        content = bytes(range(256)) * 300
+        (tmp_path / "content").write_bytes(content)
+        receiving = live.start(3, sys.executable, "-c", RECEIVE, str(tmp_path / "arrived"))
+        wait_until(lambda: "9000" in live.run(3, "ss", "-Hltn").stdout, 5)
+        done = live.run(0, sys.executable, "-c", SEND, str(tmp_path / "content"), timeout_s=120)
+        assert done.returncode == 0, done.stderr
+        receiving.wait(30)
+        assert (tmp_path / "arrived").read_bytes() == content
+        wrong = [node["daemon"]["packets"]["malformed"] + node["daemon"]["shim"]["malformed"] for node in nodes(live)]
+        assert sum(wrong) > 0, "some corruption hits headers"
+    finally:
+        for node in range(4):
+            live.reconfigure(node, lambda config: config["driver"].pop("faults"))
+    assert live.ping(0, "10.0.0.4").returncode == 0
+
+
+def test_a_capture_of_the_driver_is_read_by_tshark_after_its_daemon_was_killed(live, tmp_path):
+    file = tmp_path / "driver.pcapng"
+    live.reconfigure(1, lambda config: config["driver"].update(capture={"file": str(file), "most_bytes": 10_000_000}))
+    assert live.ping(0, "10.0.0.4").returncode == 0
+    live.reconfigure(1, lambda config: None)
+    assert live.ping(0, "10.0.0.4").returncode == 0
+    live.reconfigure(1, lambda config: config["driver"].pop("capture"))
+    fields = ["-T", "fields", "-e", "frame.packet_flags_direction", "-e", "wlan.ta", "-e", "wlan.ra", "-e", "llc.type"]
+    read = subprocess.run(["tshark", "-r", file, *fields], capture_output=True, text=True, check=True)
+    rows = {tuple(line.split("\t")[:3]) for line in read.stdout.splitlines()}
+    first, second, third = (node["mac"] for node in nodes(live)[:3])
+    # Both ways over the router, each packet once in and once out.
+    for row in (("1", first, second), ("2", second, third), ("1", third, second), ("2", second, first)):
+        assert any(found[0].endswith(row[0]) and found[1:] == row[1:] for found in rows), (row, rows)
+    assert len(read.stdout.splitlines()) >= 2 * 3 * 4, "three pings before and after the kill"
+    assert "alformed" not in read.stdout + read.stderr
+
+
+def test_full_queues_drop_packets_and_nothing_else(live):
+    """Ten times what the chain carries, for five seconds: memory stays, and then the chain is as before."""
+    pid = live.pid("node-0")
+    before_kb = memory_kb(pid)
+    drops = live.daemon(0)["packets"]["queue_drops"]
+    flood = live.run(0, sys.executable, "-c", FLOOD, timeout_s=60)
+    assert flood.returncode == 0, flood.stderr
+    daemon = live.daemon(0)
+    assert daemon["packets"]["queue_drops"] > drops + 100
+    assert daemon["queued_packets"] <= 64
+    wait_until(lambda: live.daemon(0)["queued_packets"] == 0, 20)
+    assert memory_kb(pid) < before_kb + 2048
+    assert live.pid("node-0") == pid
+    live.transfer(100)
+
+
+def test_a_daemon_that_was_stopped_goes_on(live):
+    """For the daemon the clock jumps by three seconds; its timers and its credits must not hang."""
+
+    def stop():
+        pid = live.pid("node-1")
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(3)
+        os.kill(pid, signal.SIGCONT)
+
+    live.transfer(200, stop)
+
+
+def test_daemons_whose_clocks_disagree_by_days_work_together(live):
+    """A time namespace sets one daemon's monotonic clock apart from the others', as that of a host just booted."""
+    with standing_in(
+        live, 1, "unshare", "--time", "--monotonic", "900000", "--boottime", "900000", "--fork", "--kill-child", "--"
+    ):
+        live.transfer(100)
+
+
+def test_a_wall_clock_that_jumps_is_not_even_noticed(live, tmp_path):
+    """Each look at it is a day before or after the last one. Captures and logs have its times; nothing else may."""
+    source, library = tmp_path / "jump.c", tmp_path / "jump.so"
+    source.write_text(JUMPING_CLOCK)
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler here")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    live.reconfigure(1, lambda config: config["driver"].update(capture={"file": str(tmp_path / "driver.pcapng")}))
+    with standing_in(live, 1, "env", f"LD_PRELOAD={library}"):
+        live.transfer(100)
+    live.reconfigure(1, lambda config: config["driver"].pop("capture"))
+    read = subprocess.run(
+        ["tshark", "-r", tmp_path / "driver.pcapng", "-T", "fields", "-e", "frame.time_epoch"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    times = [float(line) for line in read.stdout.splitlines()]
+    assert max(times) - min(times) > 80_000, "the clock did jump"
+
+
+def test_no_descriptor_and_no_memory_leaks_while_processes_come_and_go(live):
+    air_pid, node_pid = live.pid("air"), live.pid("node-1")
+    before = descriptors(air_pid), descriptors(node_pid), memory_kb(air_pid), memory_kb(node_pid)
     for _ in range(5):
-        old = live.pid("node-2")
+        live.reconfigure(2, lambda config: None)
+    after = descriptors(air_pid), descriptors(node_pid), memory_kb(air_pid), memory_kb(node_pid)
+    assert after[:2] == before[:2]
+    for _ in range(5):
+        old = live.pid("air")
         kill_hard(old)
-        wait_until(lambda old=old: live.pid("node-2") not in (None, old), 5)
-        wait_until(lambda: (live.daemon(2) or {}).get("mac_up"), 5)
-    assert descriptors(pid) <= before + 1
+        wait_until(lambda old=old: live.pid("air") not in (None, old), 5)
+        wait_until(lambda: all((node["daemon"] or {}).get("mac_up") for node in nodes(live)), 10)
+    assert live.pid("node-1") == node_pid
+    assert descriptors(node_pid) == before[1]
+    assert descriptors(live.pid("air")) == before[0]
+    assert memory_kb(node_pid) < before[3] + 1024
+    assert len(namespaces.existing(live.name)) == 4
+
+
+def test_nothing_is_left_of_a_network_after_all_of_this(live):
+    folder = live.state / live.name
+    assert live.perhop("live", "down", live.name).returncode == 0
+    assert not folder.exists() and not namespaces.existing(live.name)
+    named = subprocess.run(["pgrep", "-f", f"{folder}/"], capture_output=True, text=True, check=False).stdout
+    assert not named
