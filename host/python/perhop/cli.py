@@ -19,6 +19,7 @@ from perhop import paths
 from perhop.errors import PerhopError, choose_from
 from perhop.export import command as export_commands
 from perhop.live.command import app as live_app
+from perhop.node.command import node
 
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
@@ -35,6 +36,7 @@ app = typer.Typer(
     help="Experiments with a MAC that measures what every packet costs on every hop.",
 )
 app.add_typer(live_app, name="live")
+app.command()(node)
 export_commands.register(app)
 
 

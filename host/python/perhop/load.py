@@ -127,7 +127,7 @@ def load(file: Path, overrides: Iterable[str] = (), quick: bool = False) -> list
     return list(_points(document, sweep))
 
 
-def read(file: Path) -> Document:
+def read(file: Path, example: str = "sim/experiments/chain/experiment.yaml") -> Document:
     """Parse the YAML of `file` and remember the line of every value. Raises ExperimentError."""
     source = str(file)
     try:
@@ -148,9 +148,7 @@ def read(file: Path) -> Document:
     except (YAMLError, ValueError) as error:
         raise ExperimentError(f"is not valid YAML: {error}", "mend the file", file=source, line=1) from error
     if not isinstance(root, CommentedMap):
-        raise ExperimentError(
-            "holds no fields", "start from sim/experiments/chain/experiment.yaml", file=source, line=1
-        )
+        raise ExperimentError("holds no fields", f"start from {example}", file=source, line=1)
     document = Document(source, {}, {(): Place(source, 1)})
     document.values = _plain(document, root, ())
     return document
@@ -252,9 +250,13 @@ def validate(document: Document) -> Experiment:
     try:
         return Experiment.model_validate(known)
     except ValidationError as error:
-        found = [_explain(document, detail) for detail in error.errors(include_url=False)]
-        first = min(found, key=lambda item: item.line if item.line is not None else 0)
-        raise first from None
+        raise explained(document, error, Experiment) from None
+
+
+def explained(document: Document, error: ValidationError, root: type[BaseModel]) -> ExperimentError:
+    """The first thing in the document that makes no `root`, in our words and with its line."""
+    found = [_explain(document, detail, root) for detail in error.errors(include_url=False)]
+    return min(found, key=lambda item: item.line if item.line is not None else 0)
 
 
 def located(document: Document, error: FieldError) -> ExperimentError:
@@ -288,9 +290,9 @@ _TYPES = {
 }
 
 
-def _explain(document: Document, detail: Any) -> ExperimentError:
+def _explain(document: Document, detail: Any, root: type[BaseModel]) -> ExperimentError:
     loc, kind, ctx = tuple(detail["loc"]), detail["type"], detail.get("ctx", {})
-    path, model, description = _walk(document.values, loc)
+    path, model, description = _walk(document.values, loc, root)
     value = _shown(detail.get("input"))
     say = f" ({description})" if description else ""
 
@@ -301,7 +303,7 @@ def _explain(document: Document, detail: Any) -> ExperimentError:
     if kind == "missing":
         return document.error(path, "is missing", f"add `{path[-1]}: ..`{say}")
     if kind == "union_tag_not_found":
-        choices = ", ".join(_tags(document, path))
+        choices = ", ".join(_tags(path, root))
         return document.error((*path, "kind"), "is missing", f"add `kind: ..`, one of: {choices}")
     if kind == "union_tag_invalid":
         tags = [tag.strip(" '") for tag in ctx["expected_tags"].split(",")]
@@ -331,8 +333,8 @@ def _shown(value: Any) -> str:
     return "empty" if value is None else repr(value)
 
 
-def _tags(document: Document, path: KeyPath) -> list[str]:
-    annotation = Experiment.model_fields[str(path[0])].annotation
+def _tags(path: KeyPath, root: type[BaseModel]) -> list[str]:
+    annotation = root.model_fields[str(path[0])].annotation
     return [tag for model in _models(annotation) for tag in _kinds(model)]
 
 
@@ -348,13 +350,13 @@ def _models(annotation: Any) -> list[type[BaseModel]]:
     return [model for inner in typing.get_args(annotation) for model in _models(inner)]
 
 
-def _walk(values: Any, loc: KeyPath) -> tuple[KeyPath, type[BaseModel] | None, str]:
+def _walk(values: Any, loc: KeyPath, root: type[BaseModel]) -> tuple[KeyPath, type[BaseModel] | None, str]:
     """Follow pydantic's location: the path in the file, the innermost model, and the description of the last field.
 
     pydantic puts the tag of a union's member, or the name of a type, into the location; those are no keys of the file.
     """
     path: list[str | int] = []
-    model: type[BaseModel] | None = Experiment
+    model: type[BaseModel] | None = root
     candidates: list[type[BaseModel]] = []
     description = ""
     for part in loc:
@@ -386,4 +388,16 @@ def _is_type_name(part: str) -> bool:
     return part.startswith(("literal[", "constrained-", "function-")) or part in ("int", "float", "str", "bool")
 
 
-__all__ = ["Document", "Place", "Point", "dotted", "load", "located", "near_miss", "parse_path", "read", "validate"]
+__all__ = [
+    "Document",
+    "Place",
+    "Point",
+    "dotted",
+    "explained",
+    "load",
+    "located",
+    "near_miss",
+    "parse_path",
+    "read",
+    "validate",
+]

@@ -16,8 +16,7 @@ from perhop.errors import PerhopError
 from perhop.live.plan import INTERFACE, MTU_BYTES, LivePlan, Node
 
 TUN = Path("/dev/net/tun")
-CAP_NET_ADMIN = 12
-CAP_SYS_ADMIN = 21
+CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}
 NAMESPACES = Path("/run/netns")
 
 
@@ -25,13 +24,23 @@ def check_host() -> None:
     """Raises PerhopError for the first thing that makes a live network impossible here."""
     if shutil.which("ip") is None:
         raise PerhopError("there is no `ip` (iproute2)", "install the package iproute2, or run `make setup`")
+    check_capabilities("network namespaces and TUN interfaces", "CAP_NET_ADMIN", "CAP_SYS_ADMIN")
+    check_tun()
+
+
+def check_capabilities(what: str, *names: str) -> None:
+    """Raises PerhopError for the first capability that `what` needs and this process has not."""
     effective = effective_capabilities()
-    for number, name in ((CAP_NET_ADMIN, "CAP_NET_ADMIN"), (CAP_SYS_ADMIN, "CAP_SYS_ADMIN")):
-        if not effective >> number & 1:
+    for name in names:
+        if not effective >> CAPABILITIES[name] & 1:
             raise PerhopError(
-                f"network namespaces and TUN interfaces need {name}, which this process has not",
+                f"{what} need {name}, which this process has not",
                 "run the command as root (sudo), or in a container that is given this capability",
             )
+
+
+def check_tun() -> None:
+    """Raises PerhopError where /dev/net/tun cannot be used."""
     if not TUN.exists():
         raise PerhopError(f"there is no {TUN}", "load the module tun (modprobe tun), or give the container this device")
     if not os.access(TUN, os.R_OK | os.W_OK):

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`perhop node FILE`: parses, calls the library, and becomes the daemon."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from perhop.errors import PerhopError
+
+RUNTIME = Path("/run/perhop")
+
+
+def node(
+    file: Annotated[Path | None, typer.Argument(help="The configuration; host/node/example.yaml is one.")] = None,
+    check: Annotated[bool, typer.Option("--check", help="Only check it, and print what the daemon reads.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the interface that it has made.")] = False,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of the file.")] = False,
+) -> None:
+    """Run the daemon of a node: TUN interface, shim and driver, as a file says. Ends at SIGTERM."""
+    from perhop import files, paths
+    from perhop.node import configuration, interface
+
+    if schema:
+        print(json.dumps(configuration.NodeFile.model_json_schema(), indent=1))
+        return
+    try:
+        if file is None:
+            raise PerhopError("there is no configuration", "give a file; host/node/example.yaml is one")
+        # systemd says where; the folder is gone when the service ends.
+        runtime = Path(os.environ.get("RUNTIME_DIRECTORY", str(RUNTIME)).split(":")[0])
+        wanted = configuration.load_file(file)
+        told = configuration.daemon_json(wanted, runtime)
+        if check:
+            print(json.dumps(told, indent=1))
+            return
+        if remove:
+            interface.remove(wanted.interface)
+            return
+        program = paths.program("perhop-node")
+        interface.check(wanted)
+        config = runtime / f"{wanted.interface}.json"
+        try:
+            files.write_json(config, told)
+        except OSError as error:
+            raise PerhopError(f"{config} cannot be written: {error.strerror}", "set RUNTIME_DIRECTORY") from None
+        interface.set_up(wanted)
+    except PerhopError as error:
+        Console(stderr=True, soft_wrap=True).print(Text.assemble(("error: ", "bold red"), str(error)))
+        raise typer.Exit(2) from None
+    os.execv(program, [str(program), str(config)])
