@@ -138,6 +138,10 @@ def test_two_nodes_run_as_services_and_hold_no_capability_once_they_are_up(pair)
     again = pair.start(1, pair.folder / "1.yaml", AS_A_SERVICE)
     wait_until(lambda: pair.run(1, "ping", "-n", "-c", "1", "-W", "1", "10.70.0.2").returncode == 0, 20)
     assert again.poll() is None
+    refused = pair.run(1, *PERHOP, "node", "--remove", str(pair.folder / "1.yaml"))
+    assert refused.returncode == 2 and "end its daemon first" in refused.stderr
+    again.terminate()
+    again.wait(10)
     assert pair.run(1, *PERHOP, "node", "--remove", str(pair.folder / "1.yaml")).returncode == 0
     assert "radio0" not in pair.run(1, "ip", "-br", "link").stdout
 
@@ -190,7 +194,7 @@ def test_without_the_device_no_live_network_is_begun(state):
 
 def test_an_address_that_the_kernel_refuses_leaves_no_interface(pair):
     config = write_config(pair.folder, 1)
-    config.write_text(config.read_text().replace("10.70.0.1/24", "10.70.0.1/24, 0.0.0.0/0"))
+    config.write_text(config.read_text().replace("10.70.0.1/24", "10.70.0.1/24, ff02::5/64"))
     process = pair.start(1, config)
     assert process.wait(20) == 2, pair.log(1)
     assert "ip says" in pair.log(1) and "remedy" in pair.log(1)
@@ -313,7 +317,6 @@ def test_systemd_accepts_the_unit_and_finds_it_confined(tmp_path):
 @ANYWHERE
 def test_the_unit_gives_no_capability_but_the_two_that_are_listed():
     text = UNIT.read_text()
-    assert re.findall(r"^(?:Ambient|Bounding)\w*|^CapabilityBoundingSet=.*$", text, re.MULTILINE)
     for setting in ("AmbientCapabilities", "CapabilityBoundingSet"):
         given = re.findall(rf"^{setting}=(.*)$", text, re.MULTILINE)
         assert given == ["CAP_NET_ADMIN CAP_SYS_NICE"]
