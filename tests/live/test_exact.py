@@ -2,13 +2,15 @@
 """EXACT in the daemons: UDP flows go at the rate that the routers of their path allow."""
 
 import json
+import shutil
 import socket
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from perhop import rates
+from perhop import rates, wireshark
 from perhop.errors import PerhopError
 from perhop.live import network
 
@@ -56,6 +58,50 @@ def test_a_flow_over_three_hops_gets_what_m2_allots_and_the_queues_stay_empty(li
     assert last["refused_packets"] == 0, "back-pressure"
     for node in live.status()["nodes"]:
         assert node["daemon"]["packets"]["queue_drops"] == 0
+
+
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+def test_wireshark_reads_path_headers_riders_and_hellos_of_a_live_router(live, tmp_path):
+    """What node 1 sends and receives, as its driver saw it, through the dissector that perhop ships."""
+    capture = tmp_path / "driver.pcapng"
+    live.reconfigure(
+        1, lambda config: config["driver"].update(capture={"file": str(capture), "most_bytes": 50_000_000})
+    )
+    try:
+        told, _ = transfer(live, port=5011)
+    finally:
+        live.reconfigure(1, lambda config: config["driver"].pop("capture"))
+    fields = [
+        *("perhop.hops", "perhop.total_delay_us", "perhop.explicit_rate_bps", "perhop_exact.kind"),
+        *("perhop_exact.sequence", "perhop_exact.hops", "perhop_hello.node_count", "ip.dst", "udp.dstport"),
+        *("_ws.malformed", "perhop.unknown", "perhop.too_short", "perhop_hello.too_short", "_ws.lua.error"),
+    ]
+    script = f"lua_script:{wireshark.dissector()}"
+    command = ["tshark", "-n", "-X", script, "-r", str(capture), "-T", "fields"]
+    read = subprocess.run(
+        [*command, *(word for field in fields for word in ("-e", field))], capture_output=True, text=True, check=True
+    )
+    rows = [dict(zip(fields, line.split("\t"), strict=True)) for line in read.stdout.splitlines()]
+    assert len(rows) > 200
+    for row in rows:
+        assert not any(row[name] for name in fields[-5:]), row
+    data = [row for row in rows if row["udp.dstport"] == "5011" and row["perhop_exact.kind"] == "1"]
+    # Once from node 0, and once on to node 2: one hop more, a longer way behind it, no higher rate.
+    assert {row["perhop.hops"] for row in data} == {"1", "2"}
+    arrived, sent = (
+        {int(row["perhop_exact.sequence"]): row for row in data if row["perhop.hops"] == hops} for hops in "12"
+    )
+    both = arrived.keys() & sent.keys()
+    assert len(both) > 50
+    for sequence in both:
+        assert int(sent[sequence]["perhop.total_delay_us"]) > int(arrived[sequence]["perhop.total_delay_us"])
+        assert float(sent[sequence]["perhop.explicit_rate_bps"]) <= float(arrived[sequence]["perhop.explicit_rate_bps"])
+    assert told[-1]["rate_bps"] == pytest.approx(
+        max(float(row["perhop.explicit_rate_bps"]) for row in list(sent.values())[-20:]), rel=0.25
+    )
+    feedback = [row for row in rows if row["perhop_exact.kind"] == "2"]
+    assert feedback and {row["perhop_exact.hops"] for row in feedback} == {"3"}
+    assert any(row["perhop_hello.node_count"] for row in rows), "hellos of M2 routers"
 
 
 def test_top_shows_the_rate_that_a_flow_may_have(live):
@@ -112,7 +158,7 @@ def test_a_flow_goes_on_after_its_senders_daemon_was_killed(live):
 def test_an_application_that_goes_leaves_an_ordinary_flow(live):
     program = """
 import socket, time
-from perhop import rates
+from perhop import rates, wireshark
 sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 sock.connect(("10.0.0.4", 6004))
 with rates.follow(sock):

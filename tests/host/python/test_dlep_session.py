@@ -321,7 +321,7 @@ def probed(latency_us: int = 8000, packets: int = 5, drops: int = 0) -> dict:
                 "packets": packets,
                 "drops": drops,
                 "latency_us": latency_us,
-                "table": {"data_attempts": 1.25},
+                "average": {"data_attempts": 1.25},
             },
             {
                 "mac": "ff:ff:ff:ff:ff:ff",
@@ -329,7 +329,7 @@ def probed(latency_us: int = 8000, packets: int = 5, drops: int = 0) -> dict:
                 "packets": 5,
                 "drops": 0,
                 "latency_us": 12000,
-                "table": {"data_attempts": 1.0},
+                "average": {"data_attempts": 1.0},
             },
         ],
     }

@@ -34,7 +34,7 @@ def neighbours(draw):
         "histogram": histogram,
         "service_us": draw(COUNTS),
         "latency_us": draw(st.integers(1, 10**7)) if known else None,
-        "table": {"contention_us": 1.0625, "overhead_us": 994.0, "data_attempts": 1.25} if known else None,
+        "average": {"contention_us": 1.0625, "overhead_us": 994.0, "data_attempts": 1.25} if known else None,
     }
 
 

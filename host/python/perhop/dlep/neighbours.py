@@ -70,7 +70,7 @@ class Tracker:
 
 def describe(told: dict[str, Any], neighbour: dict[str, Any]) -> Destination:
     latency_us = neighbour["latency_us"]
-    attempts = neighbour["table"]["data_attempts"]
+    attempts = neighbour["average"]["data_attempts"]
     return Destination(
         Metrics(
             max_rate_bps=told["mac"]["data_rate_bps"],

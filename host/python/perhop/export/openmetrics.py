@@ -133,12 +133,12 @@ class _HopFamilies:
             # Bins begin at a power of two: the upper end of a bucket is the last microsecond below the next.
             buckets.append(("+Inf" if bound_us is None else repr((bound_us - 1) / 1e6), below))
         self.service.add_metric(labels, buckets, neighbour["service_us"] / 1e6)
-        table = neighbour["table"]
-        if table is not None and neighbour["latency_us"] is not None:
+        average = neighbour["average"]
+        if average is not None and neighbour["latency_us"] is not None:
             self.latency.add_metric(labels, neighbour["latency_us"] / 1e6)
-            self.contention.add_metric(labels, table["contention_us"] / 1e6)
-            self.overhead.add_metric(labels, table["overhead_us"] / 1e6)
-            self.attempts.add_metric(labels, table["data_attempts"])
+            self.contention.add_metric(labels, average["contention_us"] / 1e6)
+            self.overhead.add_metric(labels, average["overhead_us"] / 1e6)
+            self.attempts.add_metric(labels, average["data_attempts"])
 
     def families(self) -> list[Metric]:
         return [

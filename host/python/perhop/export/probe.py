@@ -12,6 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from perhop import spec_generated as spec
+from perhop.errors import PerhopError
 from perhop.export.nodes import (
     NodeSocket,
     register_accesses,
@@ -19,6 +20,7 @@ from perhop.export.nodes import (
     snapshot_accesses,
     snapshots,
 )
+from perhop.live.messages import NoAnswer
 from perhop.registers import NeighbourSnapshot
 
 SETTINGS = (
@@ -40,6 +42,8 @@ SETTINGS = (
 )
 STATISTICS = [name for name in spec.REGISTERS if name.startswith("stat_")]
 HISTOGRAM_FIRST_BIN_US = 128
+# Of a neighbour, running: in its table, and in each completion record.
+AVERAGES = ("contention_us", "overhead_us", "data_attempts")
 BROADCAST = "ff:ff:ff:ff:ff:ff"
 PARTS = [part.removesuffix("_us") for part in spec.SERVICE_TIME_PARTS]
 
@@ -73,18 +77,29 @@ def probe(node: NodeSocket) -> dict[str, Any]:
     taken: dict[int, NeighbourSnapshot] = {}
     if status["mac_up"]:
         names = [(name, 0) for name in (*SETTINGS, *STATISTICS)]
-        accesses = [*register_accesses(names), *snapshot_accesses(slots)]
-        values = node.access(accesses)
+        values = _read(node, [*register_accesses(names), *snapshot_accesses(slots)])
         fields = register_fields(names, values)
         told["registers"] = {name: fields[name, 0] for name in SETTINGS if (name, 0) in fields}
-        told["statistics"] = {
-            name.removeprefix("stat_"): fields[name, 0]["count"] if (name, 0) in fields else None for name in STATISTICS
-        }
+        if fields:
+            told["statistics"] = {
+                name.removeprefix("stat_"): fields[name, 0]["count"] if (name, 0) in fields else None
+                for name in STATISTICS
+            }
         taken = snapshots(slots, values[len(register_accesses(names)) :])
     # Those that answer before the group addresses.
     neighbours = sorted(status["neighbours"], key=lambda neighbour: (neighbour["mac"] == BROADCAST, neighbour["slot"]))
     told["neighbours"] = [describe(neighbour, taken.get(neighbour["slot"]), status) for neighbour in neighbours]
     return told
+
+
+def _read(node: NodeSocket, accesses: list[list[int]]) -> list[int | None]:
+    """The answers; None for all of them when the driver has no registers, or no longer its MAC. Raises NoAnswer."""
+    try:
+        return node.access(accesses)
+    except NoAnswer:
+        raise
+    except PerhopError:
+        return [None] * len(accesses)
 
 
 def describe(neighbour: dict[str, Any], snapshot: NeighbourSnapshot | None, status: dict[str, Any]) -> dict[str, Any]:
@@ -115,18 +130,23 @@ def describe(neighbour: dict[str, Any], snapshot: NeighbourSnapshot | None, stat
         "mean_host_queue_us": neighbour["host_queue_us"] / neighbour["given"] if neighbour["given"] else None,
         "mean_parts_us": {part: neighbour["parts_us"][f"{part}_us"] / packets if packets else None for part in PARTS},
         "table": asdict(snapshot) if snapshot is not None else None,
+        "average": None,
         "latency_us": None,
     }
-    if snapshot is not None and snapshot.packets:
-        told["latency_us"] = latency_us(snapshot, neighbour["mac"], status)
+    # The table may still hold what another neighbour left in the slot: it is this one's from its first packet on.
+    if packets and status.get("mac"):
+        average = {name: getattr(snapshot, name) for name in AVERAGES} if snapshot is not None else neighbour["average"]
+        told["average"] = average
+        told["latency_us"] = latency_us(average, neighbour["mac"], status)
     return told
 
 
-def latency_us(snapshot: NeighbourSnapshot, mac: str, status: dict[str, Any]) -> int:
+def latency_us(average: dict[str, Any], mac: str, status: dict[str, Any]) -> int:
     """The neighbour's latency, in whole microseconds."""
     profile = spec.PROFILES[status["mac"]["profile"]]
     rate = profile.lowest_basic_rate_index if mac == BROADCAST else status["mac"]["data_rate"]
-    return round(snapshot.delay_us(spec.airtime_us(profile, rate, full_mpdu_bytes(status["mtu_bytes"]))))
+    airtime_us = spec.airtime_us(profile, rate, full_mpdu_bytes(status["mtu_bytes"]))
+    return round(average["contention_us"] + average["overhead_us"] + average["data_attempts"] * airtime_us)
 
 
 def histogram_bounds_us(bins: int) -> list[int | None]:

@@ -108,11 +108,11 @@ def _neighbour(neighbour: dict[str, Any]) -> RenderableType:
     title = Text()
     title.append(f"{neighbour_name(neighbour)}", style="bold")
     title.append(f"  {neighbour['mac']}  slot {neighbour['slot']}")
-    table = neighbour["table"]
-    if neighbour["latency_us"] is not None:
+    average = neighbour["average"]
+    if average is not None:
         title.append(f"  latency {time_text(neighbour['latency_us'])}", style="bold cyan")
-        title.append(f"  (contention {time_text(table['contention_us'])}, ")
-        title.append(f"overhead {time_text(table['overhead_us'])}, {table['data_attempts']:.2f} DATA attempts)")
+        title.append(f"  (contention {time_text(average['contention_us'])}, ")
+        title.append(f"overhead {time_text(average['overhead_us'])}, {average['data_attempts']:.2f} DATA attempts)")
     body: list[RenderableType] = [title]
     packets = neighbour["packets"]
     if packets:
@@ -122,8 +122,7 @@ def _neighbour(neighbour: dict[str, Any]) -> RenderableType:
         told.append(f"{neighbour['mean_rts_attempts']:.2f} RTS and {neighbour['mean_data_attempts']:.2f} DATA attempts")
         body.append(_indented(told))
         body.append(_indented(_parts(neighbour)))
-    if table is not None and table["packets"]:
-        body.append(_indented(_histogram(table["histogram"])))
+        body.append(_indented(_histogram(neighbour["histogram"])))
     return Group(*body)
 
 
