@@ -98,7 +98,7 @@ bench-sim: programs ## CPU time per packet and hop: this, ns-3's WifiNetDevice, 
 synth: setup ## Area and routed clock of the MAC on a Lattice ECP5-25; writes hw/reports/synth.md (long)
 	@$(PYTHON) gateware/synth/synth.py --report
 
-prove: setup ## Formal proofs of the MAC core
+prove: setup ## Formal proofs of the MAC, and for each a break that it must find (10 to 20 min)
 	@$(PYTHON) gateware/formal/prove.py
 
 # ---- Checks ---------------------------------------------------------------------------------------------------------------------
@@ -106,10 +106,10 @@ prove: setup ## Formal proofs of the MAC core
 test: build ## All tests and linters that take minutes: repository, lint, C++, simulation, gateware, Python
 	@$(PYTHON) tests/run.py --target test --jobs $(JOBS)
 
-test-gateware: setup ## Tests of the gateware with coverage of its lines and of the frame exchange (out/test-gateware/report.md)
+test-gateware: setup ## Tests of the gateware with coverage of its lines and of the frame exchange (15 to 25 min)
 	@$(PYTHON) tests/run_gateware.py --jobs $(JOBS)
 
-mutate: setup ## Plants the defects of other MACs in ours, one at a time: each must fail a test
+mutate: setup ## Plants the defects of other MACs in ours, one at a time: each must fail a test (5 to 15 min)
 	@$(PYTHON) tests/mutate.py --jobs $(JOBS)
 
 test-long: build ## The tests that take longer
