@@ -15,6 +15,7 @@ from testbench.build import cocotb_tests, simulate
 from testbench.coverage import MODE_OUTCOMES, OUTCOMES, QUEUE_OUTCOMES, SERIES_OUTCOMES, ExchangeCoverage
 from testbench.dcf_model import DcfStation
 from testbench.exchange import PARTS, Completion, Output, TickInputs
+from testbench.exchange_bins import save_hits
 from testbench.mac_core_driver import MacCoreDriver, Recorded, Split, every_tick, random_split, warp
 from testbench.random_air import RandomAir, random_mode_settings, random_settings, random_two_queue_settings
 from testbench.settings import MacSettings
@@ -114,6 +115,7 @@ async def compare_many(
     for seed in seeds:
         coverage.add((await compare(dut, seed, settings_of, rate_series=rate_series, queues=queues)).seen)
     cocotb.log.info("%s", coverage.report())
+    save_hits(coverage.seen)
     if len(seeds) > 1:
         assert not coverage.missing(), coverage.missing()
 
