@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport VERILATOR_ROOT PYTHONPATH PYTHONHOME CDPATH
 export CCACHE_BASEDIR := $(CURDIR)
 
-.PHONY: help setup programs build bindings chain live reproduce bianchi verify-warp verify-bytes bench-bound bench-core bench-exact bench-sifs bench-sim synth prove test test-gateware mutate test-long fuzz fuzz-gateware clean
+.PHONY: help setup programs build bindings chain live soak reproduce bianchi verify-warp verify-bytes bench-bound bench-core bench-exact bench-sifs bench-sim synth prove test test-gateware mutate test-long fuzz fuzz-gateware clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -65,6 +65,9 @@ reproduce: programs bindings ## Each claim of the papers, or of PAPER=003 alone,
 
 live: programs ## The kernel's TCP over the gateware in real time, beside the simulator's; needs root
 	@$(PYTHON) sim/bench/bench_live.py
+
+soak: programs ## A live network for MINUTES=30 under load, with random faults: what recovers, what leaks; needs root
+	@$(PYTHON) sim/bench/soak_live.py --minutes $(or $(MINUTES),30)
 
 bianchi: programs ## Saturation throughput of n stations beside Bianchi's model
 	@$(PERHOP) run sim/experiments/bianchi --result-target bianchi

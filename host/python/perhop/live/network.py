@@ -130,10 +130,10 @@ def _supervisor(folder: Path) -> int | None:
         pid = int((folder / "supervisor.pid").read_text())
     except (OSError, ValueError):
         return None
-    return pid if pid in _processes_naming(folder) else None
+    return pid if pid in processes_naming(folder) else None
 
 
-def _processes_naming(folder: Path) -> list[int]:
+def processes_naming(folder: Path) -> list[int]:
     """Processes with a path below `folder`, or itself, among their arguments: the network's own, and nobody else's."""
     found = []
     for entry in Path("/proc").iterdir():
@@ -188,7 +188,7 @@ def down(name: str) -> bool:
     supervisor = _supervisor(folder)
     if supervisor is not None:
         namespaces.end_processes([supervisor], 5)
-    namespaces.end_processes(_processes_naming(folder), 2)
+    namespaces.end_processes(processes_naming(folder), 2)
     found = namespaces.delete(name) > 0 or found
     shutil.rmtree(folder, ignore_errors=True)
     return found or supervisor is not None
