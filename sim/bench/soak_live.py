@@ -202,7 +202,7 @@ def bad_ends(seen: dict[str, list[int]]) -> Iterator[str]:
 
 def soak(seconds: float, seed: int) -> dict[str, Any]:
     planned = make_plan(EXPERIMENT, policy="delay", name=NAME)
-    namespaces_before = len(list(namespaces.NAMESPACES.iterdir())) if namespaces.NAMESPACES.is_dir() else 0
+    network.down(NAME)
     network.up(planned)
     wrong: list[str] = []
     worst_s = 0.0
@@ -241,7 +241,7 @@ def soak(seconds: float, seed: int) -> dict[str, Any]:
     finally:
         transfers.server.kill()
         network.down(NAME)
-    namespaces_after = len(list(namespaces.NAMESPACES.iterdir())) if namespaces.NAMESPACES.is_dir() else 0
+    after_down = len(namespaces.existing(NAME))
     left = network.processes_naming(network.state_folder() / NAME)
     for process, then in before.items():
         now = after[process]
@@ -251,8 +251,8 @@ def soak(seconds: float, seed: int) -> dict[str, Any]:
             wrong.append(f"{process}: {then['descriptors']} descriptors became {now['descriptors']}")
         if now["memory_kb"] - then["memory_kb"] > MOST_GROWTH_KB:
             wrong.append(f"{process}: {then['memory_kb']} kB became {now['memory_kb']} kB")
-    if during != len(planned.nodes) or namespaces_after != namespaces_before:
-        wrong.append(f"namespaces: {namespaces_before} before, {during} of the network, {namespaces_after} after")
+    if during != len(planned.nodes) or after_down:
+        wrong.append(f"namespaces: {during} at the end, {after_down} after down")
     if left or (network.state_folder() / NAME).exists():
         wrong.append(f"left behind: processes {left}")
     wrong += [f"a transfer failed: {failure}" for failure in transfers.failures]
@@ -266,7 +266,7 @@ def soak(seconds: float, seed: int) -> dict[str, Any]:
         "before": before,
         "after": after,
         "processes": len(processes),
-        "namespaces": [namespaces_before, during, namespaces_after],
+        "namespaces": {"at_the_end": during, "after_down": after_down},
         "does_not_hold": wrong,
         "version": paths.version(),
     }
