@@ -192,9 +192,41 @@ TEST_F(live_medium_test, commands_change_the_medium) {
   EXPECT_EQ(of_kind(2, wire::air_reception{}.kind).size(), 1U);
 }
 
+TEST_F(live_medium_test, a_dead_node_and_lost_frames_let_nothing_through_until_they_are_over) {
+  std::size_t arrived = 0;
+  for (const char* kind : {R"("node_down", "node": 0)", R"("node_down", "node": 1)", R"("loss", "frame_error_rate": 1)"}) {
+    EXPECT_TRUE(ask(std::string(R"({"command": )") + kind + "}")["ok"]) << kind;
+    medium.on_message(1, packet(1));
+    pass(1'000'000);
+    EXPECT_EQ(of_kind(2, wire::air_reception{}.kind).size(), arrived) << kind;
+    for (const char* over : {R"("node_up", "node": 0)", R"("node_up", "node": 1)", R"("loss", "frame_error_rate": 0)"}) {
+      EXPECT_TRUE(ask(std::string(R"({"command": )") + over + "}")["ok"]) << over;
+    }
+    medium.on_message(1, packet(2));
+    pass(1'000'000);
+    EXPECT_EQ(of_kind(2, wire::air_reception{}.kind).size(), ++arrived) << kind;
+  }
+}
+
+TEST_F(live_medium_test, events_of_the_run_hold_from_the_beginning) {
+  nlohmann::json run = air::two_node_run();
+  run["events"] = {{{"at_s", 0.0}, {"kind", "node_down"}, {"node", 1}}};
+  const air::run_config dead = air::parse_run_config(run.dump(), "test");
+  recording_outlet told;
+  live_medium other(dead, told);
+  other.on_message(1, encoded(wire::air_hello{.node = 0}));
+  other.on_message(2, encoded(wire::air_hello{.node = 1}));
+  other.on_message(1, packet(1));
+  other.advance(1'000'000, [&other] { return other.now(); });
+  EXPECT_EQ(other.counters().delivered, 0U);
+  EXPECT_EQ(other.counters().completed, 1U);
+}
+
 TEST_F(live_medium_test, a_wrong_command_is_answered_with_what_is_wrong) {
-  for (const char* wrong : {"", "{", "[]", R"({"command": "fly"})", R"({"command": "link_down", "a": 0, "b": 2})",
-                            R"({"command": "link_down", "a": 0, "b": 0})", R"({"command": "move", "node": "x"})"}) {
+  for (const char* wrong :
+       {"", "{", "[]", R"({"command": "fly"})", R"({"command": "link_down", "a": 0, "b": 2})",
+        R"({"command": "link_down", "a": 0, "b": 0})", R"({"command": "move", "node": "x"})", R"({"command": "node_down", "node": 2})",
+        R"({"command": "loss", "frame_error_rate": 1.1})", R"({"command": "loss"})"}) {
     const nlohmann::json answer = ask(wrong);
     EXPECT_FALSE(answer["ok"]) << wrong;
     EXPECT_FALSE(answer["error"].get<std::string>().empty());
