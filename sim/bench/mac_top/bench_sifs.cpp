@@ -241,12 +241,17 @@ private:
       name = same_edge ? "NAV" : "NAV of an earlier frame";
       base = same_edge ? nav_end_ : base + (over + us_ / 2) / us_ * us_;
     }
+    const clocks timeout_left = timeout_ - base;
+    if (queue != asked_queue_ && timeout_left > 0) {
+      // To the other queue the medium was busy until then; behind an edge in whole microseconds from that.
+      const bool same_edge = base == edge_ && std::string_view(edge_name_) == "own frame";
+      name = same_edge ? "response timeout of the other queue" : "response timeout of the other queue, behind an edge";
+      base += (timeout_left + us_ / 2) / us_ * us_;
+    }
     base += (bad_ ? profile_.eifs_us : profile_.difs_us) * us_;
-    if (timeout_ > base) {
-      // To the other queue the medium was busy until then.
-      const bool own = queue == asked_queue_;
-      base = own ? timeout_ : timeout_ + profile_.difs_us * us_;
-      name = own ? "response timeout" : "response timeout of the other queue";
+    if (queue == asked_queue_ && timeout_ > base) {
+      base = timeout_;
+      name = "response timeout";
     }
     const clocks slot = profile_.slot_us * us_;
     const clocks slots = (at - base + slot / 2) / slot;

@@ -184,15 +184,15 @@ private:
 
   void burst(std::uint64_t frames, bool power) {
     // The longest NAV takes 32 ms to run out, and many packets many times as long: now and then.
-    long_nav_ = chance(0.1);
+    long_nav_ = chance(0.05);
     // Without NAV the MAC's own frames go out in pauses, and meet what comes next.
     nav_ = chance(0.5);
     const double pause = nav_ ? 0.0 : 0.03;
     const std::uint64_t mood = below(40);
-    const double packets = mood == 0 ? 0.3 : mood < 3 ? 0.05 : 0.005;
+    const double packets = mood == 0 ? 0.3 : mood < 3 ? 0.05 : 0.003;
     mac_.set_byte_clocks(chance(0.5) ? 1 : 1 + static_cast<std::uint32_t>(below(9)));
     for (std::uint64_t frame = 0; frame < frames; ++frame) {
-      const std::uint64_t gap_us = chance(pause) ? 400 : chance(0.2) ? 40 : 0;
+      const std::uint64_t gap_us = chance(pause) ? 400 : chance(0.1) ? 20 : 0;
       const clock_number until = hear(any_frame(), mac_.now() + 1 + below(gap_us * static_cast<std::uint64_t>(us_) + 1));
       ++frames_;
       if (chance(packets) && mac_.packets_waiting() < most_waiting) {
