@@ -12,6 +12,8 @@ constexpr std::size_t most_sources = 256;
 constexpr std::size_t most_sinks = 1024;
 constexpr time_us measured_us = 1'000'000;
 constexpr double wanted_of_sent = 1.25;
+// Pacing at just the rate at which packets come would never make up for one that was late.
+constexpr double asked_of_wanted = 1.1;
 // Routers forget a silent flow after at most so long: what they said of it no longer holds.
 constexpr time_us forgotten_us = 5'000'000;
 // A receiver's report tells of so many packets below the highest (wire::exact_report); what is older counts for nothing.
@@ -51,7 +53,10 @@ exact_flows::source& exact_flows::source_of(time_us now, const shim::flow_key& f
   auto found = sources_.find(flow);
   if (found == sources_.end()) {
     make_room(sources_, most_sources);
-    found = sources_.emplace(flow, source{.sender = policy::exact_sender({.max_rate_bps = link_rate_bps_})}).first;
+    found =
+        sources_
+            .emplace(flow, source{.sender = policy::exact_sender({.max_rate_bps = link_rate_bps_}), .queue_packets = config_.queue_packets})
+            .first;
     found->second.measured_since = now;
   } else if (now - found->second.last_used > forgotten_us && found->second.waiting.empty()) {
     found->second.sender.restart();
@@ -63,14 +68,14 @@ exact_flows::source& exact_flows::source_of(time_us now, const shim::flow_key& f
 void exact_flows::on_packet(time_us now, const shim::flow_key& flow, std::span<const std::uint8_t> bytes) {
   source& source = source_of(now, flow);
   measure(now, source, bytes.size());
-  if (source.waiting.size() >= config_.queue_packets) {
+  if (source.waiting.size() >= source.queue_packets) {
     source.full = true;
     ++source.refused;
     ++counters_.refused;
     return;
   }
   source.waiting.emplace_back(bytes.begin(), bytes.end());
-  source.full |= source.waiting.size() == config_.queue_packets;
+  source.full |= source.waiting.size() == source.queue_packets;
 }
 
 /// What the application seems to want: so much that a router gives the rest to others, and that it can grow again.
@@ -102,15 +107,20 @@ std::optional<exact_flows::outgoing> exact_flows::take_packet(time_us now) {
     if (!source.release || *source.release > now) continue;
     outgoing found{.flow = key, .bytes = std::move(source.waiting.front()), .exact = source.sender.on_send(now)};
     source.waiting.pop_front();
-    source.full = source.full && source.waiting.size() > config_.queue_packets / 2;
+    source.full = source.full && source.waiting.size() > source.queue_packets / 2;
     ++counters_.sent;
     return found;
   }
   return std::nullopt;
 }
 
-void exact_flows::on_first_hop(time_us now, const shim::flow_key& flow, std::uint64_t explicit_rate_bps) {
-  if (const auto found = sources_.find(flow); found != sources_.end()) found->second.sender.on_first_hop(now, explicit_rate_bps);
+void exact_flows::on_first_hop(time_us now, const shim::flow_key& flow, const first_hop& hop) {
+  const auto found = sources_.find(flow);
+  if (found == sources_.end()) return;
+  source& source = found->second;
+  source.sender.on_first_hop(now, hop.explicit_rate_bps);
+  if (source.next_hop != 0 && source.next_hop != hop.receiver_address) source.rerouted.emplace(hop.sequence, now);
+  source.next_hop = hop.receiver_address;
 }
 
 void exact_flows::on_report(time_us now, const shim::flow_key& flow, const wire::exact_report& report,
@@ -126,11 +136,18 @@ void exact_flows::on_report(time_us now, const shim::flow_key& flow, const wire:
   ++counters_.reports;
   source.path_bps = report.explicit_rate_bps;
   source.hops = report.hops;
+  source.halvings_at_report = source.sender.counters().halvings;
+  if (source.rerouted && static_cast<std::int32_t>(report.highest_sequence - source.rerouted->first) >= 0) {
+    ++source.reroutes;
+    source.reroute_us = static_cast<std::uint32_t>(now - source.rerouted->second);
+    source.rerouted.reset();
+  }
 }
 
 // ---- Flows that end here
 
-void exact_flows::on_data(time_us now, const shim::ip_packet_view& packet, const wire::path_header& path, const wire::exact_header& exact) {
+void exact_flows::on_data(time_us now, const shim::ip_packet_view& packet, const wire::path_header& path, const wire::exact_header& exact,
+                          std::uint64_t next_hop_back) {
   if (!sinks_.contains(packet.flow)) make_room(sinks_, most_sinks);
   sink& sink = sinks_[packet.flow];
   const auto behind = static_cast<std::int32_t>(sink.highest_sequence - exact.sequence);
@@ -143,8 +160,11 @@ void exact_flows::on_data(time_us now, const shim::ip_packet_view& packet, const
   if (!sink.heard || behind < 0) sink.highest_sequence = exact.sequence;
   sink.heard = true;
   sink.last_used = now;
+  if (next_hop_back != 0) sink.next_hop = next_hop_back;
   sink.report_now |= sink.receiver.on_data(now, path, exact, hops_from_ttl(packet.ttl));
 }
+
+bool exact_flows::is_live(time_us now, const sink& sink) { return now - sink.last_used <= forgotten_us; }
 
 std::optional<exact_flows::due_report> exact_flows::take_report(time_us now) {
   for (auto& [key, sink] : sinks_) {
@@ -159,8 +179,10 @@ std::optional<exact_flows::due_report> exact_flows::take_report(time_us now) {
 
 // ---- Applications
 
-void exact_flows::follow(time_us now, const shim::flow_key& flow, std::optional<std::uint64_t> wanted_bps) {
+void exact_flows::follow(time_us now, const shim::flow_key& flow, std::optional<std::uint64_t> wanted_bps,
+                         std::optional<std::size_t> queue_packets) {
   source& source = source_of(now, flow);
+  source.queue_packets = std::max<std::size_t>(queue_packets.value_or(config_.queue_packets), 1);
   ++source.followers;
   want(flow, wanted_bps);
 }
@@ -169,7 +191,8 @@ void exact_flows::want(const shim::flow_key& flow, std::optional<std::uint64_t> 
   const auto found = sources_.find(flow);
   if (found == sources_.end()) return;
   found->second.wanted_bps = wanted_bps;
-  found->second.sender.set_application_rate(wanted_bps.value_or(wire::unlimited_rate_bps));
+  found->second.sender.set_application_rate(wanted_bps ? static_cast<std::uint64_t>(asked_of_wanted * static_cast<double>(*wanted_bps))
+                                                       : wire::unlimited_rate_bps);
 }
 
 void exact_flows::unfollow(const shim::flow_key& flow) {
@@ -188,14 +211,17 @@ exact_flow_state exact_flows::state_of(const source& source) const {
           .silent_router = sender.silent_router(),
           .full = source.full,
           .waiting_packets = static_cast<std::uint32_t>(source.waiting.size()),
-          .room_packets = static_cast<std::uint32_t>(config_.queue_packets - source.waiting.size()),
+          .room_packets = static_cast<std::uint32_t>(source.queue_packets - std::min(source.queue_packets, source.waiting.size())),
           .window_packets = sender.window_packets(),
           .unacknowledged_packets = sender.unacknowledged_packets(),
           .round_trip_us = sender.smoothed_round_trip_us(),
           .sent_packets = sender.counters().packets,
           .refused_packets = source.refused,
           .reports = sender.counters().reports,
-          .halvings = sender.counters().halvings};
+          .unreported_packets = sender.counters().presumed_lost,
+          .halvings = sender.counters().halvings,
+          .reroutes = source.reroutes,
+          .reroute_us = source.reroute_us};
 }
 
 std::optional<exact_flow_state> exact_flows::state(const shim::flow_key& flow) const {

@@ -123,7 +123,7 @@ void packet_path::receive(std::span<const std::uint8_t> bytes, const std::option
     }
     const shim::flow_key flow = packet->view.flow;
     if (const auto* data = std::get_if<wire::exact_header>(&rider); data != nullptr && exact_) {
-      exact_->on_data(now_, packet->view, *header, *data);
+      exact_->on_data(now_, packet->view, *header, *data, next_hop_to(flow.source));
     } else if (const auto* report = std::get_if<wire::exact_report>(&rider)) {
       if (exact_) exact_->on_report(now_, flow.reversed(), *report, shim_->cwl_packets(flow.reversed()));
       return;
@@ -234,9 +234,9 @@ std::uint32_t packet_path::count_in_flight(flow& flow, const shim::tcp_view& tcp
   return flow.packets_in_flight;
 }
 
-/// A packet of this host's IP, after all waiting. @return what it left with, unless it was lost
-std::optional<wire::path_header> packet_path::originate(std::vector<std::uint8_t> bytes, const exact_rider& rider,
-                                                        const shim::exact_view& exact) {
+/// A packet of this host's IP, after all waiting. @return nothing when it was lost
+std::optional<packet_path::departure> packet_path::originate(std::vector<std::uint8_t> bytes, const exact_rider& rider,
+                                                             const shim::exact_view& exact) {
   auto packet = read_ip(bytes);
   packet->view.exact = exact;
   const bool own = kernel_.find_route(packet->view.flow.source, false).kind == route_kind::local;
@@ -258,7 +258,7 @@ std::optional<wire::path_header> packet_path::originate(std::vector<std::uint8_t
     wire::path_header header = shim_->on_forward_plain(now_, packet->view, next);
     header.wired_hop_seen = true;
     enqueue(*hop, header, {}, bytes);
-    return header;
+    return departure{.receiver_address = hop->receiver_address, .explicit_rate_bps = header.explicit_rate_bps};
   }
   std::uint32_t in_flight = 0;
   if (packet->view.flow.protocol == shim::ip_protocol_tcp) {
@@ -271,7 +271,7 @@ std::optional<wire::path_header> packet_path::originate(std::vector<std::uint8_t
   const wire::path_header header = shim_->on_originate(now_, packet->view, next, in_flight);
   if (packet->transport_at != 0 && shim_->strip_window_scaling(packet->view)) strip_window_scaling(bytes, *packet);
   enqueue(*hop, header, rider, bytes);
-  return header;
+  return departure{.receiver_address = hop->receiver_address, .explicit_rate_bps = header.explicit_rate_bps};
 }
 
 void packet_path::pass_on(std::span<const std::uint8_t> bytes, const ip_packet& packet, std::optional<wire::path_header> header,
@@ -381,9 +381,26 @@ void packet_path::serve_exact(time_us now) {
     if (!packet) break;
     const shim::exact_view view{
         .wanted_rate_bps = packet->exact.explicit_rate_bps, .current_rate_bps = packet->exact.current_rate_bps, .follows = true};
-    const auto header = originate(std::move(packet->bytes), packet->exact.header, view);
-    if (header) exact_->on_first_hop(now, packet->flow, header->explicit_rate_bps);
+    if (const auto left = originate(std::move(packet->bytes), packet->exact.header, view)) {
+      exact_->on_first_hop(now, packet->flow,
+                           {.sequence = packet->exact.header.sequence,
+                            .receiver_address = left->receiver_address,
+                            .explicit_rate_bps = left->explicit_rate_bps});
+    }
   }
+}
+
+void packet_path::on_route_change(time_us now) {
+  now_ = now;
+  if (!exact_) return;
+  exact_->on_routes(now, [this](const shim::ip_address& destination) { return next_hop_to(destination); });
+  serve_exact(now);
+}
+
+/// 0: there is none over the radio.
+std::uint64_t packet_path::next_hop_to(const shim::ip_address& destination) {
+  const route found = kernel_.find_route(destination, true);
+  return found.kind == route_kind::radio ? neighbours_.find(found.next_hop).value_or(0) : 0;
 }
 
 // ---- Time

@@ -68,6 +68,9 @@ public:
   /// IP sent a packet.
   void on_ip(time_us now, std::span<const std::uint8_t> bytes);
 
+  /// The kernel's routes have changed: EXACT flows that no report has come for ask at once on a path that is new.
+  void on_route_change(time_us now);
+
   /// When on_deadline wants to be called next.
   std::optional<time_us> next_deadline() const;
   void on_deadline(time_us now);
@@ -144,8 +147,12 @@ private:
 
   flow& flow_of(const shim::flow_key& key);
   bool holds_back(flow& flow, const ip_packet& packet, std::span<const std::uint8_t> bytes);
-  std::optional<wire::path_header> originate(std::vector<std::uint8_t> bytes, const exact_rider& rider = {},
-                                             const shim::exact_view& exact = {});
+  /// How a packet left.
+  struct departure {
+    std::uint64_t receiver_address = 0;
+    std::uint64_t explicit_rate_bps = 0;
+  };
+  std::optional<departure> originate(std::vector<std::uint8_t> bytes, const exact_rider& rider = {}, const shim::exact_view& exact = {});
   void pass_on(std::span<const std::uint8_t> bytes, const ip_packet& packet, std::optional<wire::path_header> header,
                const exact_rider& rider, const hop& hop);
   void enqueue(const hop& hop, const wire::path_header& header, const exact_rider& rider, std::span<const std::uint8_t> packet);
@@ -153,6 +160,7 @@ private:
   bool has_room() const { return queue_.size() < config_.queue_packets; }
   void tell_queue();
   void send_hello();
+  std::uint64_t next_hop_to(const shim::ip_address& destination);
   void pump();
   std::optional<hop> hop_to(const ip_packet& packet, const shim::ip_address& next_hop, bool group);
   shim::next_hop shim_hop(const hop& hop, std::size_t bytes) const;

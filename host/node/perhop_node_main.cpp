@@ -145,6 +145,7 @@ private:
       answer_waiting();
     } else if (descriptor == kernel_.route_changes()) {
       kernel_.on_route_change();
+      path_.on_route_change(monotonic_us());
     } else if (descriptor == timer_) {
       std::uint64_t expirations = 0;
       [[maybe_unused]] const ssize_t size = read(timer_, &expirations, sizeof expirations);

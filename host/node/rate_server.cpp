@@ -55,13 +55,25 @@ json json_of(const exact_flow_state& state) {
           {"sent_packets", state.sent_packets},
           {"refused_packets", state.refused_packets},
           {"reports", state.reports},
-          {"halvings", state.halvings}};
+          {"unreported_packets", state.unreported_packets},
+          {"halvings", state.halvings},
+          {"reroutes", state.reroutes},
+          {"reroute_us", state.reroute_us}};
 }
 
 std::uint16_t port_of(const json& object, const char* key) {
   const auto port = object.at(key).get<std::int64_t>();
   if (port < 1 || port > 65535) throw config_error(std::string(key) + ": is " + std::to_string(port) + "; give a port");
   return static_cast<std::uint16_t>(port);
+}
+
+std::optional<std::size_t> queue_of(const json& object) {
+  const auto found = object.find("queue_packets");
+  if (found == object.end() || found->is_null()) return std::nullopt;
+  if (!found->is_number_unsigned() || found->get<std::size_t>() < 1 || found->get<std::size_t>() > 1024) {
+    throw config_error("queue_packets: is " + found->dump() + "; give a whole number from 1 to 1024");
+  }
+  return found->get<std::size_t>();
 }
 
 std::optional<std::uint64_t> wanted_of(const json& object) {
@@ -146,6 +158,7 @@ void rate_server::answer(time_us now, client& client, const std::string& asked) 
   const json object = json::parse(asked, nullptr, false);
   if (!object.is_object()) throw config_error("is no JSON object");
   const std::optional<std::uint64_t> wanted_bps = wanted_of(object);
+  const std::optional<std::size_t> queue_packets = queue_of(object);
   exact_flows& exact = *packets_.exact();
   if (const auto follow = object.find("follow"); follow != object.end()) {
     if (!follow->is_object()) throw config_error("follow: must be an object {...}");
@@ -156,7 +169,7 @@ void rate_server::answer(time_us now, client& client, const std::string& asked) 
                               .protocol = shim::ip_protocol_udp};
     leave(client);
     client.flow = flow;
-    exact.follow(now, flow, wanted_bps);
+    exact.follow(now, flow, wanted_bps, queue_packets);
   } else if (!client.flow) {
     throw config_error("follow: is missing; the first message says which flow");
   } else if (object.contains("wanted_bps")) {

@@ -4,7 +4,8 @@
 /// A connection follows one flow, which is one of EXACT from then on:
 ///
 ///     -> {"follow": {"source": "10.0.0.1", "source_port": 40000, "destination": "10.0.0.4", "destination_port": 5004},
-///         "wanted_bps": 128000}                     wanted_bps may be missing: as much as there is
+///         "wanted_bps": 128000,                     may be missing: as much as there is
+///         "queue_packets": 4}                       may be missing: packets that wait at most, as configured
 ///     <- {"ok": true, "rate_bps": .., ...}          exact_flow_state, and again whenever it changes (rate, hops, room)
 ///     -> {"wanted_bps": 64000}                      <- the same
 ///     -> {}                                         <- the state now

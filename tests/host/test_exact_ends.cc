@@ -47,6 +47,31 @@ TEST(exact_receiver, else_waits_for_packets_and_half_a_round_trip_but_not_for_lo
   EXPECT_TRUE(receiver.on_data(24'000, path_of(100'000), {.sequence = 5}));
 }
 
+TEST(exact_receiver, a_report_is_repeated_once_when_the_flow_stops_for_longer_than_it_used_to) {
+  exact_receiver receiver({.repeat_after_us = 100'000});
+  std::uint64_t now_us = 0;
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    now_us = i * 10'000;
+    if (receiver.on_data(now_us, path_of(100'000), {.sequence = i})) receiver.take_report(now_us);
+  }
+  if (const auto due = receiver.deadline(); due && receiver.counters().repeated_reports == 0) receiver.take_report(now_us = *due);
+  ASSERT_TRUE(receiver.deadline());
+  EXPECT_EQ(*receiver.deadline(), 390'000U + 100'000U);
+  EXPECT_EQ(receiver.take_report(490'000).highest_sequence, 39U);
+  EXPECT_EQ(receiver.counters().repeated_reports, 1U);
+  EXPECT_FALSE(receiver.deadline()) << "once";
+  receiver.on_data(500'000, path_of(100'000), {.sequence = 40});
+  receiver.take_report(500'000);
+  EXPECT_TRUE(receiver.deadline()) << "and again after each packet";
+  receiver.on_data(510'000, path_of(100'000), {.sequence = 41, .last = true});
+  receiver.take_report(510'000);
+  EXPECT_FALSE(receiver.deadline()) << "not at the end";
+  exact_receiver plain;
+  plain.on_data(0, path_of(100'000), {.sequence = 0});
+  plain.take_report(0);
+  EXPECT_FALSE(plain.deadline());
+}
+
 TEST(exact_receiver, the_report_says_what_arrived) {
   exact_receiver receiver;
   for (const std::uint32_t sequence : {10U, 12U, 11U, 15U, 12U}) receiver.on_data(sequence * 100, path_of(100'000), {.sequence = sequence});

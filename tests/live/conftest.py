@@ -116,6 +116,13 @@ class Live:
         assert "error" not in said, said
         return said
 
+    def start_python(self, node: int, script: Path, *words: str) -> subprocess.Popen[str]:
+        """A Python program on a node, with the rates socket of its daemon."""
+        command = network.command_in(self.name, str(node), [sys.executable, str(script), *words])
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.started.append(process)
+        return process
+
 
 def namespaces_of(name: str, node: int) -> str:
     return f"perhop-{name}-{node}"

@@ -27,17 +27,11 @@ def live(start_network):
     return start_network("--exact", "m2")
 
 
-def start_in(live, node, script, *words):
-    """A script of this folder on a node, with its rates socket."""
-    command = network.command_in(live.name, str(node), [sys.executable, str(HERE / script), *words])
-    return live.start(node, *command[command.index("env") :])
-
-
 def transfer(live, seconds=5.0, address=LAST, port=5004, before_end=None):
     """One greedy flow from the first to the last node: what the sender was told, and what arrived."""
-    sink = start_in(live, len(live.status()["nodes"]) - 1, "udp_sink.py", address, str(port))
+    sink = live.start_python(len(live.status()["nodes"]) - 1, HERE / "udp_sink.py", address, str(port))
     assert sink.stdout.readline() == "listening\n"
-    sender = start_in(live, 0, "greedy_sender.py", address, str(port), str(seconds), str(PAYLOAD_BYTES))
+    sender = live.start_python(0, HERE / "greedy_sender.py", address, str(port), str(seconds), str(PAYLOAD_BYTES))
     if before_end:
         before_end()
     told, _ = sender.communicate(timeout=seconds + 30)
@@ -126,11 +120,11 @@ def test_ipv6_flows_have_rates_too(live):
 
 
 def test_two_flows_share_alike_and_the_one_left_gets_all(live):
-    sinks = [start_in(live, 3, "udp_sink.py", LAST, str(port)) for port in (6001, 6002)]
+    sinks = [live.start_python(3, HERE / "udp_sink.py", LAST, str(port)) for port in (6001, 6002)]
     for sink in sinks:
         assert sink.stdout.readline() == "listening\n"
-    long = start_in(live, 0, "greedy_sender.py", LAST, "6001", "14")
-    short = start_in(live, 0, "greedy_sender.py", LAST, "6002", "5")
+    long = live.start_python(0, HERE / "greedy_sender.py", LAST, "6001", "14")
+    short = live.start_python(0, HERE / "greedy_sender.py", LAST, "6002", "5")
     told = {}
     for name, sender in (("short", short), ("long", long)):
         text, _ = sender.communicate(timeout=60)
@@ -168,7 +162,7 @@ for _ in range(5):
     sock.send(bytes(100))
 time.sleep(0.5)
 """
-    sink = start_in(live, 3, "udp_sink.py", LAST, "6004")
+    sink = live.start_python(3, HERE / "udp_sink.py", LAST, "6004")
     assert sink.stdout.readline() == "listening\n"
     before = live.daemon(0)
     done = live.run(0, *network.command_in(live.name, "0", [sys.executable, "-c", program])[4:])

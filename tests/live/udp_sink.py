@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Receives UDP until nothing has come for two seconds: `udp_sink.py ADDRESS PORT`. Prints what came as JSON."""
+"""Receives UDP until nothing has come for a while: `udp_sink.py ADDRESS PORT [IDLE_S]`. Prints what came as JSON."""
 
 import json
 import socket
@@ -9,6 +9,7 @@ import time
 
 def main() -> None:
     address, port = sys.argv[1], int(sys.argv[2])
+    idle_s = float(sys.argv[3]) if len(sys.argv) > 3 else 2
     sock = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM)
     sock.bind((address, port))
     print("listening", flush=True)
@@ -20,7 +21,7 @@ def main() -> None:
         except TimeoutError:
             break
         arrived.append((time.monotonic(), size))
-        sock.settimeout(2)
+        sock.settimeout(idle_s)
     seconds = arrived[-1][0] - arrived[0][0] if len(arrived) > 1 else 0
     payload_bytes = sum(size for _, size in arrived[1:])
     print(

@@ -8,6 +8,7 @@ namespace perhop::policy {
 
 namespace {
 constexpr std::uint32_t bitmap_packets = 32;
+constexpr std::uint64_t usual_gaps = 4;
 }  // namespace
 
 bool exact_receiver::on_data(std::uint64_t now_us, const wire::path_header& path, const wire::exact_header& exact, std::uint32_t ttl_hops) {
@@ -40,7 +41,13 @@ bool exact_receiver::on_data(std::uint64_t now_us, const wire::path_header& path
       ++counters_.too_old;
     }
   }
-  if (newest) highest_arrived_us_ = now_us;
+  if (newest) {
+    const std::uint64_t gap_us = first ? 0 : now_us - highest_arrived_us_;
+    usual_gap_us_ = usual_gap_us_ == 0 ? gap_us : (7 * usual_gap_us_ + gap_us) / 8;
+    highest_arrived_us_ = now_us;
+    repeated_ = false;
+    ended_ = exact.last;
+  }
   ++report_.received_packets;
   if (packets_since_report_++ == 0) first_since_report_us_ = now_us;
 
@@ -65,12 +72,19 @@ bool exact_receiver::on_data(std::uint64_t now_us, const wire::path_header& path
 }
 
 std::optional<std::uint64_t> exact_receiver::deadline() const {
-  if (packets_since_report_ == 0) return std::nullopt;
+  if (packets_since_report_ == 0) {
+    if (config_.repeat_after_us == 0 || !heard_ || ended_ || repeated_) return std::nullopt;
+    return highest_arrived_us_ + std::max<std::uint64_t>(config_.repeat_after_us, usual_gaps * usual_gap_us_);
+  }
   return std::max(first_since_report_us_, reported_us_ + config_.max_interval_us);
 }
 
 wire::exact_report exact_receiver::take_report(std::uint64_t now_us) {
   ++counters_.reports;
+  if (packets_since_report_ == 0) {
+    repeated_ = true;
+    ++counters_.repeated_reports;
+  }
   packets_since_report_ = 0;
   reported_us_ = now_us;
   reported_rate_bps_ = report_.explicit_rate_bps;

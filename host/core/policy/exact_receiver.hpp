@@ -5,6 +5,8 @@
 //   at once   the rate fell or rose by more than 5 %, the hop count changed, or it is the flow's first or
 //             last packet
 //   else      when `every_packets` have come and half a round trip is over, at the latest after 200 ms
+//   again     once, where `repeat_after_us` says so, when the flow stops for longer than it used to: the report may have been lost,
+//             and the sender wait for it with a full window
 //
 // Source: K. Chen, K. Nahrstedt, "Limitations of equation-based congestion control in mobile ad hoc networks", section VI.B:
 // the bottleneck rate returns in a feedback packet; when, is left open. The rules are ours; the number of packets is the
@@ -24,8 +26,9 @@ namespace perhop::policy {
 struct exact_receiver_config {
   std::uint32_t every_packets = 4;
   std::uint32_t max_interval_us = 200'000;
-  double fall = 0.05;  ///< a larger relative fall of the rate is told at once
-  double rise = 0.05;  ///< and so is a larger rise, as after a re-route
+  double fall = 0.05;                 ///< a larger relative fall of the rate is told at once
+  double rise = 0.05;                 ///< and so is a larger rise, as after a re-route
+  std::uint32_t repeat_after_us = 0;  ///< of silence, and four times the usual gap between packets; 0: never
 };
 
 struct exact_receiver_counters {
@@ -34,7 +37,8 @@ struct exact_receiver_counters {
   std::uint64_t too_old = 0;  ///< arrived after 32 later ones: not in any report
   std::uint64_t reports = 0;
   std::uint64_t immediate_reports = 0;  ///< due because the path changed
-  std::uint64_t silent_routers = 0;     ///< packets that met a router without the header
+  std::uint64_t repeated_reports = 0;
+  std::uint64_t silent_routers = 0;  ///< packets that met a router without the header
 };
 
 class exact_receiver {
@@ -61,6 +65,8 @@ private:
   bool heard_ = false;
   bool ended_ = false;
   std::uint64_t highest_arrived_us_ = 0;
+  std::uint64_t usual_gap_us_ = 0;  // running average
+  bool repeated_ = false;           // since the last packet
   std::uint32_t packets_since_report_ = 0;
   std::uint64_t first_since_report_us_ = 0;
   std::uint64_t reported_us_ = 0;

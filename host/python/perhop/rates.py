@@ -35,7 +35,7 @@ class Rate:
     """What the daemon last said of a flow."""
 
     reported: bool  # the other end has told of the path; before that, two packets go and ask
-    rate_bps: int  # what the flow may send now, never more than it wants
+    rate_bps: int  # what the flow may send now, never more than 1.1 times what it wants
     path_bps: int  # what the path's routers allow it
     hops: int
     silent_router: bool  # a router without EXACT: the rate is an upper bound that is approached from below
@@ -48,7 +48,10 @@ class Rate:
     sent_packets: int
     refused_packets: int
     reports: int
+    unreported_packets: int  # counted as lost, as no report has come of them or later ones
     halvings: int
+    reroutes: int  # to another next hop, with a report from the new path
+    reroute_us: int  # of the last one: from the first packet on the new path to the first report of it
 
 
 class NoRates(PerhopError):
@@ -60,11 +63,17 @@ def socket_path() -> Path:
     return Path(os.environ.get("PERHOP_RATES", "/run/perhop/rates.sock"))
 
 
-def follow(sock: socket.socket, wanted_bps: float | None = None, path: Path | None = None) -> Flow:
+def follow(
+    sock: socket.socket,
+    wanted_bps: float | None = None,
+    path: Path | None = None,
+    queue_packets: int | None = None,
+) -> Flow:
     """Make the flow of a connected UDP socket one of EXACT. Raises NoRates, PerhopError.
 
     `wanted_bps` is what the application would send at most; without it, as much as there is. A share that is not wanted
-    goes to others.
+    goes to others. The daemon asks for a tenth more, so that packets that were late can catch up.
+    `queue_packets` is how many may wait in the daemon, as SO_SNDBUF is for TCP: few where late ones are worth nothing.
     """
     if sock.type != socket.SOCK_DGRAM or sock.family not in IP_HEADER_BYTES:
         raise PerhopError("rates are told of UDP sockets", "give a socket of AF_INET or AF_INET6 and SOCK_DGRAM")
@@ -73,7 +82,8 @@ def follow(sock: socket.socket, wanted_bps: float | None = None, path: Path | No
     except OSError as error:
         raise PerhopError("the socket is not connected", "call connect() before follow()") from error
     source = sock.getsockname()
-    return Flow(source[:2], destination[:2], wanted_bps, path or socket_path(), IP_HEADER_BYTES[sock.family])
+    header_bytes = IP_HEADER_BYTES[sock.family]
+    return Flow(source[:2], destination[:2], wanted_bps, path or socket_path(), header_bytes, queue_packets)
 
 
 class Flow:
@@ -86,6 +96,7 @@ class Flow:
         wanted_bps: float | None,
         path: Path,
         ip_header_bytes: int,
+        queue_packets: int | None = None,
     ) -> None:
         self._overhead_bytes = ip_header_bytes + UDP_HEADER_BYTES
         self._follow = {
@@ -95,6 +106,7 @@ class Flow:
             "destination_port": destination[1],
         }
         self._wanted_bps = wanted_bps
+        self._queue_packets = queue_packets
         self._path = path
         self._connection: socket.socket | None = None
         self._rate = self._connect()
@@ -166,7 +178,8 @@ class Flow:
                 "start the node's daemon with EXACT (`perhop live up FILE --exact m2`), and set PERHOP_RATES",
             ) from error
         self._connection = connection
-        return self._exchange({"follow": self._follow, "wanted_bps": self._wanted_bps})
+        message = {"follow": self._follow, "wanted_bps": self._wanted_bps, "queue_packets": self._queue_packets}
+        return self._exchange(message)
 
     def _exchange(self, message: dict[str, Any]) -> Rate:
         if self._connection is None:

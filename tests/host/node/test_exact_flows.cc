@@ -113,16 +113,23 @@ TEST_F(exact_flows_test, a_full_queue_refuses_and_says_so_until_half_of_it_has_g
   EXPECT_FALSE(flows.state(flow)->full);
 }
 
+TEST_F(exact_flows_test, an_application_may_have_fewer_packets_wait) {
+  flows.follow(now, flow, std::nullopt, 3);
+  give(5);
+  EXPECT_EQ(flows.state(flow)->waiting_packets, 3U);
+  EXPECT_EQ(flows.state(flow)->refused_packets, 2U);
+}
+
 TEST_F(exact_flows_test, what_an_application_wants_bounds_its_rate_and_is_what_it_asks_the_routers_for) {
   flows.follow(now, flow, 100'000);
   give(2);
   const auto first = flows.take_packet(now);
   ASSERT_TRUE(first);
-  EXPECT_EQ(first->exact.explicit_rate_bps, 100'000U);
+  EXPECT_EQ(first->exact.explicit_rate_bps, 110'000U) << "a tenth more: late packets catch up";
   take();
   now += 10'000;
   report(1, 1'200'000);
-  EXPECT_EQ(flows.state(flow)->rate_bps, 100'000U);
+  EXPECT_EQ(flows.state(flow)->rate_bps, 110'000U);
   EXPECT_EQ(flows.state(flow)->path_bps, 1'200'000U);
   flows.want(flow, std::nullopt);
   EXPECT_EQ(flows.state(flow)->rate_bps, 1'200'000U);
@@ -144,6 +151,53 @@ TEST_F(exact_flows_test, an_application_that_says_nothing_is_taken_to_want_a_qua
   EXPECT_NEAR(static_cast<double>(asked_bps), 1.25 * 109'000, 15'000);
 }
 
+TEST_F(exact_flows_test, a_re_route_is_timed_from_the_first_packet_on_the_new_path_to_its_report) {
+  flows.follow(now, flow, std::nullopt);
+  give(4);
+  const auto hop = [](std::uint32_t sequence, std::uint64_t to) {
+    return exact_flows::first_hop{.sequence = sequence, .receiver_address = to, .explicit_rate_bps = 1'000'000};
+  };
+  take();
+  flows.on_first_hop(now, flow, hop(0, 11));
+  flows.on_first_hop(now, flow, hop(1, 11));
+  now += 10'000;
+  report(1, 1'000'000);
+  EXPECT_EQ(flows.state(flow)->reroutes, 0U);
+  now += 20'000;
+  take();
+  flows.on_first_hop(now, flow, hop(2, 12));
+  now += 5'000;
+  report(1, 1'000'000);  // of the old path
+  EXPECT_EQ(flows.state(flow)->reroutes, 0U);
+  now += 7'000;
+  report(2, 500'000);
+  EXPECT_EQ(flows.state(flow)->reroutes, 1U);
+  EXPECT_EQ(flows.state(flow)->reroute_us, 12'000U);
+  EXPECT_EQ(flows.state(flow)->rate_bps, 500'000U);
+}
+
+TEST_F(exact_flows_test, a_flow_without_reports_asks_at_once_on_a_new_path_and_one_with_reports_goes_on) {
+  flows.follow(now, flow, std::nullopt);
+  give(8);
+  take();
+  flows.on_first_hop(now, flow, {.sequence = 0, .receiver_address = 11, .explicit_rate_bps = 1'000'000});
+  now += 10'000;
+  report(1, 1'000'000);
+  flows.on_routes(now, [](const shim::ip_address&) -> std::uint64_t { return 12; });
+  EXPECT_TRUE(flows.state(flow)->reported);
+  now += 20'000;
+  EXPECT_EQ(take(), 1);
+  now += 700'000;
+  flows.on_deadline(now);
+  EXPECT_GT(flows.state(flow)->halvings, 0U);
+  EXPECT_EQ(take(), 1) << "the window";
+  EXPECT_EQ(take(), 0);
+  flows.on_routes(now, [](const shim::ip_address&) -> std::uint64_t { return 11; });
+  EXPECT_EQ(take(), 0) << "the same path";
+  flows.on_routes(now, [](const shim::ip_address&) -> std::uint64_t { return 12; });
+  EXPECT_EQ(take(), 2) << "as at first";
+}
+
 TEST_F(exact_flows_test, a_flow_that_was_silent_for_long_asks_again) {
   flows.follow(now, flow, std::nullopt);
   give(2);
@@ -159,7 +213,7 @@ TEST_F(exact_flows_test, a_flow_that_was_silent_for_long_asks_again) {
 TEST_F(exact_flows_test, the_receiver_reports_the_first_packet_at_once_and_a_sender_that_counts_anew_too) {
   const wire::path_header path{.hops = 3, .total_delay_us = 9000, .max_delay_us = 3000, .explicit_rate_bps = 500'000};
   shim::ip_packet_view view{.flow = flow, .ip_bytes = packet_bytes, .ttl = 62};
-  flows.on_data(now, view, path, {.sequence = 0});
+  flows.on_data(now, view, path, {.sequence = 0}, 11);
   const auto first = flows.take_report(now);
   ASSERT_TRUE(first);
   EXPECT_EQ(first->flow, flow);
@@ -167,20 +221,34 @@ TEST_F(exact_flows_test, the_receiver_reports_the_first_packet_at_once_and_a_sen
   EXPECT_FALSE(first->report.silent_router_seen) << "64 - 62 is two routers: three hops";
   for (std::uint32_t i = 1; i < 500; ++i) {
     now += 10'000;
-    flows.on_data(now, view, path, {.sequence = i});
+    flows.on_data(now, view, path, {.sequence = i}, 11);
     while (flows.take_report(now)) {}
   }
   now += 10'000;
-  flows.on_data(now, view, path, {.sequence = 0});
+  flows.on_data(now, view, path, {.sequence = 0}, 11);
   const auto again = flows.take_report(now);
   ASSERT_TRUE(again);
   EXPECT_EQ(again->report.highest_sequence, 0U);
   EXPECT_EQ(flows.counters().restarts, 1U);
 }
 
+TEST_F(exact_flows_test, a_report_goes_again_when_the_way_back_changes) {
+  const wire::path_header path{.hops = 3, .total_delay_us = 9000, .max_delay_us = 3000, .explicit_rate_bps = 500'000};
+  flows.on_data(now, {.flow = flow, .ip_bytes = packet_bytes, .ttl = 62}, path, {.sequence = 0}, 11);
+  EXPECT_TRUE(flows.take_report(now));
+  flows.on_routes(now, [](const shim::ip_address&) -> std::uint64_t { return 11; });
+  EXPECT_FALSE(flows.take_report(now));
+  flows.on_routes(now, [](const shim::ip_address& to) -> std::uint64_t { return to == flow.source ? 12 : 0; });
+  EXPECT_TRUE(flows.take_report(now));
+  EXPECT_FALSE(flows.take_report(now));
+  now += 6'000'000;
+  flows.on_routes(now, [](const shim::ip_address&) -> std::uint64_t { return 13; });
+  EXPECT_FALSE(flows.take_report(now)) << "the flow has long ended";
+}
+
 TEST_F(exact_flows_test, a_router_that_only_the_time_to_live_tells_of_is_reported_as_silent) {
   const wire::path_header path{.hops = 2, .total_delay_us = 6000, .max_delay_us = 3000, .explicit_rate_bps = 500'000};
-  flows.on_data(now, {.flow = flow, .ip_bytes = packet_bytes, .ttl = 62}, path, {.sequence = 0});
+  flows.on_data(now, {.flow = flow, .ip_bytes = packet_bytes, .ttl = 62}, path, {.sequence = 0}, 11);
   EXPECT_TRUE(flows.take_report(now)->report.silent_router_seen);
 }
 

@@ -40,13 +40,16 @@ def up(
     exact: Annotated[
         str | None, typer.Option(help="Rates of UDP flows by EXACT: m1, m2 or off; default: as the file's flows need.")
     ] = None,
+    routing: Annotated[
+        str, typer.Option(help="static: the shortest paths, set at the start; babel: a babeld in each node.")
+    ] = "static",
     json_: Json = False,
 ) -> None:
     """Bring a network up: a namespace, a TUN interface and a daemon for each node, and the medium between them."""
     from perhop.live import network, plan
 
     try:
-        planned = plan.make_plan(experiment, set_ or (), policy, name, exact)
+        planned = plan.make_plan(experiment, set_ or (), policy, name, exact, routing)
         done = network.up(planned, lambda text: Console(stderr=True).print(text, highlight=False))
     except PerhopError as error:
         _fail(error, json_)

@@ -16,7 +16,7 @@ from typing import Any
 
 from perhop import files, paths
 from perhop.errors import PerhopError
-from perhop.live import events, messages, namespaces, state_files
+from perhop.live import babel, events, messages, namespaces, state_files
 from perhop.live.plan import NAME, LivePlan, node_config, rates_socket
 from perhop.live.plan import one_policy as plan_policy
 
@@ -63,6 +63,8 @@ def up(plan: LivePlan, note: Callable[[str], None] = lambda text: None) -> dict[
     start_s = time.monotonic()
     namespaces.check_host()
     programs = {name: paths.program(name) for name in ("perhop-live-air", "perhop-node")}
+    if plan.routing == "babel":
+        babel.program()
     folder = state_folder() / plan.name
     if _supervisor(folder) is not None:
         raise PerhopError(f"the live network {plan.name!r} is up already", f"`perhop live down {plan.name}` ends it")
@@ -94,6 +96,8 @@ def _create(plan: LivePlan, folder: Path, programs: dict[str, Path]) -> None:
         commands[f"node-{node.index}"] = [
             "ip", "netns", "exec", node.namespace, str(programs["perhop-node"]), str(config)
         ]  # fmt: skip
+    if plan.routing == "babel":
+        commands |= {f"babel-{node.index}": babel.command(node, folder) for node in plan.nodes}
     files.write_json(folder / "run.json", plan.run)
     # Before there is anything to clean up: `down` needs no more than the folder's name.
     files.write_json(
@@ -143,7 +147,7 @@ def processes_naming(folder: Path) -> list[int]:
             arguments = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
         except OSError:
             continue
-        ours = any(Path(argument).name in ("perhop-live-air", "perhop-node") for argument in arguments)
+        ours = any(Path(argument).name in ("perhop-live-air", "perhop-node", "babeld") for argument in arguments)
         ours = ours or bool({"perhop.live.supervisor", "perhop.live.events"} & set(arguments))
         if ours and any(argument == str(folder) or argument.startswith(f"{folder}/") for argument in arguments):
             found.append(int(entry.name))

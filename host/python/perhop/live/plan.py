@@ -52,6 +52,7 @@ class LivePlan:
     route_metrics: list[str]
     events: list[dict[str, Any]]
     exact: dict[str, Any] | None = None  # of the daemons' configuration; None: no EXACT
+    routing: str = "static"  # or babel: a babeld in each node instead of `routes`
 
 
 def namespace(name: str, index: int) -> str:
@@ -80,11 +81,15 @@ def make_plan(
     policy: str | None = None,
     name: str | None = None,
     exact: str | None = None,
+    routing: str = "static",
 ) -> LivePlan:
     """The network that the experiment file says, with one policy. Raises PerhopError.
 
-    `exact` is m1, m2 or off; by default the nodes have EXACT where the file has flows of EXACT.
+    `exact` is m1, m2 or off; by default the nodes have EXACT where the file has flows of EXACT. `routing` is static or
+    babel.
     """
+    if routing not in ("static", "babel"):
+        raise PerhopError(f"--routing {routing!r} is not known", "one of static, babel")
     if file.is_dir():
         file = file / "experiment.yaml"
     points = load(file, overrides)
@@ -128,7 +133,7 @@ def make_plan(
     return LivePlan(
         name=name,
         nodes=[make_node(name, index) for index in range(len(positions))],
-        routes=found,
+        routes=found if routing == "static" else [],
         run=config,
         policy=label,
         policy_json=policy_json,
@@ -136,6 +141,7 @@ def make_plan(
         route_metrics=metrics,
         events=events,
         exact=_exact(experiment.exact.model_dump(), "exact" in config, exact),
+        routing=routing,
     )
 
 
