@@ -106,7 +106,7 @@ def test_top_shows_the_rate_that_a_flow_may_have(live):
         done = live.perhop("top", "--name", live.name, "--once", "--json")
         shown.update(json.loads(done.stdout))
 
-    told, _ = transfer(live, port=5010, before_end=look)
+    told, _ = transfer(live, 10, port=5010, before_end=look)
     flow = next(flow for flow in shown["flows"] if flow["destination_port"] == 5010)
     assert flow["protocol"] == "UDP" and (flow["from_node"], flow["to_node"]) == ("0", "3")
     assert flow["exact_bps"] == pytest.approx(told[-1]["rate_bps"], rel=0.1)
@@ -123,8 +123,8 @@ def test_two_flows_share_alike_and_the_one_left_gets_all(live):
     sinks = [live.start_python(3, HERE / "udp_sink.py", LAST, str(port)) for port in (6001, 6002)]
     for sink in sinks:
         assert sink.stdout.readline() == "listening\n"
-    long = live.start_python(0, HERE / "greedy_sender.py", LAST, "6001", "14")
-    short = live.start_python(0, HERE / "greedy_sender.py", LAST, "6002", "5")
+    long = live.start_python(0, HERE / "greedy_sender.py", LAST, "6001", "10")
+    short = live.start_python(0, HERE / "greedy_sender.py", LAST, "6002", "4")
     told = {}
     for name, sender in (("short", short), ("long", long)):
         text, _ = sender.communicate(timeout=60)
@@ -210,10 +210,32 @@ def test_without_a_daemon_the_client_says_so(tmp_path):
             rates.follow(sock, path=tmp_path / "none.sock")
 
 
+def test_with_all_udp_paced_a_program_that_knows_nothing_of_exact_leaves_the_queues_empty(start_network):
+    """iperf3 sends twice what the path carries. The daemon loses the rest at the source, not on the way."""
+    paced = start_network("--exact", "m2", "--udp", "all")
+    listening = paced.start(3, "iperf3", "-s", "-1")
+    wait_until(lambda: "5201" in paced.run(3, "ss", "-Hltn").stdout, 10)
+    sending = paced.start(0, "iperf3", "-u", "-c", LAST, "-b", "800K", "-l", "1400", "-t", "8", "-J")
+    time.sleep(5)
+    answers = paced.ping(0, LAST, 10)
+    said = json.loads(sending.communicate(timeout=60)[0])
+    listening.wait(20)
+    assert "error" not in said, said
+    received = said["end"]["sum_received"]
+    assert 350_000 < received["bits_per_second"] < 450_000
+    state = paced.daemon(0)["exact"]
+    assert state["refused"] > 100
+    for node in paced.status()["nodes"]:
+        assert node["daemon"]["packets"]["queue_drops"] == 0
+    # A ping crosses what full queues would hold for 0.9 s.
+    assert answers.returncode == 0
+    assert float(answers.stdout.rpartition("= ")[2].split("/")[1]) < 150
+
+
 def test_m1_allots_from_the_measured_service_time(start_network):
     """M1 knows nothing of its neighbourhood: it begins too high, and comes down as the MAC's service time grows."""
     m1 = start_network("--exact", "m1")
-    told, arrived = transfer(m1, 12)
+    told, arrived = transfer(m1, 9)
     first = next(line["rate_bps"] for line in told if line["reported"])
     assert first > 1_000_000
     # perhop run of the same chain: 478 kb/s.

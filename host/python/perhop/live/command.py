@@ -40,6 +40,9 @@ def up(
     exact: Annotated[
         str | None, typer.Option(help="Rates of UDP flows by EXACT: m1, m2 or off; default: as the file's flows need.")
     ] = None,
+    udp: Annotated[
+        str, typer.Option(help="With EXACT: asked paces the UDP flows that applications follow, all every one.")
+    ] = "asked",
     routing: Annotated[
         str, typer.Option(help="static: the shortest paths, set at the start; babel: a babeld in each node.")
     ] = "static",
@@ -49,7 +52,7 @@ def up(
     from perhop.live import network, plan
 
     try:
-        planned = plan.make_plan(experiment, set_ or (), policy, name, exact, routing)
+        planned = plan.make_plan(experiment, set_ or (), policy, name, exact, routing, udp)
         done = network.up(planned, lambda text: Console(stderr=True).print(text, highlight=False))
     except PerhopError as error:
         _fail(error, json_)

@@ -82,11 +82,12 @@ def make_plan(
     name: str | None = None,
     exact: str | None = None,
     routing: str = "static",
+    udp: str = "asked",
 ) -> LivePlan:
     """The network that the experiment file says, with one policy. Raises PerhopError.
 
     `exact` is m1, m2 or off; by default the nodes have EXACT where the file has flows of EXACT. `routing` is static or
-    babel.
+    babel. `udp` is asked or all: which UDP flows EXACT paces.
     """
     if routing not in ("static", "babel"):
         raise PerhopError(f"--routing {routing!r} is not known", "one of static, babel")
@@ -140,20 +141,22 @@ def make_plan(
         path_nodes=routes.path(links, flow["src"], flow["dst"]),
         route_metrics=metrics,
         events=events,
-        exact=_exact(experiment.exact.model_dump(), "exact" in config, exact),
+        exact=_exact(experiment.exact.model_dump(), "exact" in config, exact, udp),
         routing=routing,
     )
 
 
-def _exact(section: dict[str, Any], has_flows: bool, word: str | None) -> dict[str, Any] | None:
+def _exact(section: dict[str, Any], has_flows: bool, word: str | None, udp: str) -> dict[str, Any] | None:
     if word not in (None, "off", "m1", "m2"):
         raise PerhopError(f"--exact {word!r} is not known", "one of m1, m2, off")
+    if udp not in ("asked", "all"):
+        raise PerhopError(f"--udp {udp!r} is not known", "one of asked, all")
     if word == "off" or (word is None and not has_flows):
         return None
     if section["silent_routers"]:
         raise PerhopError("exact.silent_routers: live nodes all have a shim", "leave it out, or use `perhop run`")
     found = {key: section[key] for key in ("mode", "fairness", "eta", "interval_ms", "hello_interval_ms")}
-    return {**found, "mode": word or section["mode"]}
+    return {**found, "mode": word or section["mode"], "udp": udp}
 
 
 def one_policy(text: str) -> Policy:
