@@ -32,7 +32,7 @@ struct neighbour_account {
   std::uint32_t longest_service_us = 0;  ///< of one packet
   /// Packets by service time, in the bins of the gateware's neighbour table: below 128 us, below 256 us, ..., the last is open.
   std::array<std::uint64_t, 16> histogram{};
-  completion_record last{};              ///< its averages are the neighbour table's
+  completion_record last{};  ///< its averages are the neighbour table's
   policy::time_us last_done = 0;
 };
 
