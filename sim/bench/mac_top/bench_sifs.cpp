@@ -161,9 +161,9 @@ private:
     schedule(at + static_cast<clocks>(below(static_cast<std::uint64_t>(2 * us_))), phy_event::what::carrier);
     if (what != damage::plcp) {
       schedule(times.start, phy_event::what::start, static_cast<std::uint32_t>(count), rate);
-      const clocks room = times.end - times.start - 5;
+      const clocks room = times.end - times.start - first_byte_clocks - 2;
       for (clocks index = 0; index < bytes_heard; ++index) {
-        schedule(times.start + 3 + (bytes_heard == 0 ? 0 : room * index / bytes_heard), phy_event::what::byte,
+        schedule(times.start + first_byte_clocks + (bytes_heard == 0 ? 0 : room * index / bytes_heard), phy_event::what::byte,
                  frame[static_cast<std::size_t>(index)]);
       }
       schedule(times.end, phy_event::what::end, what == damage::lost_carrier);

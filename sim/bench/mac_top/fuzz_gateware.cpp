@@ -155,14 +155,14 @@ private:
     const clock_number start = at + 1 + (line_rate ? 0 : below(100));
     const std::uint32_t told = chance(0.9) ? static_cast<std::uint32_t>(frame.size()) : static_cast<std::uint32_t>(below(4096));
     if (chance(0.98)) schedule(start, phy_event::what::start, told, rate);
-    clock_number now = start + 3;
+    clock_number now = start + first_byte_clocks;
     for (const std::uint8_t byte : frame) {
       schedule(now, phy_event::what::byte, byte);
       now += byte_clocks;
     }
     if (chance(0.97)) schedule(now, phy_event::what::end, chance(0.05));
     if (chance(0.9)) schedule(now + below(3), phy_event::what::no_carrier);
-    return now + 3;
+    return now + first_byte_clocks;
   }
 
   host_packet any_packet() {
@@ -349,7 +349,8 @@ private:
     schedule(begin, phy_event::what::carrier);
     const clock_number start = begin + profile.preamble_us * static_cast<clock_number>(us_);
     schedule(start, phy_event::what::start, static_cast<std::uint32_t>(frame.size()), 0);
-    for (std::size_t index = 0; index < frame.size(); ++index) schedule(start + 3 + 8 * index, phy_event::what::byte, frame[index]);
+    for (std::size_t index = 0; index < frame.size(); ++index)
+      schedule(start + first_byte_clocks + 8 * index, phy_event::what::byte, frame[index]);
     schedule(end, phy_event::what::end);
     schedule(end, phy_event::what::no_carrier);
     return end;

@@ -22,6 +22,9 @@ namespace perhop::bench {
 
 using clock_number = std::uint64_t;
 
+/// A PHY's first byte comes so many clocks after phy_rx_start, and its next phy_rx_start after phy_rx_end.
+constexpr int first_byte_clocks = 4;
+
 /// What the host writes to the registers before it enables the MAC.
 struct station_settings {
   const timing_profile* profile = nullptr;
