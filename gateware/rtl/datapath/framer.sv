@@ -78,12 +78,12 @@ module framer
   // multiplexers.
   function automatic logic [7:0] octet_of(logic [47:0] address, logic [2:0] octet);
     case (octet)
-      3'd5:    return address[47:40];
-      3'd4:    return address[39:32];
-      3'd3:    return address[31:24];
-      3'd2:    return address[23:16];
-      3'd1:    return address[15:8];
-      default: return address[7:0];
+      3'd5:    octet_of = address[47:40];
+      3'd4:    octet_of = address[39:32];
+      3'd3:    octet_of = address[31:24];
+      3'd2:    octet_of = address[23:16];
+      3'd1:    octet_of = address[15:8];
+      default: octet_of = address[7:0];
     endcase
   endfunction
 
