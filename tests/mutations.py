@@ -102,7 +102,7 @@ MUTATIONS = (
         (
             Edit(
                 f"{MAC}/frame_sequence.sv",
-                "dcf ? slots_left == '0 && reserved_us == '0 && idle_us >= ifs_us : !medium_busy;",
+                "dcf ? slots_left == '0 && reserved_us == '0 && ifs_over : !medium_busy;",
                 "dcf ? slots_left == '0 && reserved_us == '0 : !medium_busy;",
             ),
         ),
@@ -115,8 +115,8 @@ MUTATIONS = (
         (
             Edit(
                 f"{MAC}/frame_sequence.sv",
-                "dcf ? slots_left == '0 && reserved_us == '0 && idle_us >= ifs_us : !medium_busy;",
-                "dcf ? slots_left == '0 && idle_us >= ifs_us : !medium_busy;",
+                "dcf ? slots_left == '0 && reserved_us == '0 && ifs_over : !medium_busy;",
+                "dcf ? slots_left == '0 && ifs_over : !medium_busy;",
             ),
         ),
         (f"{GATEWARE}/frame_sequence", "-k", "nothing_is_sent_before"),
@@ -190,7 +190,7 @@ MUTATIONS = (
         7,
         "eifs_is_364_in_the_gateware",
         "DSSS's EIFS whatever the register says",
-        (Edit(f"{MAC}/interframe_space.sv", "extended_q ? cfg_eifs_us :", "extended_q ? 16'd364 :"),),
+        (Edit(f"{MAC}/interframe_space.sv", "assign eifs_us = cfg_eifs_us;", "assign eifs_us = 16'd364;"),),
         (f"{GATEWARE}/interframe_space",),
     ),
     Mutation(
@@ -214,13 +214,13 @@ MUTATIONS = (
         (
             Edit(
                 f"{MAC}/retry_counters.sv",
-                "if (short_failure) ssrc_q <= ssrc_q + 1'b1;",
-                "if (short_failure || long_failure) ssrc_q <= ssrc_q + 1'b1;",
+                "if (short_failure) ssrc_q <= ssrc_more[4:0];",
+                "if (short_failure || long_failure) ssrc_q <= ssrc_more[4:0];",
             ),
             Edit(
                 f"{MAC}/retry_counters.sv",
-                "wire logic long_last  = 6'(slrc_q) + 6'd1",
-                "wire logic long_last  = 6'(ssrc_q) + 6'd1",
+                "wire logic       long_last  = slrc_more",
+                "wire logic       long_last  = ssrc_more",
             ),
         ),
         (f"{GATEWARE}/retry_counters",),
@@ -350,8 +350,8 @@ MUTATIONS = (
         (
             Edit(
                 f"{MAC}/frame_sequence.sv",
-                "  // Contention.\n",
-                "  // Contention.\n  logic was_busy_q;\n  always_ff @(posedge clk) was_busy_q <= cca_busy;\n",
+                "  // Contention. ",
+                "  logic was_busy_q;\n  always_ff @(posedge clk) was_busy_q <= cca_busy;\n  // Contention. ",
             ),
             Edit(
                 f"{MAC}/frame_sequence.sv",

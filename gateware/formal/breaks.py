@@ -79,8 +79,8 @@ BREAKS = {
     ),
     "retry_rules": Break(
         f"{MAC}/retry_counters.sv",
-        "6'(ssrc_q) + 6'd1 >= 6'(cfg_short_retry_limit)",
-        "6'(ssrc_q) + 6'd1 > 6'(cfg_short_retry_limit)",
+        "ssrc_more == 6'(cfg_short_retry_limit)",
+        "ssrc_more == 6'(cfg_short_retry_limit) + 6'd1",
         "one retry too many",
     ),
     "service_time_sums": Break(
@@ -157,8 +157,8 @@ BREAKS = {
     ),
     "contention_window": Break(
         f"{MAC}/contention_window.sv",
-        "doubled = held >= cfg_cw_max || held[9] ? cfg_cw_max : {held[8:0], 1'b1};",
-        "doubled = held[9] ? cfg_cw_max : {held[8:0], 1'b1};",
+        "doubled = {held[8:0], 1'b1} & cfg_cw_max;",
+        "doubled = {held[8:0], 1'b1};",
         "a window beyond CWmax",
     ),
     "queue_arbiter": Break(
@@ -265,8 +265,8 @@ BREAKS = {
     ),
     "punctual_rules": Break(
         f"{TOP}/tick_generator.sv",
-        "assign hold_strobe  = left_q == clocks_t'(2) || left_q == clocks_t'(3);",
-        "assign hold_strobe  = left_q == clocks_t'(2);",
-        "a strobe three clocks before a tick holds it up",
+        "assign hold_strobe  = left == clocks_t'(2) || left == clocks_t'(3) || left == clocks_t'(4);",
+        "assign hold_strobe  = left == clocks_t'(2) || left == clocks_t'(3);",
+        "a strobe four clocks before a tick holds it up",
     ),
 }

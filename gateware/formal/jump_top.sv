@@ -45,7 +45,7 @@ module jump_top (
 
   for (genvar copy = 0; copy < 2; copy++) begin : g_copy
     logic [15:0] nav_left_us, nav_until_us, own_left_us, idle_us, ifs_us, reserved_us, ifs_left_us;
-    logic        reset_armed;
+    logic        reset_armed, spaced, waits, waits_on;
 
     nav_counter u_nav_counter (
       .clk, .rst(1'b0), .tick_n(tick_n[copy]), .cfg_nav_reset_us, .cfg_eifs_us, .cfg_quirk_no_nav_reset(1'b0),
@@ -58,7 +58,8 @@ module jump_top (
     medium_reservation u_medium_reservation (.*);
     interframe_space u_interframe_space (
       .clk, .rst(1'b0), .tick_n(tick_n[copy]), .cfg_access_mode, .cfg_slot_us('0), .cfg_difs_us, .cfg_eifs_us,
-      .cfg_aifs_extra_slots('0), .cfg_quirk_eifs_as_nav(1'b0), .cca_busy(phy_cca_busy || held), .rx_end(1'b0), .rx_bad(1'b0), .tx_go(1'b0), .waive(1'b0), .reserved_us, .idle_us, .ifs_us
+      .cfg_aifs_extra_slots('0), .cfg_quirk_eifs_as_nav(1'b0), .cca_busy(phy_cca_busy || held), .rx_end(1'b0), .rx_bad(1'b0), .tx_go(1'b0), .waive(1'b0), .reserved_us, .idle_us, .ifs_us,
+      .spaced, .waits, .waits_on
     );
     service_time u_service_time (
       .clk, .rst(1'b0), .tick_n(tick_n[copy]), .tsf_us('0), .head_taken(1'b0), .head_t_enqueue_us('0),

@@ -52,6 +52,17 @@ WITHOUT_TICKS = (
     *("head_valid", "head_ra", "head_peer", "head_bytes", "head_rate", "head_airtime_us", "head_use_rts", "head_tag"),
     *("head_series_attempts", "head_series_rate", "head_series_airtime_us", "random"),
 )
+# Registers that only a core with UNIT_TICKS has, and what they are in terms of their module {0}. While an own frame is
+# on the air nobody looks at the comparison of the inter-frame space.
+OWN_FRAME = "g_copy[1].u_mac_core.own_left_us != '0"
+UNIT_REGISTERS = {
+    "waits_q": "17'({0}.ifs_us) > 17'({0}.idle_us)",
+    "waits_on_q": "17'({0}.ifs_us) > 17'({0}.idle_us) + 17'd1",
+    "holds_q": "{0}.left_us_q != '0",
+    "reserved_q": "{0}.nav_left_us_q != '0",
+    "reset_over_q": "{0}.reset_left_us_q == '0",
+    "timer_over_q": "{0}.timer_us_q == '0",
+}
 # Registers that are high for one clock and may fall while nothing happens.
 STROBES = (
     "u_duplicate_cache.deliver_q",
@@ -585,7 +596,20 @@ def write_unit_ticks_top(job: Job) -> str:
     def both(name: str, kind: str) -> str:
         return f"      {kind} (g_copy[0].{name} == g_copy[1].{name});"
 
-    registers = sorted(registers_of(core))
+    # What UNIT_TICKS keeps beside the registers of the other core, and what it must be of them.
+    found = sorted(registers_of(core))
+    compared = [name for name in found if name.rpartition(".")[2] in UNIT_REGISTERS]
+    registers = [name for name in found if name not in compared]
+
+    def rule(name: str, kind: str) -> str:
+        path, _, register = f"g_copy[1].u_mac_core.{name}".rpartition(".")
+        value = UNIT_REGISTERS[register].format(path.removesuffix(".g_unit"))
+        free = f"reset_q || {OWN_FRAME} || " if register.startswith("waits") else ""
+        return f"      {kind} ({free}{path}.{register} == ({value}));"
+
+    products = [
+        f"u_mac_core.{name.removesuffix('slots_q')}product_us" for name in registers if name.endswith("defer_slots_q")
+    ]
     phases = [name for name in registers if name.endswith("phase_us_q")]
     filled = {
         "@INPUTS@": ",\n".join(inputs),
@@ -597,13 +621,24 @@ def write_unit_ticks_top(job: Job) -> str:
             if name.endswith("u_backoff_counter.running_q")
         ),
         "@PRODUCTS@": "\n".join(
-            both(f"u_mac_core.{name.replace('defer_slots_q', 'defer_product_us')}", "assume")
-            for name in registers
-            if name.endswith("defer_slots_q")
+            both(name, "assume") + f"\n      assume ((cfg_slot_us == '0) == (g_copy[1].{name} == '0));"
+            for name in products
+        ),
+        "@KEPT@": "\n".join(
+            f"  logic [15:0] kept_{number}_q;\n"
+            f"  always_ff @(posedge clk) kept_{number}_q <= g_copy[1].u_mac_core.{name};\n"
+            f"  always_comb if (compared_q) assume (kept_{number}_q == g_copy[1].u_mac_core.{name});\n"
+            f"  always_comb assume (g_copy[1].u_mac_core.{name} != '0);"
+            for number, name in enumerate(name for name in registers if name.endswith(("difs_us_q", "eifs_us_q")))
         ),
         "@SHARED@": "\n".join(both(f"u_mac_core.{name}", "assume") for name in WITHOUT_TICKS),
-        "@SAME@": "\n".join(both(f"u_mac_core.{name}", "assume") for name in registers),
-        "@RULED@": "\n".join(both(f"u_mac_core.{name}", f"a_{label_of(name)} : assert") for name in registers),
+        "@SAME@": "\n".join(
+            [both(f"u_mac_core.{name}", "assume") for name in registers] + [rule(name, "assume") for name in compared]
+        ),
+        "@RULED@": "\n".join(
+            [both(f"u_mac_core.{name}", f"a_{label_of(name)} : assert") for name in registers]
+            + [rule(name, f"a_{label_of(name)} : assert") for name in compared]
+        ),
         "@SAID@": "\n".join(both(name, f"a_says_{name} : assert") for name in said),
     }
     written = (ROOT / FORMAL / "unit_ticks_top.sv.in").read_text()

@@ -22,9 +22,14 @@ module timing_top #(
 
   localparam int unsigned SETTLED = 8;   // clocks
 
-  logic started_q = 1'b0;
-  always_ff @(posedge clk) started_q <= 1'b1;
-  wire logic rst = !started_q;
+  // Reset lasts three clocks: the sums of the delays are ready.
+  logic       started_q = 1'b0;
+  logic [1:0] reset_q   = 2'd3;
+  always_ff @(posedge clk) begin
+    started_q <= 1'b1;
+    if (reset_q != '0) reset_q <= reset_q - 1'b1;
+  end
+  wire logic rst = reset_q != '0;
 
   logic hold_strobe, hold_carrier, news, cca_busy, rx_start, rx_end, tick, desc_window;
 
@@ -41,8 +46,8 @@ module timing_top #(
   );
 
   typedef logic signed [13:0] clocks_t;
-  wire clocks_t left         = u_tick_generator.left_q;
-  wire clocks_t delay_clocks = u_tick_generator.delay_q;
+  wire clocks_t left         = u_tick_generator.left;
+  wire clocks_t delay_clocks = u_tick_generator.phy_q + 14'sd4;   // START_CLOCKS
   wire logic    forward      = u_tick_generator.forward_q;
   wire clocks_t rest         = clocks_t'({10'd0, u_tick_generator.settle_q});
   wire logic    ticks        = u_tick_generator.tick_now;   // the next clock carries a tick
@@ -82,8 +87,8 @@ module timing_top #(
     if (unsettled_q == '0 || stays_quiescent_q) assume (quiescent);
     // Both together hold a tick up for less than 24 clocks.
     assume (!(due_now && blocked_q >= 5'd23));
-    // The PHY: strobes three clocks apart, and only where there is a carrier.
-    if (phy_rx_start || phy_rx_end) assume (!rst && since_strobe_q >= 2'd2 && !(phy_rx_start && phy_rx_end));
+    // The PHY: strobes four clocks apart, and only where there is a carrier.
+    if (phy_rx_start || phy_rx_end) assume (!rst && since_strobe_q == 2'd3 && !(phy_rx_start && phy_rx_end));
     if (phy_rx_start) assume (phy_cca_busy);
     if (phy_rx_end) assume (phy_cca_was_busy_q);
     if (rst) assume (!phy_cca_busy && !tx_start && !sending);

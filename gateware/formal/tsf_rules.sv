@@ -46,6 +46,8 @@ module tsf_rules #(
     a_tsf_is_bounded        : assert (ahead_q <= 14'sd5 * US 
                                && ahead_q >= -14'sd5 * US - delay_clocks - SETTLE - 14'sd25);
     i_delay                 : assert (delay_clocks == clocks_t'(tx_delay_q) + clocks_t'(rx_delay_q) + 14'sd4);
+    i_delay_apart           : assert (timing_top.u_tick_generator.heard_q - timing_top.u_tick_generator.ahead_q == delay_clocks);
+    i_delay_sums            : assert (timing_top.u_tick_generator.later_q == US + delay_clocks - 14'sd4 && timing_top.u_tick_generator.sooner_q == US - delay_clocks);
     i_left_above            : assert (left <= 14'sd2 * US + (forward ? 14'sd0 : delay_clocks));
     i_left_below            : assert (left >= (forward ? -delay_clocks : 14'sd0) - waited);
   end

@@ -280,12 +280,21 @@ def broken(found: Found, arguments: argparse.Namespace) -> list[str]:
 
 
 def version(tool: str) -> str:
-    """What a tool says that it is."""
+    """What a tool says that it is, without how it was built."""
     said = subprocess.run([str(BIN / tool), "--version"], capture_output=True, text=True)
-    return (said.stdout + said.stderr).strip().splitlines()[0]
+    return re.sub(r" \(git sha1.*", "", (said.stdout + said.stderr).strip().splitlines()[0])
 
 
-def report(all_found: list[Found], versions: list[str], arguments: argparse.Namespace) -> str:
+def revision() -> str:
+    """Which RTL this is: git's name of the folder as it was committed, and whether it has been changed since."""
+    tree = subprocess.run(["git", "rev-parse", f"HEAD:{RTL}"], cwd=ROOT, capture_output=True, text=True)
+    changed = subprocess.run(["git", "status", "--porcelain", RTL], cwd=ROOT, capture_output=True, text=True)
+    return f"{tree.stdout.strip()[:12] or 'unknown'}{' and changes' if changed.stdout.strip() else ''}"
+
+
+def report(
+    all_found: list[Found], versions: list[str], wrong: list[str], seconds: float, arguments: argparse.Namespace
+) -> str:
     """The report for people."""
     keys = ("lut4", "lut4_logic", "lut4_carry", "lut4_memory", "ff", "ebr", "mult", "fmax_mhz")
     xc7 = ("xc7_lut", "xc7_ff", "xc7_bram", "xc7_dsp")
@@ -300,7 +309,12 @@ def report(all_found: list[Found], versions: list[str], arguments: argparse.Name
         f"Bounds: routed at {MIN_FMAX_MHZ:g} MHz or more; mac_top at most {MAX_LUT4} LUT4 and {MAX_EBR} of the "
         f"{DEVICE_EBR} block RAMs (EBR).",
         "",
+        f"- RTL: git tree {revision()} (`git rev-parse HEAD:{RTL}`)",
         *(f"- {tool}" for tool in versions),
+        f"- took {seconds / 60:.0f} minutes",
+        "",
+        f"**{len(wrong)} of the bounds do not hold:**" if wrong else "All bounds hold.",
+        *(f"\n- {line}" for line in wrong),
         "",
         "| top | parameters | " + " | ".join(keys) + " |",
         "|---" * (len(keys) + 2) + "|",
@@ -354,10 +368,11 @@ def main() -> int:
     except RuntimeError as error:
         print(f"synth: {error}", file=sys.stderr)
         return 1
+    seconds = time.monotonic() - started
+    wrong = [line for found in all_found for line in broken(found, arguments)]
     if arguments.report:
         REPORT.parent.mkdir(parents=True, exist_ok=True)
-        REPORT.write_text(report(all_found, versions, arguments))
-    wrong = []
+        REPORT.write_text(report(all_found, versions, wrong, seconds, arguments))
     for found in all_found:
         numbers = found.numbers()
         print(
@@ -366,7 +381,6 @@ def main() -> int:
         )
         for name, cells in found.parts[:LARGEST]:
             print(f"  {lut4(cells):5} LUT4 {cells['TRELLIS_FF']:5} FF  {name}")
-        wrong += broken(found, arguments)
     for line in wrong:
         print(f"synth: {line}")
     result = {
@@ -378,7 +392,7 @@ def main() -> int:
         "tools": versions,
         "bounds": LIMITS,
         "ok": not wrong,
-        "seconds": round(time.monotonic() - started, 1),
+        "seconds": round(seconds, 1),
     }
     (OUT / "result.json").write_text(json.dumps(result))
     print("RESULT " + json.dumps(result))

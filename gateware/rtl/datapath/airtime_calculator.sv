@@ -46,8 +46,9 @@ module airtime_calculator
   logic [15:0]             airtime_us_q;
 
   wire logic [9:0]            brought_down = {remainder_q, dividend_q[DIVIDEND_W-1]};
-  wire logic                  fits         = brought_down >= 10'(divisor_q);
-  wire logic [8:0]            remainder    = fits ? 9'(brought_down - 10'(divisor_q)) : brought_down[8:0];
+  wire logic [10:0]           rest         = 11'(brought_down) - 11'(divisor_q);   // of what fits less than the divisor
+  wire logic                  fits         = !rest[10];
+  wire logic [8:0]            remainder    = fits ? rest[8:0] : brought_down[8:0];
   wire logic [DIVIDEND_W-1:0] quotient     = {dividend_q[DIVIDEND_W-2:0], fits};
   wire logic [DIVIDEND_W:0]   sum_us       = (DIVIDEND_W + 1)'(dividend_q) + (DIVIDEND_W + 1)'(base_us_q);
 
@@ -85,12 +86,14 @@ module airtime_calculator
         ST_ADD: begin
           state_q      <= ST_IDLE;
           done_q       <= 1'b1;
-          airtime_us_q <= too_long_q || sum_us > (DIVIDEND_W + 1)'(16'hffff) ? '1 : sum_us[15:0];
+          airtime_us_q <= too_long_q || sum_us[DIVIDEND_W:16] != '0 ? '1 : sum_us[15:0];
         end
         default: ;
       endcase
     end
   end
+
+  wire logic unused = &{1'b0, rest[9]};
 
   assign busy       = state_q != ST_IDLE;
   assign done       = done_q;

@@ -96,12 +96,15 @@ module deframer
     end
     if (take) begin
       last_q <= {last_q[23:0], rx_data};
-      if (index_q inside {[12'd2:12'd3]})   duration_q <= {rx_data, duration_q[15:8]};
-      if (index_q inside {[12'd4:12'd9]})   ra_q       <= {ra_q[39:0], rx_data};
-      if (index_q inside {[12'd10:12'd15]}) ta_q       <= {ta_q[39:0], rx_data};
-      if (index_q inside {[12'd16:12'd21]}) a3_q       <= {a3_q[39:0], rx_data};
-      if (index_q inside {[12'd22:12'd23]}) sequence_q <= {rx_data, sequence_q[15:8]};
-      if (index_q inside {[12'd24:12'd29]}) a4_q       <= {a4_q[39:0], rx_data};
+      case (index_q)
+        12'd2, 12'd3:                                     duration_q <= {rx_data, duration_q[15:8]};
+        12'd4, 12'd5, 12'd6, 12'd7, 12'd8, 12'd9:         ra_q       <= {ra_q[39:0], rx_data};
+        12'd10, 12'd11, 12'd12, 12'd13, 12'd14, 12'd15:   ta_q       <= {ta_q[39:0], rx_data};
+        12'd16, 12'd17, 12'd18, 12'd19, 12'd20, 12'd21:   a3_q       <= {a3_q[39:0], rx_data};
+        12'd22, 12'd23:                                   sequence_q <= {rx_data, sequence_q[15:8]};
+        12'd24, 12'd25, 12'd26, 12'd27, 12'd28, 12'd29:   a4_q       <= {a4_q[39:0], rx_data};
+        default: ;
+      endcase
     end
   end
 

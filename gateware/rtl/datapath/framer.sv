@@ -18,7 +18,7 @@ module framer
   input  wire logic [47:0] cfg_address,
   input  wire logic [47:0] cfg_bssid,         // address 3 of a DATA frame with three
 
-  // The frame; the fields stand from `start` until the next one.
+  // The frame; the fields stand from the clock after `start` until the next one.
   input  wire logic        start,
   input  wire logic [2:0]  kind,
   input  wire logic [11:0] bytes,             // whole MPDU with FCS

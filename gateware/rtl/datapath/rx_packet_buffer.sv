@@ -123,11 +123,26 @@ module rx_packet_buffer #(
   );
 
   // Read in the clock before the frame's first byte is offered, and again in every clock of it.
-  block_ram #(.WIDTH(STATUS_W), .DEPTH(FRAMES)) u_status (
+  // A block RAM is up to 36 bits wide; what the last one would hold of few bits is made of LUTs.
+  localparam int unsigned REST_W = STATUS_W % 36 <= 8 ? STATUS_W % 36 : 0;
+  localparam int unsigned WIDE_W = STATUS_W > 36 ? STATUS_W - REST_W : STATUS_W;
+
+  block_ram #(.WIDTH(WIDE_W), .DEPTH(FRAMES)) u_status (
     .clk,
-    .write(kept), .write_address(tail_q[INDEX_W-1:0]), .write_data(status),
-    .read_address(head_q[INDEX_W-1:0]), .read_data(m_status)
+    .write(kept), .write_address(tail_q[INDEX_W-1:0]), .write_data(status[WIDE_W-1:0]),
+    .read_address(head_q[INDEX_W-1:0]), .read_data(m_status[WIDE_W-1:0])
   );
+  if (WIDE_W < STATUS_W) begin : g_rest
+    (* no_rw_check, ram_style = "distributed" *)
+    logic [REST_W-1:0] rest_q [FRAMES];
+    logic [REST_W-1:0] rest_data_q;
+
+    always_ff @(posedge clk) begin
+      if (kept) rest_q[tail_q[INDEX_W-1:0]] <= status[STATUS_W-1:WIDE_W];
+      rest_data_q <= rest_q[head_q[INDEX_W-1:0]];
+    end
+    assign m_status[STATUS_W-1:WIDE_W] = rest_data_q;
+  end
 
   assign m_axis_tvalid = reading_q;
   assign m_axis_tkeep  = !empty;

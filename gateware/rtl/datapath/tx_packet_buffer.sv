@@ -23,6 +23,7 @@ module tx_packet_buffer
   parameter int unsigned PACKETS        = 8,      // of each queue; a power of two
   parameter int unsigned DESC_W         = 16,     // told to the MAC
   parameter int unsigned FRAME_W        = 97,     // told to the framer
+  parameter bit          EARLY_ROOM     = 1'b1,   // room made by a packet that is completed counts in the next clock; 0: a clock later
   parameter int unsigned MAX_MSDU_BYTES = 4061,   // with four addresses and FCS the largest length of an MPDU
   localparam int unsigned QUEUE_W = QUEUES > 1 ? $clog2(QUEUES) : 1,
   localparam int unsigned RING_W  = $clog2(RING_BYTES),
@@ -109,7 +110,19 @@ module tx_packet_buffer
   end
 
   wire logic impossible = s_desc_bytes == '0 || 32'(s_desc_bytes) > MAX_MSDU_BYTES || 32'(s_desc_bytes) > RING_BYTES;
-  wire logic room       = 32'(s_desc_bytes) <= 32'(room_bytes[s_desc_queue]);
+  logic [RING_W:0] free_bytes;   // for this packet
+  if (EARLY_ROOM) begin : g_early
+    assign free_bytes = room_bytes[s_desc_queue];
+  end else begin : g_later
+    // What a packet takes is known in time: the MAC is told of it before the next descriptor is taken.
+    logic [RING_W:0] room_bytes_q [QUEUES];
+    always_ff @(posedge clk) begin
+      for (int queue = 0; queue < QUEUES; queue++) room_bytes_q[queue] <= rst ? '0 : room_bytes[queue];
+    end
+    assign free_bytes = room_bytes_q[s_desc_queue];
+  end
+
+  wire logic room       = 32'(s_desc_bytes) <= 32'(free_bytes);
   wire logic opened     = s_desc_valid && s_desc_ready;
   wire logic took       = s_axis_tvalid && s_axis_tready;
   wire logic too_many   = come_q == packet_bytes_q;

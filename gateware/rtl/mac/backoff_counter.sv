@@ -64,10 +64,12 @@ module backoff_counter
     automatic ticks_t      n_free  = free_share(tick_n, reserved_us, UNIT_TICKS);
     automatic ticks_t      n_slots = slots_share(n_free, cca_busy, ifs_left_us, UNIT_TICKS);
     automatic logic        ifs_over = n_free >= 24'(ifs_left_us);
+    automatic logic [13:0] next_phase_us = 14'(phase_us_q) + 14'd1;
+    automatic logic        slot_ends = next_phase_us == 14'(cfg_slot_us);
     automatic logic [22:0] counted = '0;
     if (UNIT_TICKS) ifs_over = ifs_left_us == '0 || (ifs_left_us == 16'd1 && n_free != '0);
-    // With UNIT_TICKS the sum does not wait for what decides whether the tick was a slot's.
-    if (UNIT_TICKS) counted = count_down(slots_left_q, 25'(phase_us_q) + 25'd1, cfg_slot_us);
+    // With UNIT_TICKS the sum does not wait for what decides whether the tick was a slot's. A phase is shorter than a slot.
+    if (UNIT_TICKS) counted = {slot_ends ? slots_left_q - 10'd1 : slots_left_q, slot_ends ? 13'd0 : 13'(next_phase_us)};
     else if (running_q && n_slots != '0) counted = count_down(slots_left_q, 25'(phase_us) + 25'(n_slots), cfg_slot_us);
     if (rst) begin
       running_q    <= 1'b0;

@@ -29,8 +29,9 @@ module contention_window (
   logic [9:0] cw_q, outcome_cw_q;
 
   // Before the first outcome the register holds no window yet: cfg is not known at reset.
-  wire logic [9:0] held    = cw_q < cfg_cw_min ? cfg_cw_min : cw_q;
-  wire logic [9:0] doubled = held >= cfg_cw_max || held[9] ? cfg_cw_max : {held[8:0], 1'b1};
+  // Of powers of two less one the larger is the union, the smaller the intersection.
+  wire logic [9:0] held    = cw_q | cfg_cw_min;
+  wire logic [9:0] doubled = {held[8:0], 1'b1} & cfg_cw_max;
 
   always_ff @(posedge clk) begin
     if (reset_window) outcome_cw_q <= held;

@@ -103,6 +103,7 @@ module frame_sequence
   // To retry_counters and contention_window, one clock each.
   output wire logic        short_failure,
   output wire logic        long_failure,
+  output wire logic        long_next,       // level: a failure now would be a long one
   output wire logic        short_success,
   output wire logic        clear_retries,
   output wire logic        reset_window,
@@ -163,6 +164,7 @@ module frame_sequence
 
   state_e      state_q;
   logic [16:0] timer_us_q;
+  logic        timer_over_q;       // with UNIT_TICKS: timer_us_q is 0, so that nobody waits for 17 bits to be looked at
   logic        defer_drawn_q;      // the random time was drawn in the clock before
   logic [10:0] defer_slots_q;      // one slot more than was drawn
   logic        response_began_q;   // a frame began in time: the timer no longer decides
@@ -172,8 +174,7 @@ module frame_sequence
   logic [47:0] ra_q;
   logic [3:0]  peer_q;
   logic [11:0] bytes_q, sequence_q;
-  logic [2:0]  rate_q;
-  logic [15:0] airtime_us_q, tag_q;
+  logic [15:0] tag_q;
   logic        use_rts_q, done_valid_q;
   logic [1:0]  result_q;
   logic [4:0]  rts_attempts_q, data_attempts_q;
@@ -184,19 +185,23 @@ module frame_sequence
   assign unanswered = group || cfg_no_mac_ack;
   wire logic in_wait   = state_q == ST_WAIT_CTS || state_q == ST_WAIT_MAC_ACK;
   wire logic timer_on  = state_q == ST_GAP || state_q == ST_GROUP || state_q == ST_DEFER || (in_wait && !response_began_q);
-  wire logic timer_end = timer_on && timer_us_q == '0 && !defer_drawn_q;
+  wire logic timer_over = UNIT_TICKS ? timer_over_q : timer_us_q == '0;
+  wire logic timer_end  = timer_on && timer_over && !defer_drawn_q;
 
-  // Contention.
+  // Contention. While nothing is reserved, ifs_left_us is 0 just when the medium has been idle for long enough.
+  wire logic ifs_over    = UNIT_TICKS ? ifs_left_us == '0 : idle_us >= ifs_us;
   wire logic medium_busy = cca_busy || reserved_us != '0 || held;
-  wire logic may_go      = dcf ? slots_left == '0 && reserved_us == '0 && idle_us >= ifs_us : !medium_busy;
+  wire logic may_go      = dcf ? slots_left == '0 && reserved_us == '0 && ifs_over : !medium_busy;
   assign wants           = state_q == ST_CONTEND && !draw_pending_q && may_go && !held;
-  wire logic go          = wants && granted;
+  // With two queues the arbiter grants a clock later what was wanted: only what may have changed by then counts.
+  wire logic still_may   = state_q == ST_CONTEND && !draw_pending_q && reserved_us == '0 && !held && (dcf || !cca_busy);
+  wire logic go          = granted && (QUEUES > 1 ? still_may : wants);
   wire logic found_busy  = state_q == ST_CONTEND && !backoff_running && medium_busy && !wants;
   wire logic defer       = !dcf && state_q == ST_CONTEND && draw_wanted && !draw_again;
 
   // Of a time that does not fit the timer, as much as fits.
   wire logic [23:0] defer_product_us = 24'(defer_slots_q) * 24'(cfg_slot_us);
-  wire logic [16:0] defer_us         = defer_product_us > 24'h1_ffff ? '1 : defer_product_us[16:0];
+  wire logic [16:0] defer_us         = defer_product_us[23:17] != '0 ? '1 : defer_product_us[16:0];
 
   // Outcomes. What is heard over our own frame is no response to it, whatever it says.
   wire logic own_over = own_left_us == '0;
@@ -215,41 +220,62 @@ module frame_sequence
 
   // The rate series.
   wire logic       data_failed = failure && state_q == ST_WAIT_MAC_ACK && !limit_reached;
-  logic            next_rate;
-  logic [2:0]      next_rate_index;
-  logic [15:0]     next_airtime_us;
+  logic [2:0]      rate;
+  logic [15:0]     airtime_us;
   if (RATE_SERIES > 1) begin : g_series
-    localparam int unsigned LATER = RATE_SERIES - 1;
     if (RATE_SERIES != 4) begin : g_bad_series
       $fatal(1, "%m: RATE_SERIES must be 1 or 4");
     end
-    logic [LATER*5-1:0]  attempts_q;      // of the entries behind the one in use, the next in the low bits
-    logic [LATER*3-1:0]  rates_q;
-    logic [LATER*16-1:0] airtimes_us_q;
-    logic [4:0]          attempts_left_q; // at the rate in use; 0: no limit
+    logic [RATE_SERIES-1:0][4:0]  attempts_q;      // 0: no limit
+    logic [RATE_SERIES-1:0][2:0]  rates_q;
+    logic [RATE_SERIES-1:0][15:0] airtimes_us_q;
+    logic [RATE_SERIES-1:0]       last_q;          // behind it there is no entry, which would have an airtime
+    logic [1:0]                   entry_q;         // in use
+    logic [4:0]                   failed_q;        // attempts at its rate
+    logic                         data_failed_q;   // the packet goes again, two clocks later or more
+
+    wire logic [5:0] failed    = 6'(failed_q) + 6'd1;
+    wire logic       next_rate = failed == 6'(attempts_q[entry_q]) && !last_q[entry_q];
 
     always_ff @(posedge clk) begin
+      data_failed_q <= !rst && data_failed;
       if (head_taken) begin
-        attempts_left_q <= head_series_attempts[4:0];
-        attempts_q      <= head_series_attempts[5 +: LATER*5];
-        rates_q         <= head_series_rate[0 +: LATER*3];
-        airtimes_us_q   <= head_series_airtime_us[0 +: LATER*16];
-      end else if (next_rate) begin
-        attempts_left_q <= attempts_q[4:0];
-        attempts_q      <= attempts_q >> 5;
-        rates_q         <= rates_q >> 3;
-        airtimes_us_q   <= airtimes_us_q >> 16;
-      end else if (data_failed && attempts_left_q != '0) begin
-        attempts_left_q <= attempts_left_q - 1'b1;
+        attempts_q    <= head_series_attempts;
+        rates_q       <= {head_series_rate, head_rate};
+        airtimes_us_q <= {head_series_airtime_us, head_airtime_us};
+        last_q        <= {1'b1, head_series_airtime_us[47:32] == '0, head_series_airtime_us[31:16] == '0, head_series_airtime_us[15:0] == '0};
+        entry_q       <= '0;
+        failed_q      <= '0;
+      end else if (data_failed_q) begin
+        if (next_rate) entry_q <= entry_q + 1'b1;
+        failed_q <= next_rate ? '0 : failed[4:0];
       end
     end
-    assign next_rate       = data_failed && attempts_left_q == 5'd1 && next_airtime_us != '0;   // 0: no such entry
-    assign next_rate_index = rates_q[2:0];
-    assign next_airtime_us = airtimes_us_q[15:0];
+    if (QUEUES > 1) begin : g_registered
+      // The arbiter takes a clock before a packet goes.
+      logic [2:0]  rate_q;
+      logic [15:0] airtime_us_q;
+      always_ff @(posedge clk) begin
+        rate_q       <= rates_q[entry_q];
+        airtime_us_q <= airtimes_us_q[entry_q];
+      end
+      assign rate       = rate_q;
+      assign airtime_us = airtime_us_q;
+    end else begin : g_at_once
+      assign rate       = rates_q[entry_q];
+      assign airtime_us = airtimes_us_q[entry_q];
+    end
   end else begin : g_one_rate
-    assign next_rate       = 1'b0;
-    assign next_rate_index = '0;
-    assign next_airtime_us = '0;
+    logic [2:0]  rate_q;
+    logic [15:0] airtime_us_q;
+    always_ff @(posedge clk) begin
+      if (head_taken) begin
+        rate_q       <= head_rate;
+        airtime_us_q <= head_airtime_us;
+      end
+    end
+    assign rate       = rate_q;
+    assign airtime_us = airtime_us_q;
     wire logic unused = &{1'b0, data_failed, head_series_attempts, head_series_rate, head_series_airtime_us};
   end
 
@@ -258,6 +284,7 @@ module frame_sequence
     if (rst) begin
       state_q          <= ST_IDLE;
       timer_us_q       <= '0;
+      timer_over_q     <= UNIT_TICKS;
       response_began_q <= 1'b0;
       draw_pending_q   <= 1'b0;
       defer_drawn_q    <= 1'b0;
@@ -265,6 +292,7 @@ module frame_sequence
     end else if (tick_n != '0) begin
       if (timer_us_q != '0) begin
         timer_us_q <= ends(tick_n, 24'(timer_us_q), UNIT_TICKS) ? '0 : timer_us_q - 17'(step(tick_n, UNIT_TICKS));
+        if (UNIT_TICKS && timer_us_q[16:1] == '0) timer_over_q <= 1'b1;
       end
     end else begin
       if (draw_wanted) draw_pending_q <= draw_again;
@@ -272,12 +300,10 @@ module frame_sequence
       case (state_q)
         ST_IDLE: if (head_valid) begin
           // A vacation may still be running.
-          state_q         <= dcf || timer_us_q == '0 ? ST_CONTEND : ST_DEFER;
+          state_q         <= dcf || timer_over ? ST_CONTEND : ST_DEFER;
           ra_q            <= head_ra;
           peer_q          <= head_peer;
           bytes_q         <= head_bytes;
-          rate_q          <= head_rate;
-          airtime_us_q    <= head_airtime_us;
           use_rts_q       <= dcf ? head_use_rts : cfg_access_mode == ACCESS_FAMA;
           tag_q           <= head_tag;
           sequence_q      <= sequence_q + 1'b1;
@@ -307,6 +333,7 @@ module frame_sequence
         ST_DEFER: if (defer_drawn_q) begin
           defer_drawn_q <= 1'b0;
           timer_us_q    <= defer_us;
+          if (UNIT_TICKS) timer_over_q <= cfg_slot_us == '0;
         end else if (timer_end) begin
           state_q <= ST_CONTEND;
         end
@@ -316,13 +343,14 @@ module frame_sequence
           if (state_q == ST_WAIT_CTS && response) begin
             state_q    <= ST_GAP;
             timer_us_q <= 17'(cfg_sifs_us);
+            if (UNIT_TICKS) timer_over_q <= cfg_sifs_us == '0;
           end else if (delivered) begin
             state_q  <= ST_REPORT;
             result_q <= RESULT_DELIVERED;
           end else if (failure) begin
             draw_pending_q <= dcf || !limit_reached;
             state_q        <= limit_reached ? ST_REPORT : ST_CONTEND;
-            result_q       <= long_failure ? RESULT_LONG_RETRY_LIMIT : RESULT_SHORT_RETRY_LIMIT;
+            result_q       <= long_next ? RESULT_LONG_RETRY_LIMIT : RESULT_SHORT_RETRY_LIMIT;
           end
         end
 
@@ -339,15 +367,14 @@ module frame_sequence
       endcase
 
       if ((delivered || sent) && dcf) draw_pending_q <= 1'b1;
-      if (reset_window && !dcf) timer_us_q <= 17'(cfg_vacation_us);
-
-      if (next_rate) begin
-        rate_q       <= next_rate_index;
-        airtime_us_q <= next_airtime_us;
+      if (reset_window && !dcf) begin
+        timer_us_q <= 17'(cfg_vacation_us);
+        if (UNIT_TICKS) timer_over_q <= cfg_vacation_us == '0;
       end
 
       if (send_rts || send_data) begin
         timer_us_q       <= patience_us;
+        if (UNIT_TICKS) timer_over_q <= 1'b0;   // no frame takes no time
         response_began_q <= 1'b0;
       end
       // A CTS starts the short count anew, so only this count can pass what five bits hold; it stops there.
@@ -366,8 +393,9 @@ module frame_sequence
   assign access_taken   = go;
   assign packet_waiting = state_q == ST_CONTEND || state_q == ST_DEFER;
 
-  assign short_failure = failure && (state_q != ST_WAIT_MAC_ACK || !use_rts_q);
-  assign long_failure  = failure && state_q == ST_WAIT_MAC_ACK && use_rts_q;
+  assign long_next     = state_q == ST_WAIT_MAC_ACK && use_rts_q;
+  assign short_failure = failure && !long_next;
+  assign long_failure  = failure && long_next;
   assign short_success = state_q == ST_WAIT_CTS && response;
   assign clear_retries = head_taken;
   assign reset_window  = outcome;
@@ -378,7 +406,7 @@ module frame_sequence
   assign may_answer = own_over && state_q != ST_GAP && (!in_wait || response_began_q);
 
   assign send             = send_rts || send_data;
-  assign data_airtime_us  = airtime_us_q;
+  assign data_airtime_us  = airtime_us;
   assign packet_ra        = ra_q;
   assign send_retry       = retry_q && !rts_next;
 
@@ -395,7 +423,7 @@ module frame_sequence
   assign result          = result_q;
   assign packet_peer     = peer_q;
   assign packet_bytes    = bytes_q;
-  assign packet_rate     = rate_q;
+  assign packet_rate     = rate;
   assign packet_sequence = QUEUES == 1 ? sequence_q : {1'(QUEUE), sequence_q[10:0]};
   assign packet_tag      = tag_q;
   assign rts_attempts    = rts_attempts_q;

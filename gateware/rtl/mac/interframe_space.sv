@@ -13,7 +13,7 @@
 // Timing: the idle time is that at the last tick; a carrier that appears in this
 // tick resets it with the next one, so a slot that ends in the very tick in which
 // another station starts ends in a transmission (and a collision), as on the air,
-// where CCA cannot know yet.
+// where CCA cannot know yet. With two queues the settings stand two clocks before the first tick.
 
 `default_nettype none
 
@@ -44,7 +44,10 @@ module interframe_space
   input  wire logic [15:0] reserved_us,
 
   output wire logic [15:0] idle_us,
-  output wire logic [15:0] ifs_us
+  output wire logic [15:0] ifs_us,
+  output wire logic        spaced,           // with UNIT_TICKS: ifs_us is not 0
+  output wire logic        waits,            // with UNIT_TICKS: ifs_us is more than idle_us,
+  output wire logic        waits_on          // by more than 1
 );
 
   logic [15:0] idle_us_q;
@@ -54,7 +57,29 @@ module interframe_space
   wire logic [15:0] idle_base_us = reserved_us != '0 ? '0 : idle_us_q;
 
   function automatic logic [15:0] saturated(logic [24:0] us);
-    return us > 25'hffff ? 16'hffff : us[15:0];
+    return us[24:16] != '0 ? 16'hffff : us[15:0];
+  endfunction
+
+  logic [15:0] difs_us, eifs_us;   // of this queue
+  if (QUEUES > 1) begin : g_aifs
+    // Of settings alone: from registers, so that no product lies in the way of a start.
+    logic [24:0] extra_us_q;
+    logic [15:0] difs_us_q, eifs_us_q;
+    always_ff @(posedge clk) begin
+      extra_us_q <= 25'(cfg_aifs_extra_slots) * 25'(cfg_slot_us);
+      difs_us_q  <= saturated(25'(cfg_difs_us) + extra_us_q);
+      eifs_us_q  <= saturated(25'(cfg_eifs_us) + extra_us_q);
+    end
+    assign difs_us = difs_us_q;
+    assign eifs_us = eifs_us_q;
+  end else begin : g_difs
+    assign difs_us = 16'(cfg_difs_us);
+    assign eifs_us = cfg_eifs_us;
+    wire logic unused = &{1'b0, cfg_slot_us, cfg_aifs_extra_slots};
+  end
+
+  function automatic logic [15:0] space(logic extended);
+    return cfg_access_mode != ACCESS_DCF ? '0 : extended ? eifs_us : difs_us;
   endfunction
 
   always_ff @(posedge clk) begin
@@ -71,17 +96,30 @@ module interframe_space
     end
   end
 
-  wire logic [15:0] standard_us = extended_q ? cfg_eifs_us : 16'(cfg_difs_us);
-  logic      [15:0] longer_us;
-  if (QUEUES > 1) begin : g_aifs
-    assign longer_us = saturated(25'(standard_us) + 25'(cfg_aifs_extra_slots) * 25'(cfg_slot_us));
-  end else begin : g_difs
-    assign longer_us = standard_us;
-    wire logic unused = &{1'b0, cfg_slot_us, cfg_aifs_extra_slots};
-  end
-
   assign idle_us = idle_us_q;
-  assign ifs_us  = cfg_access_mode != ACCESS_DCF ? '0 : longer_us;
+  assign ifs_us  = space(extended_q);
+
+  if (UNIT_TICKS) begin : g_unit
+    // Compared as the registers change, so that a start does not wait for it. In the clock after tx_go it may be the
+    // comparison before: the own frame holds the medium then, and nobody looks.
+    logic waits_q, waits_on_q;
+
+    always_ff @(posedge clk) begin
+      automatic logic [15:0] next_us = tick_n == '0 ? idle_us_q :
+                                       cca_busy || reserved_us != '0 ? '0 : saturated(25'(idle_us_q) + 25'd1);
+      automatic logic [16:0] beyond_us =
+          17'(next_us) - 17'(space(rx_end ? rx_bad && !cfg_quirk_eifs_as_nav : extended_q));
+      waits_q    <= rst || (!waive && beyond_us[16]);
+      waits_on_q <= rst || (!waive && beyond_us[16] && beyond_us[15:0] != '1);
+    end
+    assign spaced   = cfg_access_mode == ACCESS_DCF;
+    assign waits    = waits_q;
+    assign waits_on = waits_on_q;
+  end else begin : g_any
+    assign spaced   = 1'b0;
+    assign waits    = 1'b0;
+    assign waits_on = 1'b0;
+  end
 
 endmodule
 

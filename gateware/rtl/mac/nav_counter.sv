@@ -73,7 +73,28 @@ module nav_counter
 
   assign nav_left_us  = nav_left_us_q;
   if (UNIT_TICKS) begin : g_unit
-    assign nav_until_us = {15'd0, nav_left_us_q != '0 && !(reset_armed_q && reset_left_us_q == '0)};
+    // Whether there is any, so that nobody waits for 16 bits to be looked at.
+    logic reserved_q, reset_over_q;   // nav_left_us_q is not 0; reset_left_us_q is
+
+    wire logic ends_now = reset_left_us_q[15:1] == '0;   // with a tick
+
+    always_ff @(posedge clk) begin
+      if (rst) begin
+        reserved_q   <= 1'b0;
+        reset_over_q <= 1'b1;
+      end else if (tick_n != '0) begin
+        if (reserved_q) begin
+          if (nav_left_us_q[15:1] == '0 || (reset_armed_q && ends_now)) reserved_q <= 1'b0;
+          if (reset_armed_q && ends_now) reset_over_q <= 1'b1;
+        end
+      end else if (rx_overheard && 16'(rx_duration_us) > nav_left_us_q) begin
+        reserved_q   <= 1'b1;
+        reset_over_q <= cfg_nav_reset_us == '0;
+      end else if (rx_bad && cfg_quirk_eifs_as_nav && cfg_eifs_us > nav_left_us_q) begin
+        reserved_q <= 1'b1;
+      end
+    end
+    assign nav_until_us = {15'd0, reserved_q && !(reset_armed_q && reset_over_q)};
   end else begin : g_any
     assign nav_until_us = (reset_armed_q && reset_left_us_q < nav_left_us_q) ? reset_left_us_q : nav_left_us_q;
   end

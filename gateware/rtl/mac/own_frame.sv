@@ -34,6 +34,10 @@ module own_frame
   output wire logic [16:0] patience_us      // from its start to the time-out, or, where nobody answers, to its end
 );
 
+  if (MAX_DURATION_US != 32767) begin : g_bad_duration
+    $fatal(1, "%m: the largest Duration is taken to be 15 ones");
+  end
+
   wire logic [15:0] cts_us        = cfg_response_airtime_us[cfg_rts_rate];
   wire logic [15:0] mac_ack_us    = cfg_response_airtime_us[data_rate];
   wire logic [17:0] after_data_us = unanswered ? 18'd0 : 18'(cfg_sifs_us) + 18'(mac_ack_us);
@@ -47,7 +51,7 @@ module own_frame
   assign rate        = rts_next ? cfg_rts_rate : data_rate;
   assign bytes       = rts_next ? 12'(RTS_BYTES) : data_bytes;
   assign airtime_us  = on_air_us;
-  assign duration_us = after_us > 18'(MAX_DURATION_US) ? 15'(MAX_DURATION_US) : after_us[14:0];
+  assign duration_us = after_us[17:15] != '0 ? 15'(MAX_DURATION_US) : after_us[14:0];
   assign patience_us = 17'(on_air_us) + (!rts_next && unanswered ? 17'd0 : timeout_us);
 
 endmodule

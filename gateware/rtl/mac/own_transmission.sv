@@ -29,7 +29,19 @@ module own_transmission
     end
   end
 
-  assign own_left_us = left_us_q;
+  if (UNIT_TICKS) begin : g_unit
+    // Whether there is any, so that nobody waits for 16 bits to be looked at.
+    logic holds_q;
+
+    always_ff @(posedge clk) begin
+      if (rst) holds_q <= 1'b0;
+      else if (hold) holds_q <= 1'b1;
+      else if (tick_n != '0 && left_us_q[15:1] == '0) holds_q <= 1'b0;
+    end
+    assign own_left_us = {15'd0, holds_q};
+  end else begin : g_any
+    assign own_left_us = left_us_q;
+  end
 
 endmodule
 

@@ -90,6 +90,7 @@ module record_collector
 
   state_e      state_q;
   logic [4:0]  index_q;
+  logic [3:0]  part_index_q;
   logic        pending_q, collected_q;
   logic [RING-1:0][31:0] ring_q;   // packed: nothing in it is addressed
 
@@ -115,6 +116,7 @@ module record_collector
       ring_q <= {collecting ? next : ring_q[0], ring_q[RING-1:1]};
     end
     index_q     <= state_q inside {ST_COLLECT, ST_WORDS} && !(collecting && last_collected) ? index_q + 1'b1 : '0;
+    part_index_q <= 4'(index_q - 5'(TIMES - 1));   // of the next clock
     collected_q <= !rst && collecting && last_collected;
     if (rst) begin
       state_q   <= ST_IDLE;
@@ -147,7 +149,7 @@ module record_collector
   // What else the record has is needed until its words have gone, and its queue gives it: the first ones, before the account.
   assign busy       = pending_q || state_q inside {ST_COLLECT, ST_UPDATE} || (state_q == ST_WORDS && index_q < 5'(FIRST));
   assign collected  = collected_q;
-  assign part_index = 4'(index_q - 5'(TIMES));
+  assign part_index = part_index_q;
   assign word       = own_words ? ring_q[0] : fixed;
 
   assign done_t_enqueue_us  = ring_q[0];

@@ -2,8 +2,8 @@
 // service_time for hardware: the same parts of a packet's life, in one small memory with one adder, because each
 // microsecond goes to exactly one part. See there what the parts are. A clock carries one tick or none.
 //
-// Timing: parts are final in the clock of `report` and stand until the next packet. `part_us` is the part that
-// `part_index` names, in the same clock, while no time passes and nothing is decided.
+// Timing: parts are final in the clock after `report` and stand until the next packet. `part_us` is the part that
+// `part_index` names, in the same clock, if no time passed and nothing was decided in the clock before.
 
 `default_nettype none
 
@@ -80,21 +80,31 @@ module service_time_serial (
   wire logic counts   = tick && (in_contention || in_gap || ((in_rts || in_data) && own));
   wire logic resolved = !tick && (responded || timed_out);
 
-  wire logic [3:0]  index = tick ? part : responded ? PART_RESPONSE : timed_out ? PART_TIMEOUT : part_index;
+  // What is to be added is decided in one clock and added in the next.
+  logic             counts_q, resolved_q;
+  logic [3:0]       index_q;
+  logic [31:0]      added_us_q;
+
+  wire logic        adding  = counts_q || resolved_q;
+  wire logic [3:0]  index   = adding ? index_q : part_index;
   wire logic [31:0] held_us = index < 4'(PARTS) && begun_q[index] ? parts_q[index] : '0;
-  wire logic [31:0] sum_us  = held_us + (tick ? 32'd1 : waited_us_q);
+  wire logic [31:0] sum_us  = held_us + (counts_q ? 32'd1 : added_us_q);
 
   always_ff @(posedge clk) begin
-    if (counts || resolved) parts_q[index] <= sum_us;
+    if (adding) parts_q[index] <= sum_us;
+    counts_q   <= !rst && counts;
+    resolved_q <= !rst && resolved;
+    index_q    <= tick ? part : responded ? PART_RESPONSE : PART_TIMEOUT;
     if (rst) begin
       begun_q     <= '0;
       waited_us_q <= '0;
     end else begin
       if (head_taken && !tick) begun_q <= '0;
-      else if (counts || resolved) begun_q[index] <= 1'b1;
+      else if (adding) begun_q[index] <= 1'b1;
       if (resolved || (head_taken && !tick)) waited_us_q <= '0;
       else if (tick && waits) waited_us_q <= waited_us_q + 1'b1;
     end
+    added_us_q <= waited_us_q;
     if (!tick) begin
       if (head_taken) begin
         t_enqueue_us_q <= head_t_enqueue_us;

@@ -139,8 +139,9 @@ module transmit_queue
 
   // medium_reservation, interframe_space
   logic [15:0] ifs_left_us, ifs_us;
+  logic        spaced, waits, waits_on;
   // backoff_counter, contention_window, retry_counters
-  logic        limit_reached;
+  logic        limit_reached, long_next;
   logic [9:0]  draw_slots;
   logic [23:0] slots_left_us;
   // frame_sequence
@@ -151,13 +152,13 @@ module transmit_queue
   wire logic busy = cca_busy || held;
 
   medium_reservation #(.UNIT_TICKS(UNIT_TICKS)) u_medium_reservation (
-    .own_left_us, .nav_until_us, .idle_us, .ifs_us, .reserved_us, .ifs_left_us
+    .own_left_us, .nav_until_us, .idle_us, .ifs_us, .spaced, .waits, .waits_on, .reserved_us, .ifs_left_us
   );
 
   interframe_space #(.UNIT_TICKS(UNIT_TICKS), .QUEUES(QUEUES)) u_interframe_space (
     .clk, .rst, .tick_n, .cfg_access_mode, .cfg_slot_us, .cfg_difs_us, .cfg_eifs_us, .cfg_aifs_extra_slots,
     .cfg_quirk_eifs_as_nav, .cca_busy(busy), .rx_end, .rx_bad, .tx_go,
-    .waive(cfg_quirk_backoff_at_once && draw && !busy && reserved_us == '0), .reserved_us, .idle_us, .ifs_us
+    .waive(cfg_quirk_backoff_at_once && draw && !busy && reserved_us == '0), .reserved_us, .idle_us, .ifs_us, .spaced, .waits, .waits_on
   );
 
   contention_window u_contention_window (
@@ -172,7 +173,7 @@ module transmit_queue
   );
 
   retry_counters u_retry_counters (
-    .clk, .rst, .cfg_short_retry_limit, .cfg_long_retry_limit,
+    .clk, .rst, .cfg_short_retry_limit, .cfg_long_retry_limit, .long_next,
     .short_failure, .long_failure, .short_success, .clear(clear_retries), .limit_reached, .ssrc, .slrc
   );
 
@@ -185,7 +186,7 @@ module transmit_queue
     .wants, .granted, .collided, .held, .in_exchange, .outcome,
     .idle_us, .ifs_us, .ifs_left_us, .reserved_us, .own_left_us, .backoff_running, .slots_left, .slots_left_us,
     .draw_wanted, .draw_slots, .draw_again, .access_taken, .packet_waiting,
-    .short_failure, .long_failure, .short_success, .clear_retries, .reset_window, .double_window, .limit_reached,
+    .short_failure, .long_failure, .long_next, .short_success, .clear_retries, .reset_window, .double_window, .limit_reached,
     .may_answer,
     .send, .rts_next, .unanswered, .data_airtime_us, .packet_ra, .send_retry, .patience_us,
     .in_contention, .in_rts, .in_data, .in_gap, .responded, .timed_out, .report, .done_valid(reported), .result,

@@ -223,7 +223,7 @@ module mac_bytes
   assign given_addresses = '{four_address: s_desc_four_address, a3: s_desc_a3, a4: s_desc_a4};
 
   tx_packet_buffer #(
-    .QUEUES(QUEUES), .RING_BYTES(TX_RING_BYTES), .PACKETS(PACKETS), .DESC_W($bits(packet_s)), .FRAME_W($bits(addresses_s))
+    .QUEUES(QUEUES), .RING_BYTES(TX_RING_BYTES), .PACKETS(PACKETS), .EARLY_ROOM(!UNIT_TICKS), .DESC_W($bits(packet_s)), .FRAME_W($bits(addresses_s))
   ) u_tx_packet_buffer (
     .clk, .rst,
     .s_desc_valid, .s_desc_ready, .s_desc_queue(given_queue), .s_desc_bytes, .s_desc_data(given), .s_desc_frame(given_addresses),
@@ -316,15 +316,19 @@ module mac_bytes
 
   // ---- Frames to the PHY ----
 
-  // The addresses of the packet stand a clock after its frame is begun.
-  logic begin_q, unused_framer_busy;
-  always_ff @(posedge clk) begin_q <= !rst && tx_start;
+  // The addresses of the packet stand a clock after its frame is begun; the framer looks at them a clock later.
+  logic       begin_q, unused_framer_busy;
+  addresses_s addresses_q;
+  always_ff @(posedge clk) begin
+    begin_q     <= !rst && tx_start;
+    addresses_q <= addresses;
+  end
 
   framer u_framer (
     .clk, .rst, .cfg_address, .cfg_bssid,
     .start(begin_q), .kind(tx_kind), .bytes(phy_tx_bytes), .duration_us(tx_duration_us), .ra(tx_ra),
-    .sequence_number(tx_sequence), .retry(tx_retry), .four_address(addresses.four_address), .a3(addresses.a3),
-    .a4(addresses.a4), .busy(unused_framer_busy),
+    .sequence_number(tx_sequence), .retry(tx_retry), .four_address(addresses_q.four_address), .a3(addresses_q.a3),
+    .a4(addresses_q.a4), .busy(unused_framer_busy),
     .s_axis_tdata(body_data), .s_axis_tvalid(body_valid), .s_axis_tready(body_ready),
     .m_axis_tdata(phy_tx_data), .m_axis_tvalid(phy_tx_valid), .m_axis_tready(phy_tx_ready), .m_axis_tlast(phy_tx_last)
   );

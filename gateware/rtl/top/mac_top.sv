@@ -24,8 +24,8 @@ module mac_top
   parameter int unsigned QUEUES        = 2,      // queue 0 best effort, queue 1 of high priority
   parameter int unsigned RATE_SERIES   = 4,      // rates that a packet's retries may step through
   parameter int unsigned PACKETS       = 8,      // waiting in each queue; a power of two
-  parameter int unsigned TX_RING_BYTES = 16384,  // of each queue
-  parameter int unsigned RX_RING_BYTES = 8192,
+  parameter int unsigned TX_RING_BYTES = 8192,   // of each queue
+  parameter int unsigned RX_RING_BYTES = 4096,
   parameter int unsigned RX_FRAMES     = 16
 ) (
   input  wire logic        clk,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Takes the PHY's indications in and lets those that would disturb the MAC in the clocks before a tick wait until
-// it has come: a strobe for two clocks, the carrier's level for as long as the MAC takes to settle.
+// it has come: a strobe for three clocks, the carrier's level for as long as the MAC takes to settle.
 //
-// Timing: one clock, of a strobe three at most. So the first byte comes at least three clocks after phy_rx_start, and the
-// next phy_rx_start three clocks after phy_rx_end; the last byte comes at least one clock before phy_rx_end. The carrier
+// Timing: one clock, of a strobe four at most. So the first byte comes at least four clocks after phy_rx_start, and the
+// next phy_rx_start four clocks after phy_rx_end; the last byte comes at least one clock before phy_rx_end. The carrier
 // is there from before phy_rx_start on until phy_rx_end or later.
 
 `default_nettype none

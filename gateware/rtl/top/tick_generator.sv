@@ -36,7 +36,7 @@ module tick_generator #(
   input  wire logic        clk,
   input  wire logic        rst,
 
-  // Settings; they change only under reset.
+  // Settings; they change only under reset, three clocks before its end.
   input  wire logic [15:0] cfg_phy_tx_delay_clocks,   // from phy_tx_start to the first bit on the air
   input  wire logic [15:0] cfg_phy_rx_delay_clocks,   // from the last bit on the air to phy_rx_end and the carrier's fall
 
@@ -45,7 +45,7 @@ module tick_generator #(
   input  wire logic        phy_rx_end,
   input  wire logic        cca_busy,
   input  wire logic        news,             // an indication reaches the MAC with this clock
-  output wire logic        hold_strobe,      // let a strobe wait, for two clocks at most
+  output wire logic        hold_strobe,      // let a strobe wait, for three clocks at most
   output wire logic        hold_carrier,     // let the carrier stay as it is
 
   // The MAC.
@@ -61,11 +61,11 @@ module tick_generator #(
   typedef logic signed [WIDTH-1:0] clocks_t;
 
   localparam clocks_t MICROSECOND     = clocks_t'(CLOCKS_PER_US);
-  localparam clocks_t HALF            = clocks_t'(CLOCKS_PER_US / 2);
   localparam clocks_t LIMIT_CLOCKS    = clocks_t'(4 * CLOCKS_PER_US);
   localparam clocks_t MORE            = clocks_t'(CONTENTION_CLOCKS);
   localparam clocks_t START_CLOCKS    = clocks_t'(3) + MORE;   // from a tick's decision to the tx_start that it causes
   localparam int unsigned SETTLE_W    = $clog2(SETTLE_CLOCKS);
+  localparam int unsigned SMALL_W     = $clog2(CLOCKS_PER_US + 1);
   localparam int unsigned ERROR_W     = $clog2(4 * CLOCKS_PER_US + 1) + 1;
 
   if (DELAY_W < 1 || DELAY_W > 16) begin : g_bad_width
@@ -75,30 +75,46 @@ module tick_generator #(
     $fatal(1, "%m: CLOCKS_PER_US must be at least SETTLE_CLOCKS + 4 and at most 1024, SETTLE_CLOCKS at least 4");
   end
 
-  clocks_t                   delay_q;         // both directions of the PHY, and ours
-  clocks_t                   left_q;          // clocks until the next tick is due; negative: overdue
-  logic                      forward_q;       // time is put forward by delay_q
+  // Clocks until the next tick is due; negative: overdue. Once as time is heard, once put forward; always a delay apart, so
+  // that an edge chooses and need not add.
+  clocks_t                   heard_q, ahead_q;
+  logic                      forward_q;       // time is put forward by the delay
   logic                      fresh_q;         // no tick since a frame's end: whether it is answered is not known yet
   logic signed [ERROR_W-1:0] error_q;         // clocks by which the MAC's time is ahead
   logic [SETTLE_W-1:0]       settle_q;
   logic                      tick_q, ticked_q, was_sending_q;
+  logic                      quiescent_q;     // a clock ago, and nothing came; so it is now
+
+  clocks_t                   phy_q;           // both directions of the PHY; with START_CLOCKS, the delay
+  clocks_t                   later_q, sooner_q;   // a microsecond and phy_q; a microsecond less the delay
+
+  wire clocks_t left = forward_q ? ahead_q : heard_q;
 
   // Ticks.
-  wire logic    may_tick = settle_q == '0 && quiescent && !news;
-  wire logic    due      = left_q <= clocks_t'(1);
+  wire logic    may_tick = settle_q == '0 && quiescent_q && !news;
+  wire logic    due      = left[WIDTH-1] || left[WIDTH-2:1] == '0;   // 1 or less
 
   // Edges. The end of a frame that meets SIFS or an own frame is none: what is being sent goes on.
   wire logic    carrier_fell = !forward_q && !phy_cca_busy;
   wire logic    medium_edge  = !sending && !tx_start && (phy_rx_end || carrier_fell);
-  // Time as heard, for an edge of the medium; as put forward, for an own start.
-  wire clocks_t left_there   = tx_start == forward_q ? left_q : tx_start ? left_q - delay_q : left_q + delay_q;
-  wire logic    round_up     = medium_edge && left_there <= HALF && may_tick;
-  wire clocks_t error        = clocks_t'(error_q) + left_there - clocks_t'(1) -
-                               (tx_start ? MICROSECOND - START_CLOCKS : round_up ? '0 : MICROSECOND);
-  wire logic    in_bounds    = error <= LIMIT_CLOCKS && error >= -LIMIT_CLOCKS;
+  wire logic    early        = heard_q[WIDTH-1] || (heard_q[WIDTH-2:SMALL_W] == '0 && heard_q[SMALL_W-1:0] <= SMALL_W'(CLOCKS_PER_US / 2));
+  wire logic    round_up     = medium_edge && early && may_tick;
+  // Time as heard, for an edge of the medium; as put forward, for an own start. The error after it, for each of them.
+  wire clocks_t error        = clocks_t'(error_q) + (tx_start ? ahead_q : heard_q);
+  wire logic    in_bounds    = tx_start ? is_bounded(error, MICROSECOND - START_CLOCKS + clocks_t'(1)) :
+                               round_up ? is_bounded(error, clocks_t'(1)) : is_bounded(error, MICROSECOND + clocks_t'(1));
   wire logic    moved        = (medium_edge || tx_start) && in_bounds;
 
-  wire logic    tick_now     = moved ? round_up : due && may_tick;
+  // Few bits of it are compared.
+  localparam int unsigned NEAR_W = ERROR_W + 1;
+  typedef logic signed [NEAR_W-1:0] near_t;
+  function automatic logic is_bounded(clocks_t clocks, clocks_t taken_off);
+    logic is_near = clocks[WIDTH-1:NEAR_W-1] == '0 || clocks[WIDTH-1:NEAR_W-1] == '1;
+    return is_near && near_t'(clocks) <= near_t'(LIMIT_CLOCKS + taken_off) && near_t'(clocks) >= near_t'(taken_off - LIMIT_CLOCKS);
+  endfunction
+
+  wire logic    tick_due     = due && may_tick;
+  wire logic    tick_now     = moved ? round_up : tick_due;
 
   // SIFS begins.
   wire logic    respond      = CONTENTION_CLOCKS != 0 && sending && !was_sending_q && !tx_start &&
@@ -109,42 +125,38 @@ module tick_generator #(
 
   // A microsecond too many or too few is paid.
   wire logic    carrier      = !forward_q && !sending && !medium_edge && !tx_start;
-  wire logic    pay_back     = carrier && tick_now && clocks_t'(error_q) >= MICROSECOND &&
+  wire logic    pay_back     = carrier && tick_due && clocks_t'(error_q) >= MICROSECOND &&
                                (nav_left_us == '0 || clocks_t'(error_q) >= clocks_t'(2) * MICROSECOND);
-  wire logic    make_up      = carrier && tick_now && clocks_t'(error_q) <= -MICROSECOND && left_q >= clocks_t'(0);
+  wire logic    make_up      = carrier && tick_due && clocks_t'(error_q) <= -MICROSECOND && !left[WIDTH-1];
 
-  clocks_t base, change;
+  // Where no edge moves the clock.
+  clocks_t      step;
   always_comb begin
-    base = left_q - clocks_t'(1) + (tick_now ? MICROSECOND : '0);
-    if (moved) base = tx_start ? MICROSECOND - START_CLOCKS : MICROSECOND;
-    change = '0;
-    if (medium_edge || tx_start) begin
-      if (moved ? !tx_start : !forward_q) change = -delay_q;
-    end else if (respond) begin
-      change = MORE;
-    end else if (put_back) begin
-      change = delay_q;
-    end else if (pay_back) begin
-      change = MICROSECOND;
-    end else if (make_up) begin
-      change = -MICROSECOND;
-    end
+    step = tick_due && !make_up ? MICROSECOND - clocks_t'(1) : -clocks_t'(1);
+    if (pay_back) step = clocks_t'(2) * MICROSECOND - clocks_t'(1);
+    if (respond)  step = tick_due ? MICROSECOND - clocks_t'(1) + MORE : MORE - clocks_t'(1);
   end
 
   always_ff @(posedge clk) begin
-    delay_q <= clocks_t'({1'b0, cfg_phy_tx_delay_clocks[DELAY_W-1:0]}) + clocks_t'({1'b0, cfg_phy_rx_delay_clocks[DELAY_W-1:0]}) + START_CLOCKS;
+    phy_q    <= clocks_t'({1'b0, cfg_phy_tx_delay_clocks[DELAY_W-1:0]}) + clocks_t'({1'b0, cfg_phy_rx_delay_clocks[DELAY_W-1:0]});
+    later_q  <= MICROSECOND + phy_q;
+    sooner_q <= MICROSECOND - START_CLOCKS - phy_q;
     if (rst) begin
-      left_q    <= MICROSECOND;
+      heard_q   <= later_q;
+      ahead_q   <= MICROSECOND - START_CLOCKS;   // as if an own frame began
       forward_q <= 1'b1;
       fresh_q   <= 1'b0;
-      error_q   <= '0;
+      error_q   <= ERROR_W'(START_CLOCKS);
       settle_q  <= '0;
       tick_q    <= 1'b0;
       ticked_q  <= 1'b0;
       was_sending_q <= 1'b0;
+      quiescent_q   <= 1'b0;
     end else begin
       was_sending_q <= sending;
-      left_q   <= base + change;
+      quiescent_q   <= quiescent && !news;
+      heard_q  <= !moved ? heard_q + step : tx_start ? later_q : MICROSECOND;
+      ahead_q  <= !moved ? ahead_q + step : tx_start ? MICROSECOND - START_CLOCKS : sooner_q;
       tick_q   <= tick_now;
       ticked_q <= tick_q;
 
@@ -157,7 +169,8 @@ module tick_generator #(
       if (medium_edge && phy_rx_end) fresh_q <= 1'b1;
       else if (tick_now)             fresh_q <= 1'b0;
 
-      if (moved)         error_q <= ERROR_W'(error);
+      if (moved)         error_q <= ERROR_W'(error) - (tx_start ? ERROR_W'(MICROSECOND - START_CLOCKS + clocks_t'(1)) :
+                                                       round_up ? ERROR_W'(1) : ERROR_W'(CLOCKS_PER_US + 1));
       else if (respond)  error_q <= error_q - ERROR_W'(CONTENTION_CLOCKS);
       else if (pay_back) error_q <= error_q - ERROR_W'(CLOCKS_PER_US);
       else if (make_up)  error_q <= error_q + ERROR_W'(CLOCKS_PER_US);
@@ -170,8 +183,8 @@ module tick_generator #(
 
   assign tick         = tick_q;
   assign desc_window  = ticked_q;
-  assign hold_strobe  = left_q == clocks_t'(2) || left_q == clocks_t'(3);
-  assign hold_carrier = left_q > clocks_t'(1) && left_q <= clocks_t'(SETTLE_CLOCKS);
+  assign hold_strobe  = left == clocks_t'(2) || left == clocks_t'(3) || left == clocks_t'(4);
+  assign hold_carrier = left[WIDTH-1:SMALL_W] == '0 && left[SMALL_W-1:1] != '0 && left[SMALL_W-1:0] <= SMALL_W'(SETTLE_CLOCKS);
 
 endmodule
 

@@ -61,6 +61,7 @@ module frame_sequence_bench #(
   output wire logic        packet_waiting,
   output wire logic        short_failure,
   output wire logic        long_failure,
+  output wire logic        long_next,
   output wire logic        short_success,
   output wire logic        clear_retries,
   output wire logic        reset_window,

@@ -101,11 +101,18 @@ async def other_access_modes_have_no_inter_frame_space(dut, mode):
 async def a_queue_of_low_priority_waits_for_slots_more(dut):
     """AIFS: DIFS and EIFS alike; what 16 bits cannot hold stays at their end."""
     space = await started(dut)
-    await space.set(cfg_aifs_extra_slots=5, cfg_slot_us=9)
+
+    async def settings(**values: int) -> None:
+        """They stand in two clocks."""
+        await space.set(**values)
+        await space.clock()
+        await space.clock()
+
+    await settings(cfg_aifs_extra_slots=5, cfg_slot_us=9)
     assert space.ifs_us == DIFS_US + 45
     await space.clock(rx_end=1, rx_bad=1)
     assert space.ifs_us == EIFS_US + 45
-    await space.set(cfg_aifs_extra_slots=15, cfg_slot_us=8191)
+    await settings(cfg_aifs_extra_slots=15, cfg_slot_us=8191)
     assert space.ifs_us == 0xFFFF
     await space.set(cfg_access_mode=int(AccessMode.CSMA))
     assert space.ifs_us == 0

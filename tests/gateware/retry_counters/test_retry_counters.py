@@ -9,7 +9,7 @@ from testbench.clocked import Clocked
 
 async def started(dut, short_limit: int, long_limit: int) -> Clocked:
     counters = Clocked(
-        dut, "short_failure", "long_failure", "short_success", "clear",
+        dut, "short_failure", "long_failure", "long_next", "short_success", "clear",
         cfg_short_retry_limit=short_limit, cfg_long_retry_limit=long_limit,
     )  # fmt: skip
     await counters.reset()
@@ -18,7 +18,7 @@ async def started(dut, short_limit: int, long_limit: int) -> Clocked:
 
 async def fails(counters: Clocked, which: str) -> bool:
     """One failure; True when the counters say that it was the last one allowed."""
-    await counters.set(**{which: 1})
+    await counters.set(**{which: 1}, long_next=int(which == "long_failure"))
     last = bool(counters.limit_reached)
     await counters.clock()
     await counters.set(**{which: 0})
@@ -67,8 +67,10 @@ async def counts_stand_until_the_next_packet(dut):
 
 
 @cocotb.test()
-async def a_limit_without_a_failure_is_not_reached(dut):
-    counters = await started(dut, 1, 1)
+async def each_kind_has_its_limit_before_it_fails(dut):
+    counters = await started(dut, 1, 2)
+    assert counters.limit_reached == 1
+    await counters.set(long_next=1)
     assert counters.limit_reached == 0
 
 

@@ -43,6 +43,7 @@ async def the_parts_are_the_same(dut, seed):
             await bench.clock(**taken, draw=int(event == "draw"))
         elif event != "none":
             await bench.clock(**{event: 1})
+        await bench.clock()  # what was decided is added a clock later
         for part in range(PARTS):
             await bench.set(part_index=part)
             assert bench.part_us == bench.wanted_us, f"part {part}"

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""gateware/synth: how it counts, what it says of a bound that does not hold, and the registers it puts around a top."""
+
+import argparse
+import importlib.util
+import json
+import sys
+from collections import Counter
+
+import pytest
+from testbench.build import ROOT
+
+SPEC = importlib.util.spec_from_file_location("synth", ROOT / "gateware" / "synth" / "synth.py")
+synth = importlib.util.module_from_spec(SPEC)
+sys.modules["synth"] = synth
+SPEC.loader.exec_module(synth)
+
+ARGUMENTS = argparse.Namespace(speed=6, seed=1, route=True)
+PORTS = [("input", 1, "clk"), ("input", 3, "a"), ("input", 24, "tick_n"), ("output", 6, "b")]
+
+
+def found(**values) -> "synth.Found":
+    cells = Counter(LUT4=7000, CCU2C=400, TRELLIS_DPR16X4=30, TRELLIS_FF=5000, DP16KD=28, MULT18X18D=1)
+    return synth.Found("mac_top", cells, routed_fmax_mhz=64.0, **values)
+
+
+def test_luts_of_carry_chains_and_memories_count():
+    numbers = found().numbers()
+    assert numbers["lut4"] == 7000 + 2 * 400 + 6 * 30
+    assert (numbers["ff"], numbers["ebr"], numbers["mult"], numbers["fmax_mhz"]) == (5000, 28, 1, 64.0)
+
+
+def test_xilinx_memories_of_luts_and_halves_of_block_rams_count():
+    cells = Counter(LUT6=10, LUT1=2, RAM32M=3, RAM64X1D=1, FDRE=5, FDSE=1, RAMB36E1=2, RAMB18E1=1, DSP48E1=4)
+    numbers = found(xc7=cells).numbers()
+    assert [numbers[f"xc7_{key}"] for key in ("lut", "ff", "bram", "dsp")] == [12 + 12 + 2, 6, 2.5, 4]
+
+
+def test_each_bound_is_judged():
+    assert synth.broken(found(), ARGUMENTS) == []
+    worse = found()
+    worse.cells["LUT4"] += 21
+    worse.cells["DP16KD"] += 1
+    worse.routed_fmax_mhz = 63.9
+    assert synth.broken(worse, ARGUMENTS) == [
+        "mac_top: fmax_mhz is 63.9, the bound is 64",
+        "mac_top: lut4 is 8001, the bound is 8000",
+        "mac_top: ebr is 29, the bound is 28",
+    ]
+    assert len(synth.broken(worse, argparse.Namespace(route=False))) == 2
+
+
+def test_the_report_says_which_bounds_do_not_hold():
+    text = synth.report([found()], ["Yosys"], ["mac_top: too large"], 600, ARGUMENTS)
+    assert "**1 of the bounds do not hold:**" in text and "- mac_top: too large" in text and "took 10 minutes" in text
+    assert "| mac_top |" in text
+    assert "All bounds hold." in synth.report([found()], ["Yosys"], [], 600, ARGUMENTS)
+
+
+def test_every_port_gets_a_register_and_no_output_is_lost():
+    text = synth.wrapper("top", PORTS)
+    assert "reg [26:0] in_q;" in text and "wire [5:0] out;" in text
+    assert ".tick_n({23'd0, in_q[3]})" in text, "ticks of hardware are 0 or 1"
+    # Outputs: six, then two, then one register; inputs 27.
+    assert synth.overhead(PORTS) == (3, 27 + 6 + 2 + 1)
+    assert text.count("level_1[") == 2 + 1 and "assign q = level_2[0];" in text
+
+
+def test_cells_are_read_with_the_modules_that_have_them(tmp_path):
+    cells = {"LUT4": {"count": "5", "local_count": "2"}, "CCU2C": {"count": "1", "local_count": "0"}}
+    part = {"num_cells_by_type": {"LUT4": {"count": "3", "local_count": "3"}}}
+    top = {"num_cells_by_type": cells}
+    stat = {"modules": {"\\top": top, "\\x$top.u_part": part}, "design": top}
+    (tmp_path / "stat.json").write_text(json.dumps(stat))
+    whole, parts = synth.cells_of(tmp_path / "stat.json")
+    assert whole == Counter(LUT4=5, CCU2C=1)
+    assert parts == [("top.u_part", Counter(LUT4=3)), ("top", Counter(LUT4=2))]
+
+
+@pytest.mark.parametrize("text", ["", "module top"])
+def test_a_top_without_ports_is_an_error(tmp_path, monkeypatch, text):
+    monkeypatch.setattr(synth, "ROOT", tmp_path)
+    (tmp_path / "ports.txt").write_text(text)
+    with pytest.raises(RuntimeError, match="no ports of top"):
+        synth.ports_of(tmp_path / "ports.txt", "top")
