@@ -45,14 +45,16 @@ module own_frame
   wire logic [17:0] after_us      = rts_next ? after_rts_us : after_data_us;
   wire logic [15:0] on_air_us     = rts_next ? cfg_rts_airtime_us : data_airtime_us;
   wire logic [15:0] response_us   = rts_next ? cts_us : mac_ack_us;
-  wire logic [16:0] timeout_us    = 17'(cfg_response_timeout_us) + (cfg_quirk_fixed_timeout ? 17'(response_us) : 17'd0);
 
   assign kind        = rts_next ? FRAME_RTS : FRAME_DATA;
   assign rate        = rts_next ? cfg_rts_rate : data_rate;
   assign bytes       = rts_next ? 12'(RTS_BYTES) : data_bytes;
   assign airtime_us  = on_air_us;
   assign duration_us = after_us[17:15] != '0 ? 15'(MAX_DURATION_US) : after_us[14:0];
-  assign patience_us = 17'(on_air_us) + (!rts_next && unanswered ? 17'd0 : timeout_us);
+  // The longest time-out and response together are less than 17 bits hold; the response, which is known last, is added last.
+  wire logic        answered      = rts_next || !unanswered;
+  assign patience_us = (17'(on_air_us) + (answered ? 17'(cfg_response_timeout_us) : 17'd0)) +
+                       (answered && cfg_quirk_fixed_timeout ? 17'(response_us) : 17'd0);
 
 endmodule
 

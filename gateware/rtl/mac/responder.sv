@@ -56,17 +56,17 @@ module responder
   logic        is_cts_q;
   logic [2:0]  rate_q;
   logic [15:0] airtime_us_q;
-  logic [14:0] duration_us_q;   // of the frame answered
+  logic [14:0] duration_us_q;   // of the response
   logic [47:0] ra_q;
 
   wire logic accept_rts = rx_rts_for_us && may_answer && !busy_q && nav_left_us == '0;
   wire logic data_taken = rx_data_for_us && may_answer && !busy_q && !cfg_no_mac_ack;
 
   wire logic [15:0] airtime_us = cfg_response_airtime_us[rx_rate];
-  wire logic [15:0] spent_us   = 16'(cfg_sifs_us) + airtime_us;
+  wire logic [16:0] spent_us   = 17'(cfg_sifs_us) + 17'(airtime_us);
 
   // What the frame's Duration leaves after SIFS and the response, or less than nothing.
-  wire logic [17:0] left_us = 18'(duration_us_q) - 18'(airtime_us_q) - 18'(cfg_sifs_us);
+  wire logic [17:0] left_us = 18'(rx_duration_us) - 18'(spent_us);
 
   always_ff @(posedge clk) begin
     if (rst) begin
@@ -83,7 +83,7 @@ module responder
       is_cts_q       <= accept_rts;
       rate_q         <= cfg_response_rate[rx_rate];
       airtime_us_q   <= airtime_us;
-      duration_us_q  <= rx_duration_us;
+      duration_us_q  <= left_us[17] ? '0 : left_us[14:0];
       ra_q           <= rx_ta;
     end else if (answer) begin
       busy_q <= 1'b0;
@@ -92,13 +92,13 @@ module responder
 
   assign accept      = accept_rts || data_taken;
   assign accept_data = data_taken || (rx_data_for_us && cfg_no_mac_ack);
-  assign hold_us     = spent_us;
+  assign hold_us     = spent_us[15:0];
 
   assign answer             = busy_q && sifs_left_us_q == '0;
   assign answer_kind        = is_cts_q ? FRAME_CTS : FRAME_MAC_ACK;
   assign answer_rate        = rate_q;
   assign answer_airtime_us  = airtime_us_q;
-  assign answer_duration_us = left_us[17] ? '0 : left_us[14:0];
+  assign answer_duration_us = duration_us_q;
   assign answer_ra          = ra_q;
   wire logic unused = &{1'b0, left_us[16:15]};   // less than a Duration
 

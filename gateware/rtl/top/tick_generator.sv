@@ -99,10 +99,12 @@ module tick_generator #(
   wire logic    medium_edge  = !sending && !tx_start && (phy_rx_end || carrier_fell);
   wire logic    early        = heard_q[WIDTH-1] || (heard_q[WIDTH-2:SMALL_W] == '0 && heard_q[SMALL_W-1:0] <= SMALL_W'(CLOCKS_PER_US / 2));
   wire logic    round_up     = medium_edge && early && may_tick;
-  // Time as heard, for an edge of the medium; as put forward, for an own start. The error after it, for each of them.
+  // The clocks by which an edge moves time: as heard, for an edge of the medium; as put forward, for an own start. Of
+  // them those that have passed by rights are taken off.
+  wire clocks_t by_rights    = tx_start ? MICROSECOND - START_CLOCKS + clocks_t'(1) : MICROSECOND + clocks_t'(1);
+  wire logic    upwards      = !tx_start && round_up;   // known late: chosen by it, and not computed from it
   wire clocks_t error        = clocks_t'(error_q) + (tx_start ? ahead_q : heard_q);
-  wire logic    in_bounds    = tx_start ? is_bounded(error, MICROSECOND - START_CLOCKS + clocks_t'(1)) :
-                               round_up ? is_bounded(error, clocks_t'(1)) : is_bounded(error, MICROSECOND + clocks_t'(1));
+  wire logic    in_bounds    = upwards ? is_bounded(error, clocks_t'(1)) : is_bounded(error, by_rights);
   wire logic    moved        = (medium_edge || tx_start) && in_bounds;
 
   // Few bits of it are compared.
@@ -137,6 +139,16 @@ module tick_generator #(
     if (respond)  step = tick_due ? MICROSECOND - clocks_t'(1) + MORE : MORE - clocks_t'(1);
   end
 
+  // What is taken off the error with this clock.
+  logic signed [ERROR_W-1:0] settled;
+  always_comb begin
+    if (moved)         settled = upwards ? ERROR_W'(1) : ERROR_W'(by_rights);
+    else if (respond)  settled = ERROR_W'(CONTENTION_CLOCKS);
+    else if (pay_back) settled = ERROR_W'(CLOCKS_PER_US);
+    else if (make_up)  settled = -ERROR_W'(CLOCKS_PER_US);
+    else               settled = '0;
+  end
+
   always_ff @(posedge clk) begin
     phy_q    <= clocks_t'({1'b0, cfg_phy_tx_delay_clocks[DELAY_W-1:0]}) + clocks_t'({1'b0, cfg_phy_rx_delay_clocks[DELAY_W-1:0]});
     later_q  <= MICROSECOND + phy_q;
@@ -169,11 +181,7 @@ module tick_generator #(
       if (medium_edge && phy_rx_end) fresh_q <= 1'b1;
       else if (tick_now)             fresh_q <= 1'b0;
 
-      if (moved)         error_q <= ERROR_W'(error) - (tx_start ? ERROR_W'(MICROSECOND - START_CLOCKS + clocks_t'(1)) :
-                                                       round_up ? ERROR_W'(1) : ERROR_W'(CLOCKS_PER_US + 1));
-      else if (respond)  error_q <= error_q - ERROR_W'(CONTENTION_CLOCKS);
-      else if (pay_back) error_q <= error_q - ERROR_W'(CLOCKS_PER_US);
-      else if (make_up)  error_q <= error_q + ERROR_W'(CLOCKS_PER_US);
+      error_q  <= (moved ? ERROR_W'(error) : error_q) - settled;
     end
   end
 
