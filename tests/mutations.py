@@ -252,8 +252,8 @@ MUTATIONS = (
         (
             Edit(
                 f"{MAC}/own_frame.sv",
-                "mac_ack_us    = cfg_response_airtime_us[data_rate];",
-                "mac_ack_us    = cfg_response_airtime_us[cfg_rts_rate];",
+                "mac_ack_us  = cfg_response_airtime_us[data_rate];",
+                "mac_ack_us  = cfg_response_airtime_us[cfg_rts_rate];",
             ),
         ),
         (f"{GATEWARE}/frame_sequence", "-k", "ns2_waits_for_the_mac_ack"),
@@ -265,8 +265,8 @@ MUTATIONS = (
         (
             Edit(
                 f"{MAC}/own_frame.sv",
-                "17'(cfg_response_timeout_us) + (cfg_quirk_fixed_timeout ? 17'(response_us) : 17'd0);",
-                "17'(cfg_response_timeout_us) + (cfg_quirk_fixed_timeout ? 17'(cfg_response_airtime_us[0]) : 17'd0);",
+                "(answered && cfg_quirk_fixed_timeout ? 17'(response_us) : 17'd0);",
+                "(answered && cfg_quirk_fixed_timeout ? 17'(cfg_response_airtime_us[0]) : 17'd0);",
             ),
         ),
         (f"{GATEWARE}/frame_sequence", "-k", "ns2_waits_for_the_mac_ack"),

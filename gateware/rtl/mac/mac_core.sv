@@ -185,8 +185,8 @@ module mac_core
   logic [2:0]  send_kind, send_rate, data_rate;
   logic [11:0] send_bytes, send_sequence, data_bytes;
   logic [15:0] send_airtime_us, send_tag, data_airtime_us;
-  logic [14:0] send_duration_us;
-  logic [16:0] patience_us;
+  logic [17:0] send_until_data_us;
+  logic [16:0] send_after_data_us, patience_us;
   logic [47:0] send_ra;
   // responder to transmit_port
   logic        answer, responder_busy, accept, accept_data;
@@ -317,8 +317,8 @@ module mac_core
   own_frame u_own_frame (
     .cfg_sifs_us, .cfg_response_timeout_us, .cfg_rts_rate, .cfg_rts_airtime_us, .cfg_response_airtime_us,
     .cfg_quirk_fixed_timeout, .rts_next, .unanswered, .data_rate, .data_airtime_us, .data_bytes,
-    .kind(send_kind), .rate(send_rate), .bytes(send_bytes), .airtime_us(send_airtime_us), .duration_us(send_duration_us),
-    .patience_us
+    .kind(send_kind), .rate(send_rate), .bytes(send_bytes), .airtime_us(send_airtime_us), .until_data_us(send_until_data_us),
+    .after_data_us(send_after_data_us), .patience_us
   );
 
   responder #(.UNIT_TICKS(UNIT_TICKS)) u_responder (
@@ -336,8 +336,8 @@ module mac_core
 
   transmit_port u_transmit_port (
     .clk, .rst,
-    .send, .send_kind, .send_rate, .send_bytes, .send_airtime_us, .send_duration_us, .send_ra, .send_sequence,
-    .send_retry, .send_tag, .send_queue(sender),
+    .send, .send_kind, .send_rate, .send_bytes, .send_airtime_us, .send_until_data_us, .send_after_data_us, .send_ra,
+    .send_sequence, .send_retry, .send_tag, .send_queue(sender),
     .answer, .answer_kind, .answer_rate, .answer_airtime_us, .answer_duration_us, .answer_ra,
     .phy_tx_start, .phy_tx_kind, .phy_tx_rate, .phy_tx_bytes, .phy_tx_airtime_us, .phy_tx_duration_us, .phy_tx_ra,
     .phy_tx_sequence, .phy_tx_retry, .phy_tx_tag, .phy_tx_queue

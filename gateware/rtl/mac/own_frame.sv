@@ -28,33 +28,30 @@ module own_frame
   output wire logic [2:0]  rate,
   output wire logic [11:0] bytes,
   output wire logic [15:0] airtime_us,
-  output wire logic [14:0] duration_us,
+  output wire logic [17:0] until_data_us,   // of its Duration: SIFS, CTS, SIFS and DATA behind an RTS,
+  output wire logic [16:0] after_data_us,   // and SIFS and the MAC ACK behind the DATA
 
   // To frame_sequence.
   output wire logic [16:0] patience_us      // from its start to the time-out, or, where nobody answers, to its end
 );
 
-  if (MAX_DURATION_US != 32767) begin : g_bad_duration
-    $fatal(1, "%m: the largest Duration is taken to be 15 ones");
-  end
+  wire logic [15:0] cts_us      = cfg_response_airtime_us[cfg_rts_rate];
+  wire logic [15:0] mac_ack_us  = cfg_response_airtime_us[data_rate];
+  wire logic [15:0] on_air_us   = rts_next ? cfg_rts_airtime_us : data_airtime_us;
+  wire logic [15:0] response_us = rts_next ? cts_us : mac_ack_us;
 
-  wire logic [15:0] cts_us        = cfg_response_airtime_us[cfg_rts_rate];
-  wire logic [15:0] mac_ack_us    = cfg_response_airtime_us[data_rate];
-  wire logic [17:0] after_data_us = unanswered ? 18'd0 : 18'(cfg_sifs_us) + 18'(mac_ack_us);
-  wire logic [17:0] after_rts_us  = 18'(cfg_sifs_us) * 18'd2 + 18'(cts_us) + 18'(data_airtime_us) + after_data_us;
-  wire logic [17:0] after_us      = rts_next ? after_rts_us : after_data_us;
-  wire logic [15:0] on_air_us     = rts_next ? cfg_rts_airtime_us : data_airtime_us;
-  wire logic [15:0] response_us   = rts_next ? cts_us : mac_ack_us;
+  wire logic        answered    = rts_next || !unanswered;
 
-  assign kind        = rts_next ? FRAME_RTS : FRAME_DATA;
-  assign rate        = rts_next ? cfg_rts_rate : data_rate;
-  assign bytes       = rts_next ? 12'(RTS_BYTES) : data_bytes;
-  assign airtime_us  = on_air_us;
-  assign duration_us = after_us[17:15] != '0 ? 15'(MAX_DURATION_US) : after_us[14:0];
-  // The longest time-out and response together are less than 17 bits hold; the response, which is known last, is added last.
-  wire logic        answered      = rts_next || !unanswered;
-  assign patience_us = (17'(on_air_us) + (answered ? 17'(cfg_response_timeout_us) : 17'd0)) +
-                       (answered && cfg_quirk_fixed_timeout ? 17'(response_us) : 17'd0);
+  assign kind          = rts_next ? FRAME_RTS : FRAME_DATA;
+  assign rate          = rts_next ? cfg_rts_rate : data_rate;
+  assign bytes         = rts_next ? 12'(RTS_BYTES) : data_bytes;
+  assign airtime_us    = on_air_us;
+  assign until_data_us = rts_next ? 18'(cfg_sifs_us) * 18'd2 + 18'(cts_us) + 18'(data_airtime_us) : '0;
+  assign after_data_us = unanswered ? '0 : 17'(cfg_sifs_us) + 17'(mac_ack_us);
+
+  // The response is known last, and is added last.
+  assign patience_us   = (17'(on_air_us) + (answered ? 17'(cfg_response_timeout_us) : 17'd0)) +
+                         (answered && cfg_quirk_fixed_timeout ? 17'(response_us) : 17'd0);
 
 endmodule
 

@@ -18,7 +18,8 @@ module transmit_port
   input  wire logic [2:0]  send_rate,
   input  wire logic [11:0] send_bytes,
   input  wire logic [15:0] send_airtime_us,
-  input  wire logic [14:0] send_duration_us,
+  input  wire logic [17:0] send_until_data_us,   // Duration: the sum of both, or what the field can hold (8.2.5.1)
+  input  wire logic [16:0] send_after_data_us,
   input  wire logic [47:0] send_ra,
   input  wire logic [11:0] send_sequence,
   input  wire logic        send_retry,
@@ -51,34 +52,43 @@ module transmit_port
   logic [2:0]  kind_q, rate_q;
   logic [11:0] bytes_q, sequence_q;
   logic [15:0] airtime_us_q, tag_q;
-  logic [14:0] duration_us_q;
+  logic [17:0] until_data_us_q;
+  logic [16:0] after_data_us_q;
   logic [47:0] ra_q;
 
   always_ff @(posedge clk) begin
     start_q <= !rst && (send || answer);
     if (send) begin
-      kind_q        <= send_kind;
-      rate_q        <= send_rate;
-      bytes_q       <= send_bytes;
-      airtime_us_q  <= send_airtime_us;
-      duration_us_q <= send_duration_us;
-      ra_q          <= send_ra;
-      sequence_q    <= send_sequence;
-      retry_q       <= send_retry;
-      tag_q         <= send_tag;
-      queue_q       <= send_queue;
+      kind_q          <= send_kind;
+      rate_q          <= send_rate;
+      bytes_q         <= send_bytes;
+      airtime_us_q    <= send_airtime_us;
+      until_data_us_q <= send_until_data_us;
+      after_data_us_q <= send_after_data_us;
+      ra_q            <= send_ra;
+      sequence_q      <= send_sequence;
+      retry_q         <= send_retry;
+      tag_q           <= send_tag;
+      queue_q         <= send_queue;
     end else if (answer) begin
-      kind_q        <= answer_kind;
-      rate_q        <= answer_rate;
-      bytes_q       <= 12'(CTS_BYTES);   // a CTS and a MAC ACK are of one size
-      airtime_us_q  <= answer_airtime_us;
-      duration_us_q <= answer_duration_us;
-      ra_q          <= answer_ra;
-      sequence_q    <= '0;
-      retry_q       <= 1'b0;
-      tag_q         <= '0;
-      queue_q       <= 1'b0;
+      kind_q          <= answer_kind;
+      rate_q          <= answer_rate;
+      bytes_q         <= 12'(CTS_BYTES);   // a CTS and a MAC ACK are of one size
+      airtime_us_q    <= answer_airtime_us;
+      until_data_us_q <= 18'(answer_duration_us);
+      after_data_us_q <= '0;
+      ra_q            <= answer_ra;
+      sequence_q      <= '0;
+      retry_q         <= 1'b0;
+      tag_q           <= '0;
+      queue_q         <= 1'b0;
     end
+  end
+
+  // Added here, so that no decision waits for it.
+  wire logic [17:0] duration_us = until_data_us_q + 18'(after_data_us_q);
+  if (MAX_DURATION_US != 32767) begin : g_bad_duration
+    $fatal(1, "%m: the largest Duration is taken to be 15 ones");
   end
 
   assign phy_tx_start       = start_q;
@@ -86,7 +96,7 @@ module transmit_port
   assign phy_tx_rate        = rate_q;
   assign phy_tx_bytes       = bytes_q;
   assign phy_tx_airtime_us  = airtime_us_q;
-  assign phy_tx_duration_us = duration_us_q;
+  assign phy_tx_duration_us = duration_us[17:15] != '0 ? 15'(MAX_DURATION_US) : duration_us[14:0];
   assign phy_tx_ra          = ra_q;
   assign phy_tx_sequence    = sequence_q;
   assign phy_tx_retry       = retry_q;

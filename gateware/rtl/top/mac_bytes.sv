@@ -316,17 +316,20 @@ module mac_bytes
 
   // ---- Frames to the PHY ----
 
-  // The addresses of the packet stand a clock after its frame is begun; the framer looks at them a clock later.
-  logic       begin_q, unused_framer_busy;
-  addresses_s addresses_q;
+  // The addresses of the packet stand a clock after its frame is begun; the framer looks at them a clock later. So it does
+  // at the Duration, which has just been added up.
+  logic        begin_q, unused_framer_busy;
+  addresses_s  addresses_q;
+  logic [14:0] duration_us_q;
   always_ff @(posedge clk) begin
-    begin_q     <= !rst && tx_start;
-    addresses_q <= addresses;
+    begin_q       <= !rst && tx_start;
+    addresses_q   <= addresses;
+    duration_us_q <= tx_duration_us;
   end
 
   framer u_framer (
     .clk, .rst, .cfg_address, .cfg_bssid,
-    .start(begin_q), .kind(tx_kind), .bytes(phy_tx_bytes), .duration_us(tx_duration_us), .ra(tx_ra),
+    .start(begin_q), .kind(tx_kind), .bytes(phy_tx_bytes), .duration_us(duration_us_q), .ra(tx_ra),
     .sequence_number(tx_sequence), .retry(tx_retry), .four_address(addresses_q.four_address), .a3(addresses_q.a3),
     .a4(addresses_q.a4), .busy(unused_framer_busy),
     .s_axis_tdata(body_data), .s_axis_tvalid(body_valid), .s_axis_tready(body_ready),

@@ -103,14 +103,19 @@ module frame_sequence_bench #(
   output wire logic [31:0] wait_us
 );
 
-  logic [16:0] patience_us;
+  logic [16:0] patience_us, after_data_us;
+  logic [17:0] until_data_us;
+
+  // As transmit_port does, a clock later.
+  wire logic [17:0] duration_us = until_data_us + 18'(after_data_us);
+  assign send_duration_us = duration_us[17:15] != '0 ? '1 : duration_us[14:0];
 
   frame_sequence #(.RATE_SERIES(RATE_SERIES), .QUEUES(QUEUES), .QUEUE(QUEUE)) u_frame_sequence (.*);
 
   own_frame u_own_frame (
     .cfg_sifs_us, .cfg_response_timeout_us, .cfg_rts_rate, .cfg_rts_airtime_us, .cfg_response_airtime_us,
     .cfg_quirk_fixed_timeout, .rts_next, .unanswered, .data_rate(packet_rate), .data_airtime_us, .data_bytes(packet_bytes),
-    .kind(send_kind), .rate(send_rate), .bytes(send_bytes), .airtime_us(send_airtime_us), .duration_us(send_duration_us),
+    .kind(send_kind), .rate(send_rate), .bytes(send_bytes), .airtime_us(send_airtime_us), .until_data_us, .after_data_us,
     .patience_us
   );
 

@@ -31,7 +31,7 @@ async def data_reserves_sifs_and_its_mac_ack(dut):
     frame = Frame(dut)
     await frame.settle()
     assert (frame.kind, frame.rate, frame.bytes, frame.airtime_us) == (FrameKind.DATA, 3, 250, 1192)
-    assert (frame.duration_us, frame.patience_us) == (SIFS_US + 190, 1192 + TIMEOUT_US)
+    assert (frame.until_data_us, frame.after_data_us, frame.patience_us) == (0, SIFS_US + 190, 1192 + TIMEOUT_US)
 
 
 @cocotb.test()
@@ -39,7 +39,7 @@ async def an_rts_reserves_the_whole_exchange(dut):
     frame = Frame(dut, rts_next=1, cfg_rts_rate=1)
     await frame.settle()
     assert (frame.kind, frame.rate, frame.bytes, frame.airtime_us) == (FrameKind.RTS, 1, 20, RTS_US)
-    assert frame.duration_us == 3 * SIFS_US + 248 + 1192 + 190
+    assert (frame.until_data_us, frame.after_data_us) == (2 * SIFS_US + 248 + 1192, SIFS_US + 190)
     assert frame.patience_us == RTS_US + TIMEOUT_US
 
 
@@ -47,9 +47,9 @@ async def an_rts_reserves_the_whole_exchange(dut):
 async def data_that_nobody_answers_reserves_nothing_and_is_over_with_its_end(dut):
     frame = Frame(dut, unanswered=1)
     await frame.settle()
-    assert (frame.duration_us, frame.patience_us) == (0, 1192)
+    assert (frame.until_data_us, frame.after_data_us, frame.patience_us) == (0, 0, 1192)
     await frame.set(rts_next=1)
-    assert (frame.duration_us, frame.patience_us) == (2 * SIFS_US + 304 + 1192, RTS_US + TIMEOUT_US)
+    assert (frame.until_data_us, frame.after_data_us, frame.patience_us) == (2 * SIFS_US + 304 + 1192, 0, RTS_US + TIMEOUT_US)
 
 
 @cocotb.test()
@@ -62,12 +62,15 @@ async def ns2_waits_for_the_whole_response(dut):
 
 
 @cocotb.test()
-async def a_duration_stays_within_its_fifteen_bits(dut):
-    frame = Frame(dut, rts_next=1)
+async def no_airtime_is_too_long_to_be_added(dut):
+    frame = Frame(dut, rts_next=1, cfg_quirk_fixed_timeout=1)
     source = random.Random(1)
-    for data_us in (0x7FFF, 0xFFFF, 31930, 31932, 31933, *(source.randrange(0x10000) for _ in range(200))):
-        await frame.set(data_airtime_us=data_us)
-        assert frame.duration_us == min(3 * SIFS_US + 304 + data_us + 190, 0x7FFF)
+    largest = {"cfg_sifs_us": 0x1FFF, "data_airtime_us": 0xFFFF, "cfg_response_timeout_us": 0x7FFF}
+    for given in (largest, *({name: source.randrange(most + 1) for name, most in largest.items()} for _ in range(200))):
+        await frame.set(**given)
+        sifs_us, data_us, timeout_us = given.values()
+        assert frame.until_data_us == 2 * sifs_us + 304 + data_us
+        assert (frame.after_data_us, frame.patience_us) == (sifs_us + 190, RTS_US + timeout_us + 304)
 
 
 @pytest.mark.parametrize("name", cocotb_tests(globals()))

@@ -9,7 +9,7 @@ from perhop.spec_generated import FrameKind
 from testbench.build import cocotb_tests, simulate, stops_the_simulation
 from testbench.clocked import Clocked
 
-SEND = {"kind": 3, "rate": 3, "bytes": 12, "airtime_us": 16, "duration_us": 15, "ra": 48, "sequence": 12, "retry": 1,
+SEND = {"kind": 3, "rate": 3, "bytes": 12, "airtime_us": 16, "until_data_us": 18, "after_data_us": 17, "ra": 48, "sequence": 12, "retry": 1,
         "tag": 16, "queue": 1}  # fmt: skip
 ANSWER = ("kind", "rate", "airtime_us", "duration_us", "ra")
 
@@ -26,9 +26,17 @@ async def a_sent_frame_comes_out_one_clock_later_for_one_clock(dut):
     source = random.Random(1)
     for _ in range(50):
         frame = {name: source.getrandbits(width) for name, width in SEND.items()}
+        # Now and then an exchange that fits the field.
+        if source.random() < 0.5:
+            frame |= {"until_data_us": source.randrange(0x6000), "after_data_us": source.randrange(0x2001)}
+        # No exchange is longer than what settings and descriptors can say.
+        frame["until_data_us"] %= 2 * 0x1FFF + 2 * 0xFFFF + 1
+        frame["after_data_us"] %= 0x1FFF + 0xFFFF + 1
         await port.clock(send=1, **{f"send_{name}": value for name, value in frame.items()})
         assert port.phy_tx_start == 1
-        assert {name: getattr(port, f"phy_tx_{name}") for name in SEND} == frame
+        duration_us = frame.pop("until_data_us") + frame.pop("after_data_us")
+        assert port.phy_tx_duration_us == min(duration_us, 0x7FFF)
+        assert {name: getattr(port, f"phy_tx_{name}") for name in frame} == frame
         await port.clock()
         assert port.phy_tx_start == 0
 
