@@ -77,7 +77,7 @@ module frame_sequence
 
   // To and from queue_arbiter.
   output wire logic        wants,           // the packet may go now
-  input  wire logic        granted,         // ... and goes, if it still may
+  input  wire logic        granted,         // ... and goes, if it still may; with two queues in the clock after `wants`, and in no other
   input  wire logic        collided,        // one clock: another queue goes instead
   input  wire logic        held,            // another queue is in an exchange
   output wire logic        in_exchange,     // from the first frame on the air to the outcome
