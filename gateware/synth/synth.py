@@ -38,8 +38,8 @@ SPEED = 6  # the slowest grade
 SEED = 1
 DEVICE_EBR = 56
 MIN_FMAX_MHZ = 64.0
-# How Yosys maps logic: for area where ABC's own estimate keeps to this time, and without PFUMX and L6MUX21, each of which
-# binds two LUT4s to their place.
+# How Yosys maps logic: for area where ABC's own estimate keeps to this time, and without PFUMX and L6MUX21, each of
+# which binds two LUT4s to their place.
 MAP_PS = 15_000
 MAPPING = (f"scratchpad -set abc9.D {MAP_PS}", "scratchpad -copy abc9.script.flow2 abc9.script")
 MAPPING_OPTIONS = "-nowidelut"

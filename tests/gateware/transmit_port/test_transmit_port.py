@@ -9,8 +9,8 @@ from perhop.spec_generated import FrameKind
 from testbench.build import cocotb_tests, simulate, stops_the_simulation
 from testbench.clocked import Clocked
 
-SEND = {"kind": 3, "rate": 3, "bytes": 12, "airtime_us": 16, "until_data_us": 18, "after_data_us": 17, "ra": 48, "sequence": 12, "retry": 1,
-        "tag": 16, "queue": 1}  # fmt: skip
+SEND = {"kind": 3, "rate": 3, "bytes": 12, "airtime_us": 16, "until_data_us": 18, "after_data_us": 17, "ra": 48,
+        "sequence": 12, "retry": 1, "tag": 16, "queue": 1}  # fmt: skip
 ANSWER = ("kind", "rate", "airtime_us", "duration_us", "ra")
 
 

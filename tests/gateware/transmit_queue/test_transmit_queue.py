@@ -23,7 +23,9 @@ INPUTS = (
 
 
 class Queue(Clocked):
-    """The lower of two queues; `wants` is granted by the test, in the clock after it as by queue_arbiter, and a draw at once."""
+    """The lower of two queues; the test grants what it `wants`, in the clock after it as queue_arbiter does, and a draw
+    at once.
+    """
 
     def __init__(self, dut) -> None:
         super().__init__(
