@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Generates everything that follows from protocol.yaml, frames.yaml and registers.rdl.
+"""Generates everything that follows from protocol.yaml, frames.yaml, phy.yaml and registers.rdl.
 
 python gateware/spec/generate.py            rewrites the generated files of this repository
 python gateware/spec/generate.py --root DIR writes them below DIR instead
@@ -32,6 +32,8 @@ RESET_VALUES_TEMPLATE, RESET_VALUES = "constants.rdlh.j2", "gateware/spec/genera
 
 OUTPUTS = {
     "perhop_pkg.sv.j2": "gateware/rtl/common/perhop_pkg.sv",
+    "perhop_phy_pkg.sv.j2": "gateware/rtl/common/perhop_phy_pkg.sv",
+    "phy_constants.py.j2": "host/python/perhop/phy/constants.py",
     "protocol.hpp.j2": "host/core/wire/generated/protocol.hpp",
     "frames.hpp.j2": "host/core/wire/generated/frames.hpp",
     "registers.hpp.j2": "host/core/wire/generated/registers.hpp",
@@ -237,6 +239,7 @@ def _environment(spec: model.Spec) -> jinja2.Environment:
         autoescape=False,  # the outputs are source code
     )
     environment.filters["pascal"] = lambda name: "".join(part.capitalize() for part in name.split("_"))
+    environment.filters["pulse_text"] = lambda taps: f"({', '.join(map(str, taps))})"
     environment.globals.update(
         spec=spec,
         banner=BANNER,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads protocol.yaml and frames.yaml, checks them, and computes what follows from them."""
+"""Reads protocol.yaml, frames.yaml and phy.yaml, checks them, and computes what follows from them."""
 
 from __future__ import annotations
 
@@ -217,6 +217,26 @@ class FramesFile(_Strict):
     records: dict[Name, Record]
 
 
+class Pulse(_Strict):
+    samples_per_chip: int = Field(ge=1, le=8)
+    taps: list[int] = Field(min_length=1)
+
+
+class PhyFile(_Strict):
+    constants: dict[Name, Constant]
+    pulses: dict[Name, Pulse]
+
+    @model_validator(mode="after")
+    def _check(self) -> PhyFile:
+        if "pulse_chips" not in self.constants:
+            raise ValueError("pulse_chips is missing; the pulses are that long")
+        for name, pulse in self.pulses.items():
+            wanted = self.constants["pulse_chips"].value * pulse.samples_per_chip
+            if len(pulse.taps) != wanted:
+                raise ValueError(f"{name} has {len(pulse.taps)} taps; pulse_chips and samples_per_chip say {wanted}")
+        return self
+
+
 def cpp_type(bits: int) -> str:
     """The smallest unsigned C++ type of at least `bits` bits."""
     return next(f"std::uint{size}_t" for size in (8, 16, 32, 64) if bits <= size)
@@ -380,6 +400,7 @@ class Spec:
     frames: dict[str, FrameSource]
     words: dict[str, list[Word]]
     records: dict[str, Record]
+    phy: PhyFile
 
     def airtime_us(self, profile: Profile, rate_index: int, psdu_bytes: int) -> int:
         """Airtime of a PSDU of `psdu_bytes` at the profile's rate `rate_index`, in microseconds."""
@@ -423,11 +444,12 @@ def _load(path: Path, schema: type[_Strict]) -> tuple[_Strict, object]:
 
 
 def load_spec(directory: Path) -> Spec:
-    """Reads and checks protocol.yaml and frames.yaml in `directory`; SpecError if one is wrong."""
+    """Reads and checks protocol.yaml, frames.yaml and phy.yaml in `directory`; SpecError if one is wrong."""
     protocol_path, frames_path = directory / "protocol.yaml", directory / "frames.yaml"
     protocol, protocol_tree = _load(protocol_path, ProtocolFile)
     frames, frames_tree = _load(frames_path, FramesFile)
-    assert isinstance(protocol, ProtocolFile) and isinstance(frames, FramesFile)
+    phy, _ = _load(directory / "phy.yaml", PhyFile)
+    assert isinstance(protocol, ProtocolFile) and isinstance(frames, FramesFile) and isinstance(phy, PhyFile)
 
     def refuse(path: Path, tree: object, loc: tuple[str | int, ...], text: str) -> None:
         raise SpecError(f"{path.name}:{_line_of(tree, loc) or 1}: {'.'.join(map(str, loc))}: {text}")
@@ -464,4 +486,5 @@ def load_spec(directory: Path) -> Spec:
         frames=frames.frames,
         words=words,
         records=frames.records,
+        phy=phy,
     )

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A channel between transmitter and receiver: carrier offset, clock offset, delay, noise, the receiver's converter."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+CHIPS_PER_US = 11
+
+
+def resampled(wave: NDArray[np.complex128], step: float, first: float, samples: int) -> NDArray[np.complex128]:
+    """The wave at first, first + step, ...: windowed sinc of 16 samples, band of the coarser rate."""
+    half = 8
+    times = first + step * np.arange(samples)
+    whole = np.floor(times).astype(np.int64)
+    padded = np.concatenate([np.zeros(half + 1), wave, np.zeros(half + 1)])
+    band = 1.0 / max(step, 1.0)
+    out = np.zeros(samples, dtype=np.complex128)
+    for offset in range(-half + 1, half + 1):
+        distance = times - whole - offset
+        window = np.cos(np.clip(distance / half, -1, 1) * np.pi / 2) ** 2
+        index = np.clip(whole + offset + half + 1, 0, len(padded) - 1)
+        out += padded[index] * band * np.sinc(distance * band) * window
+    return out
+
+
+def received(
+    wave: NDArray[np.complex128],
+    samples_per_chip: int,
+    *,
+    es_n0_db: float | None,
+    random: np.random.Generator,
+    carrier_hz: float = 0.0,
+    clock_ppm: float = 0.0,
+    delay_samples: float = 0.0,
+    before: int = 400,
+    after: int = 200,
+    level: float = 1000.0,
+) -> NDArray[np.int64]:
+    """What a converter of 16 bits gives at two samples a chip, I and Q in two columns.
+
+    `level` is the root mean square of the signal without noise, in steps of the converter; the noise fills the whole
+    band of the samples. Es is the energy of a symbol of 22 samples.
+    """
+    ratio = samples_per_chip / 2
+    samples = int(len(wave) / ratio) + after
+    step = ratio * (1 + clock_ppm * 1e-6)
+    out = np.concatenate([np.zeros(before), resampled(wave, step, -delay_samples * ratio, samples)])
+    times_us = np.arange(len(out)) / (2 * CHIPS_PER_US)
+    out *= np.exp(2j * np.pi * (carrier_hz * 1e-6 * times_us + random.uniform()))
+    middle = out[before + 200 : before + int(len(wave) / ratio) - 200]
+    out *= level / np.sqrt(np.mean(np.abs(middle) ** 2))
+    if es_n0_db is not None:
+        sigma = level * np.sqrt(22 / 10 ** (es_n0_db / 10) / 2)
+        out += sigma * (random.standard_normal(len(out)) + 1j * random.standard_normal(len(out)))
+    return np.clip(np.round(np.stack([out.real, out.imag], axis=1)), -32768, 32767).astype(np.int64)

@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The receiver: from samples at two a chip to frames, equal to gateware/rtl/phy/rx number by number.
+
+Times are numbers of samples. What the gateware does a few samples later, because its steps are clocked by samples, has
+the same delay here where it matters: the gain stands still GAIN_LATENCY samples after the last sample of the symbol
+that decided it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from perhop.phy import constants as phy
+from perhop.phy.plcp import SIGNALS, crc_remainder, value_of
+from perhop.phy.transmitter import BARKER
+
+SYMBOL_SAMPLES = 2 * phy.BARKER_CHIPS
+
+# rx_gain: 16 bits come in, 6 go on.
+GAIN_BITS = 6
+GAIN_MAX_SHIFT = 10
+GAIN_APPLY = 4
+"""Sample of a block at which the shift that the block before asked for is taken."""
+GAIN_TARGET_BIT = 8
+"""Highest bit of a block's sum of absolute values, after the shift."""
+GAIN_LATENCY = 5
+
+# Acquisition.
+FRACTION_BITS = 5
+FIRST_TESTED = 3
+"""Symbols of a search that are too few to tell a peak from noise."""
+LOCK_SYMBOLS = 4
+LOCK_RATIO = 10
+"""A peak is one where this many of it exceed the sum of the 22 bins: 2.2 times the mean."""
+
+# Tracking.
+EARLY_LATE_SHIFT = 4
+LEVEL_SHIFT = 3
+LOST_RATIO = 15
+"""The carrier is lost where this many of the peak do not exceed the sum: 1.5 times the mean."""
+
+# Demodulation.
+PRODUCT_SHIFT = 6
+SYNC_ROTATION_SHIFT = 3
+DATA_ROTATION_SHIFT = 5
+
+SFD_SYMBOLS = 170
+"""Symbols after which no SFD is expected any more."""
+
+
+def magnitude(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """max + min / 2 of two columns."""
+    size = np.abs(values)
+    return size.max(axis=-1) + (size.min(axis=-1) >> 1)
+
+
+def limited(samples: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
+    """Samples as rx_gain passes them on."""
+    top = (1 << GAIN_BITS - 1) - 1
+    return np.clip(samples >> shift, -top - 1, top)
+
+
+def correlated(samples: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sum of two neighbours, then the Barker code with its last chip at the sample itself; zeros before the first."""
+    padded = np.vstack([np.zeros((1, 2), dtype=np.int64), samples])
+    boxes = padded[1:] + padded[:-1]
+    code = np.zeros(SYMBOL_SAMPLES - 1, dtype=np.int64)
+    code[::2] = BARKER[::-1]
+    return np.stack([np.convolve(boxes[:, column], code)[: len(samples)] for column in range(2)], axis=1)
+
+
+@dataclass(frozen=True)
+class SymbolTrace:
+    """What tracking and demodulation made of one symbol; for comparison with the gateware."""
+
+    at: int
+    """Sample of the prompt correlation."""
+    prompt: tuple[int, int]
+    product: tuple[int, int]
+    rotation: tuple[int, int]
+    slip: int
+    bits: tuple[int, ...]
+    """As decided, before the descrambler."""
+
+
+@dataclass
+class Reception:
+    """A frame whose PLCP header was good."""
+
+    started_at: int
+    """Sample of the header's last symbol."""
+    signal: int
+    service: int
+    length_us: int
+    short_preamble: bool
+    psdu: bytes = b""
+    ended_at: int | None = None
+    """Sample of the last symbol; None where the samples ended before."""
+    carrier_lost: bool = False
+
+
+@dataclass
+class Receiver:
+    """Give it samples, two a chip, as rows of I and Q; `receptions` has what was in them."""
+
+    receptions: list[Reception] = field(default_factory=list)
+    locks: list[int] = field(default_factory=list)
+    """Last sample of each symbol at whose end the timing was taken."""
+    header_errors: int = 0
+    sfd_timeouts: int = 0
+    carriers_lost: int = 0
+    trace: list[SymbolTrace] = field(default_factory=list)
+    keep_trace: bool = False
+
+    def run(self, samples: NDArray[np.int64]) -> list[Reception]:
+        """Receives all samples from the state after a reset."""
+        stream = _Stream(samples)
+        start = 0
+        while True:
+            found = self._search(stream, start)
+            if found is None:
+                return self.receptions
+            lock, peak = found
+            self.locks.append(lock)
+            stream.freeze(lock)
+            end = _Track(self, stream).run(lock + 1, (1 - peak) % SYMBOL_SAMPLES)
+            if end is None:
+                return self.receptions
+            stream.thaw(end)
+            start = end + 1
+
+    def _search(self, stream: _Stream, start: int) -> tuple[int, int] | None:
+        """Symbols from `start` on; the last sample of the one that locks and the place of its peak."""
+        bins = np.zeros(SYMBOL_SAMPLES, dtype=np.int64)
+        good, last_peak, number = 0, 0, 0
+        while start + SYMBOL_SAMPLES < stream.samples:
+            end = start + SYMBOL_SAMPLES
+            levels = stream.levels(start, end) << FRACTION_BITS
+            bins = bins + (levels - bins >> min(number, 2))
+            peak = int(bins.argmax())
+            is_peak = LOCK_RATIO * int(bins[peak]) > int(bins.sum()) and number >= FIRST_TESTED
+            near = (peak - last_peak + 1) % SYMBOL_SAMPLES <= 2
+            good = (good + 1 if near else 1) if is_peak else 0
+            if good == LOCK_SYMBOLS:
+                return end - 1, peak
+            last_peak, number, start = peak, number + 1, end
+        return None
+
+
+class _Stream:
+    """Samples behind gain and correlator. They are computed ahead while the gain stands still."""
+
+    def __init__(self, samples: NDArray[np.int64]) -> None:
+        self.samples = len(samples)
+        self._raw = np.asarray(samples, dtype=np.int64)
+        size = np.where(self._raw < 0, ~self._raw, self._raw).sum(axis=1)
+        blocks = len(size) // SYMBOL_SAMPLES
+        self.block_sums = size[: blocks * SYMBOL_SAMPLES].reshape(-1, SYMBOL_SAMPLES).sum(axis=1)
+        self._limited = np.zeros_like(self._raw)
+        self._correlations = np.zeros_like(self._raw)
+        self._levels = np.zeros(len(self._raw), dtype=np.int64)
+        self._done = 0
+        self._gain_done = 0
+        self._shift = 0
+        self._shifts: list[tuple[int, int]] = []
+        self._frozen_from: int | None = None
+
+    def freeze(self, last: int) -> None:
+        self._frozen_from = last + GAIN_LATENCY
+
+    def thaw(self, last: int) -> None:
+        """The gain moves again; what was computed ahead of it is forgotten."""
+        self._advance(last + GAIN_LATENCY)
+        self._frozen_from = None
+        self._done = self._gain_done = min(self._done, last + GAIN_LATENCY)
+
+    def levels(self, start: int, end: int) -> NDArray[np.int64]:
+        self._advance(end)
+        return self._levels[start:end]
+
+    def correlations(self, start: int, end: int) -> NDArray[np.int64]:
+        self._advance(end)
+        return self._correlations[start:end]
+
+    def _advance(self, end: int) -> None:
+        """Everything before sample `end`, and more while it is cheap."""
+        end = min(end, self.samples)
+        if end <= self._done:
+            return
+        frozen = self._frozen_from is not None and self._done >= self._frozen_from
+        if frozen:
+            end = min(self._done + 200 * SYMBOL_SAMPLES, self.samples)
+        at = self._done
+        while at < end:
+            block, place = divmod(at, SYMBOL_SAMPLES)
+            if place == GAIN_APPLY and block and (self._frozen_from is None or at < self._frozen_from):
+                top = int(self.block_sums[block - 1]).bit_length() - 1
+                self._shift = min(max(top - GAIN_TARGET_BIT, 0), GAIN_MAX_SHIFT)
+            next_change = at - place + GAIN_APPLY + (SYMBOL_SAMPLES if place >= GAIN_APPLY else 0)
+            upto = end if frozen else min(end, next_change)
+            self._limited[at:upto] = limited(self._raw[at:upto], self._shift)
+            at = upto
+        first = max(self._done - SYMBOL_SAMPLES, 0)
+        correlations = correlated(self._limited[first:end])[self._done - first :]
+        self._correlations[self._done : end] = correlations
+        self._levels[self._done : end] = magnitude(correlations)
+        self._done = end
+
+
+class _Track:
+    """Symbols from the lock to the end of a frame."""
+
+    def __init__(self, receiver: Receiver, stream: _Stream) -> None:
+        self._receiver = receiver
+        self._stream = stream
+        # Early, prompt, late.
+        self._averages = [0, 0, 0]
+        self._level = self._sum = 0
+        self._lost = False
+        self._previous: NDArray[np.int64] | None = None
+        self._rotation = (0, 0)
+        self._parser = _Parser(receiver)
+
+    def run(self, at: int, index: int) -> int | None:
+        """`index` is the place of sample `at` in its symbol, whose prompt is at 1; returns the last sample."""
+        # A symbol that is not whole any more is left out.
+        start = at + 1 + (SYMBOL_SAMPLES - 1 - index) % SYMBOL_SAMPLES
+        slip_before = 0
+        while start + SYMBOL_SAMPLES + 2 < self._stream.samples:
+            slip, done = self._symbol(start, slip_before)
+            last = start + SYMBOL_SAMPLES - 1 + slip
+            if done:
+                return last
+            start, slip_before = last + 1, slip
+        return None
+
+    def _symbol(self, start: int, slip_before: int) -> tuple[int, bool]:
+        points = self._stream.correlations(start, start + 3)
+        levels = self._stream.levels(start, start + SYMBOL_SAMPLES + 1)
+        for place in range(3):
+            fresh = int(levels[place]) << FRACTION_BITS
+            self._averages[place] += fresh - self._averages[place] >> EARLY_LATE_SHIFT
+        early, prompt, late = self._averages
+        slip = 0
+        # Without a carrier the timing stands still: the end of the frame is waited for.
+        if late > prompt and late >= early and not self._lost:
+            slip, self._averages = 1, [prompt, late, prompt]
+        elif early > prompt and early > late and not self._lost:
+            slip, self._averages = -1, [prompt, early, prompt]
+        bits = self._demodulate(points, slip_before)
+        level, total = int(levels[1]), int(levels[: SYMBOL_SAMPLES + slip].sum())
+        self._level += (level << FRACTION_BITS) - self._level >> LEVEL_SHIFT
+        self._sum += (total << FRACTION_BITS) - self._sum >> LEVEL_SHIFT
+        self._lost = LOST_RATIO * self._level <= self._sum
+        if self._receiver.keep_trace:
+            product, rotation = self._last
+            trace = SymbolTrace(start + 1, (int(points[1, 0]), int(points[1, 1])), product, rotation, slip, bits)
+            self._receiver.trace.append(trace)
+        return slip, self._parser.symbol(start + 1, bits, self._lost)
+
+    def _demodulate(self, points: NDArray[np.int64], slip_before: int) -> tuple[int, ...]:
+        """The bits of a symbol; none for the first."""
+        before, self._previous = self._previous, points
+        self._last = ((0, 0), (0, 0))
+        if before is None:
+            return ()
+        now_i, now_q = (int(value) for value in points[1])
+        was_i, was_q = (int(value) for value in before[1 + slip_before])
+        d_i = now_i * was_i + now_q * was_q >> PRODUCT_SHIFT
+        d_q = now_q * was_i - now_i * was_q >> PRODUCT_SHIFT
+        sync = self._parser.in_sync
+        e_i, e_q = (part >> FRACTION_BITS for part in self._rotation)
+        y_i = d_i * e_i + d_q * e_q
+        y_q = d_q * e_i - d_i * e_q
+        turns = 0
+        if self._parser.two_bits:
+            turns = (0 if y_i - y_q >= 0 else 1) if y_i + y_q >= 0 else (2 if y_i - y_q < 0 else 3)
+            bits = ((0, 0), (0, 1), (1, 1), (1, 0))[turns]
+        else:
+            turns = 2 if y_i < 0 else 0
+            bits = (turns >> 1,)
+        # While nothing is known of the carrier it turns less than a quarter a symbol.
+        turns_back = (2 if d_i < 0 else 0) if sync else turns
+        r_i, r_q = ((d_i, d_q), (d_q, -d_i), (-d_i, -d_q), (-d_q, d_i))[turns_back]
+        shift = SYNC_ROTATION_SHIFT if sync else DATA_ROTATION_SHIFT
+        self._rotation = tuple(
+            part + ((fresh << FRACTION_BITS) - part >> shift)
+            for part, fresh in zip(self._rotation, (r_i, r_q), strict=True)
+        )
+        self._last = ((d_i, d_q), self._rotation)
+        return bits
+
+
+class _Parser:
+    """Descrambler, SFD, header, PSDU: what the bits of a frame mean."""
+
+    def __init__(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+        self._past = 0
+        self._last_bits = 0
+        self._symbols = 0
+        self._header: list[int] | None = None
+        self._short = False
+        self._reception: Reception | None = None
+        self._octets = bytearray()
+        self._octet: list[int] = []
+        self._left = 0
+        self.in_sync = True
+        self.two_bits = False
+
+    def symbol(self, at: int, bits: tuple[int, ...], lost: bool) -> bool:
+        """True where the frame, or the hope of one, ends with this symbol."""
+        done = False
+        if bits:
+            self._symbols += 1
+        for bit in bits:
+            plain = bit ^ (self._past >> 3 ^ self._past >> 6) & 1
+            self._past = (self._past << 1 | bit) & 0x7F
+            done |= self._bit(at, plain)
+        if self._reception is not None:
+            return self._in_frame(at, lost)
+        if self.in_sync and not done and (self._symbols == SFD_SYMBOLS or (lost and self._symbols > 8)):
+            if lost:
+                self._receiver.carriers_lost += 1
+            else:
+                self._receiver.sfd_timeouts += 1
+            return True
+        return done
+
+    def _bit(self, at: int, bit: int) -> bool:
+        if self.in_sync:
+            self._last_bits = (self._last_bits >> 1) | bit << 15
+            if self._last_bits in (phy.PLCP_SFD_LONG, phy.PLCP_SFD_SHORT):
+                self._short = self._last_bits == phy.PLCP_SFD_SHORT
+                self.in_sync, self.two_bits = False, self._short
+                self._header = []
+        elif self._reception is not None:
+            self._octet.append(bit)
+            if len(self._octet) == 8:
+                self._octets.append(value_of(self._octet))
+                self._octet = []
+        elif self._header is not None:
+            self._header.append(bit)
+            if len(self._header) == phy.PLCP_HEADER_BITS:
+                return self._end_of_header(at)
+        return False
+
+    def _end_of_header(self, at: int) -> bool:
+        header = self._header or []
+        if crc_remainder(header) != phy.PLCP_CRC_RESIDUE:
+            self._receiver.header_errors += 1
+            return True
+        signal, service, length_us = value_of(header[:8]), value_of(header[8:16]), value_of(header[16:32])
+        self.two_bits = signal == phy.PLCP_SIGNAL_2MBPS
+        self._left = length_us + 1
+        self._reception = Reception(at, signal, service, length_us, self._short)
+        self._receiver.receptions.append(self._reception)
+        return False
+
+    def _in_frame(self, at: int, lost: bool) -> bool:
+        reception = self._reception
+        assert reception is not None
+        reception.carrier_lost |= lost
+        self._left -= 1
+        if self._left > 0:
+            return False
+        reception.ended_at = at
+        if reception.signal in SIGNALS:
+            reception.psdu = bytes(self._octets)
+        return True
