@@ -137,7 +137,8 @@ json traffic_of(time_us now, const flow_account& account) {
           {"idle_us", now - account.last_used}};
 }
 
-json status(time_us now, const node_config& config, const packet_path& path, const linux_kernel& kernel, const drivers::driver& driver) {
+json status(time_us now, const node_config& config, const packet_path& path, const linux_kernel& kernel, const drivers::driver& driver,
+            const bpf::window_clamp* clamp) {
   const path_counters& c = path.counters();
   json object{{"ok", true},
               {"name", config.name},
@@ -166,6 +167,11 @@ json status(time_us now, const node_config& config, const packet_path& path, con
                 {"data_segments", c.data_segments},
                 {"bare_tcp_acks", c.bare_tcp_acks},
                 {"not_delivered", kernel.not_delivered()}}}};
+  object["cwl"] = {{"enforce", clamp == nullptr ? "window" : "ebpf"}};
+  if (clamp != nullptr) {
+    const bpf::window_clamp::counters& counted = clamp->counted();
+    object["cwl"].update({{"changes", counted.changes}, {"scans", counted.scans}, {"failed", counted.failed}});
+  }
   if (path.mac()) {
     const drivers::mac_properties& mac = *path.mac();
     object["mac"] = {{"address", text_of_mac(mac.address)},
@@ -201,11 +207,11 @@ json status(time_us now, const node_config& config, const packet_path& path, con
 }  // namespace
 
 std::string answer(std::string_view asked, time_us now, const node_config& config, packet_path& path, const linux_kernel& kernel,
-                   const drivers::driver& driver) {
+                   const drivers::driver& driver, const bpf::window_clamp* clamp) {
   const json command = json::parse(asked, nullptr, false);
   try {
     const std::string name = command.at("command").get<std::string>();
-    if (name == "status") return status(now, config, path, kernel, driver).dump();
+    if (name == "status") return status(now, config, path, kernel, driver, clamp).dump();
     if (name == "policy") {
       path.set_policy(now, parse_policy(command.at("policy")));
       return R"({"ok": true})";

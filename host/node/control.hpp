@@ -10,13 +10,15 @@
 #include <string>
 #include <string_view>
 
+#include "host/bpf/window_clamp.hpp"
 #include "host/node/linux_kernel.hpp"
 #include "host/node/node_config.hpp"
 #include "host/node/packet_path.hpp"
 
 namespace perhop::node {
 
+/// @param clamp null: windows are lowered
 std::string answer(std::string_view asked, time_us now, const node_config& config, packet_path& path, const linux_kernel& kernel,
-                   const drivers::driver& driver);
+                   const drivers::driver& driver, const bpf::window_clamp* clamp);
 
 }  // namespace perhop::node

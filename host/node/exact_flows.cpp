@@ -99,6 +99,14 @@ void exact_flows::on_deadline(time_us now) {
   }
 }
 
+void exact_flows::forget_idle(time_us now, time_us idle_us) {
+  std::erase_if(sources_, [now, idle_us](const auto& entry) {
+    const source& source = entry.second;
+    return source.followers == 0 && source.waiting.empty() && now - source.last_used > idle_us;
+  });
+  std::erase_if(sinks_, [now, idle_us](const auto& entry) { return now - entry.second.last_used > idle_us; });
+}
+
 std::optional<exact_flows::outgoing> exact_flows::take_packet(time_us now) {
   for (auto& [key, source] : sources_) {
     if (source.waiting.empty()) continue;

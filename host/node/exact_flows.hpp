@@ -81,8 +81,11 @@ public:
   /// A packet of such a flow: kept until its time, or lost where there is no room.
   void on_packet(time_us now, const shim::flow_key& flow, std::span<const std::uint8_t> bytes);
 
-  /// Time has passed: senders without reports slow down, flows that nobody wants are forgotten.
+  /// Time has passed: senders without reports slow down.
   void on_deadline(time_us now);
+
+  /// Flows are forgotten, at both ends, of which nothing was heard for so long. Those that an application follows stay.
+  void forget_idle(time_us now, time_us idle_us);
 
   struct outgoing {
     shim::flow_key flow;
@@ -151,6 +154,7 @@ public:
   void for_each_source(Visitor&& visit) const {
     for (const auto& [key, source] : sources_) visit(key, state_of(source));
   }
+  std::size_t sources() const { return sources_.size(); }
   std::size_t sinks() const { return sinks_.size(); }
   const exact_flows_counters& counters() const { return counters_; }
 

@@ -30,6 +30,13 @@ void read_exact(const json& object, node_config& config) {
   config.exact_flows.queue_packets = read_count(object, "queue_packets", config.exact_flows.queue_packets, 2, 4096);
 }
 
+void read_cwl(const json& object, node_config& config) {
+  refuse_unknown(object, "cwl", {"enforce", "cgroup"});
+  config.cwl_enforce =
+      read_word<cwl_enforcement>(object, "enforce", {{"window", cwl_enforcement::window}, {"ebpf", cwl_enforcement::ebpf}});
+  config.cwl_cgroup = read<std::string>(object, "cgroup", "/sys/fs/cgroup");
+}
+
 }  // namespace
 
 shim::ip_address parse_address(const std::string& text) {
@@ -88,8 +95,8 @@ node_config parse_node_config(const std::string& text) {
   const json object = json::parse(text, nullptr, false);
   if (object.is_discarded()) throw config_error("is no valid JSON");
   refuse_unknown(object, "configuration",
-                 {"name", "interface", "driver", "control_socket", "log", "queue_packets", "mtu_bytes", "policy", "neighbours", "exact",
-                  "rates_socket"});
+                 {"name", "interface", "driver", "control_socket", "log", "queue_packets", "mtu_bytes", "policy", "cwl", "neighbours",
+                  "exact", "rates_socket"});
   node_config config;
   config.name = read<std::string>(object, "name", "");
   config.interface = read<std::string>(object, "interface", config.interface);
@@ -99,6 +106,7 @@ node_config parse_node_config(const std::string& text) {
   config.queue_packets = read_count(object, "queue_packets", config.queue_packets, 1, 4096);
   config.mtu_bytes = static_cast<std::uint32_t>(read_count(object, "mtu_bytes", config.mtu_bytes, 576, 2278));
   config.policy = parse_policy(object.value("policy", json::object()));
+  read_cwl(object.value("cwl", json::object()), config);
   config.rates_socket = read<std::string>(object, "rates_socket", "");
   if (object.contains("exact")) read_exact(object.at("exact"), config);
   for (const json& neighbour : object.value("neighbours", json::array())) {

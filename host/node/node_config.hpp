@@ -22,6 +22,12 @@ struct neighbour_address {
   std::uint64_t mac = 0;
 };
 
+/// By what a TCP sender of this host is held to its limit.
+enum class cwl_enforcement : std::uint8_t {
+  window,  ///< the window that it receives is lowered
+  ebpf,    ///< its congestion window is clamped (host/bpf)
+};
+
 struct node_config {
   std::string name;
   std::string interface = "radio0";  ///< the TUN interface
@@ -31,6 +37,8 @@ struct node_config {
   std::size_t queue_packets = default_queue_packets;
   std::uint32_t mtu_bytes = 1500;  ///< of the TUN interface
   shim::flow_policy policy{};
+  cwl_enforcement cwl_enforce = cwl_enforcement::window;
+  std::string cwl_cgroup;                            ///< with ebpf: the folder of a cgroup that holds the senders
   std::optional<policy::exact_router_config> exact;  ///< nothing: EXACT's rates pass as they are
   exact_flows_config exact_flows{};
   std::string rates_socket;  ///< made by the daemon, for applications; empty: none

@@ -10,6 +10,9 @@ namespace perhop::node {
 namespace {
 
 constexpr std::size_t most_flows = 2048;
+// As the shim: nobody says that a connection has ended.
+constexpr time_us flow_idle_us = shim::shim_config{}.flow_idle_us;
+constexpr time_us idle_looked_for_every_us = 10'000'000;
 // TCP's window bounds what waits for its time; this does, too.
 constexpr std::size_t most_paced_packets = 1024;
 constexpr std::uint16_t ethertype_ipv4 = 0x0800;
@@ -37,7 +40,8 @@ void packet_path::on_up(const drivers::mac_properties& mac) {
     shim::shim_config config;
     config.profile = mac.profile;
     config.rts_threshold_bytes = mac.rts_threshold_bytes;
-    config.policy = new_policy_.value_or(config_.policy);
+    config.policy = config_.policy;
+    config.rewrite_windows = config_.limiter == nullptr;
     if (config_.exact) {
       config.exact = config_.exact;
       config.exact->profile = mac.profile;
@@ -46,7 +50,7 @@ void packet_path::on_up(const drivers::mac_properties& mac) {
       exact_->set_link_rate(mac.profile->rates[mac.data_rate_index].bps);
     }
     shim_.emplace(config);
-    flows_.clear();
+    while (!flows_.empty()) forget(flows_.begin());
     told_ = {};
   }
   pump();
@@ -66,6 +70,7 @@ void packet_path::on_completion(std::uint32_t, const completion_record& record) 
 }
 
 void packet_path::on_reception(const drivers::reception& frame) {
+  if (now_ - idle_looked_for_ >= idle_looked_for_every_us) forget_idle();
   const auto llc = wire::llc_snap::decode(frame.msdu);
   if (!llc || !shim_) {
     ++counters_.malformed;
@@ -117,6 +122,7 @@ void packet_path::receive(std::span<const std::uint8_t> bytes, const std::option
     flow_sums_.note(now_, packet->view.flow, flow_role::received, packet->view.ip_bytes);
     note_tcp_ack(*packet);
     const shim::receive_verdict verdict = shim_->on_receive(now_, header, packet->view);
+    if (config_.limiter != nullptr && packet->view.flow.protocol == shim::ip_protocol_tcp) limit_sender_of(*packet);
     if (packet->transport_at != 0 && packet->view.flow.protocol == shim::ip_protocol_tcp) {
       if (verdict.window_bytes) write_window(copy, *packet, *verdict.window_bytes);
       if (verdict.strip_window_scaling) strip_window_scaling(copy, *packet);
@@ -148,6 +154,7 @@ void packet_path::note_tcp_ack(const ip_packet& packet) {
 
 void packet_path::on_ip(time_us now, std::span<const std::uint8_t> bytes) {
   now_ = now;
+  if (now_ - idle_looked_for_ >= idle_looked_for_every_us) forget_idle();
   ++counters_.from_ip;
   const auto packet = read_ip(bytes);
   if (!packet || !shim_) {
@@ -174,18 +181,55 @@ packet_path::flow& packet_path::flow_of(const shim::flow_key& key) {
     if (flows_.size() > most_flows) {
       const auto idle = std::min_element(flows_.begin(), flows_.end(),
                                          [](const auto& one, const auto& other) { return one.second.last_used < other.second.last_used; });
-      flows_.erase(idle);
-    }
-    if (new_policy_) {
-      shim_->set_flow_policy(key, *new_policy_);
-      shim_->set_flow_policy(key.reversed(), *new_policy_);
+      forget(idle);
     }
   }
   return flows_.at(key);
 }
 
+void packet_path::forget(flow_table::iterator flow) {
+  if (flow->second.told_limit_packets) config_.limiter->forget(flow->first);
+  flows_.erase(flow);
+}
+
+void packet_path::forget_idle() {
+  idle_looked_for_ = now_;
+  for (auto flow = flows_.begin(); flow != flows_.end();) {
+    const auto next = std::next(flow);
+    if (now_ - flow->second.last_used > flow_idle_us && flow->second.waiting.empty()) forget(flow);
+    flow = next;
+  }
+  if (exact_) exact_->forget_idle(now_, flow_idle_us);
+}
+
+/// A packet for the sender of the other direction may have moved its limit, which holds before TCP sees the packet. What opened
+/// before this daemon was started is found by its first packet.
+void packet_path::limit_sender_of(const ip_packet& packet) {
+  const shim::flow_key key = packet.view.flow.reversed();
+  flow& sent = flow_of(key);
+  sent.handshake_seen |= packet.view.tcp.syn;
+  tell_limit(key, sent);
+  if (limits_due_ && *limits_due_ <= now_) apply_limits();
+}
+
+void packet_path::tell_limit(const shim::flow_key& key, flow& flow) {
+  if (config_.limiter == nullptr) return;
+  const std::optional<std::uint32_t> limit_packets = shim_->cwl_packets(key);
+  if (limit_packets == flow.told_limit_packets) return;
+  config_.limiter->set(key, limit_packets);
+  flow.told_limit_packets = limit_packets;
+  // Its socket was open before the limiter was there to see it open.
+  if (!flow.handshake_seen) limits_due_ = std::max(now_, limits_applied_ + limits_interval_us);
+}
+
+void packet_path::apply_limits() {
+  limits_due_.reset();
+  limits_applied_ = now_;
+  config_.limiter->apply_now();
+}
+
 bool packet_path::holds_back(flow& flow, const ip_packet& packet, std::span<const std::uint8_t> bytes) {
-  const shim::flow_policy& policy = new_policy_ ? *new_policy_ : config_.policy;
+  const shim::flow_policy& policy = config_.policy;
   const shim::tcp_view& tcp = packet.view.tcp;
   if (tcp.syn) flow.waiting.clear();
   if (policy.tcp_ack.kind != policy::tcp_ack_kind::every) {
@@ -261,14 +305,16 @@ std::optional<packet_path::departure> packet_path::originate(std::vector<std::ui
     return departure{.receiver_address = hop->receiver_address, .explicit_rate_bps = header.explicit_rate_bps};
   }
   std::uint32_t in_flight = 0;
+  flow* sent = nullptr;
   if (packet->view.flow.protocol == shim::ip_protocol_tcp) {
-    flow& flow = flow_of(packet->view.flow);
-    tell_segment(flow, *packet);
-    in_flight = count_in_flight(flow, packet->view.tcp);
+    sent = &flow_of(packet->view.flow);
+    tell_segment(*sent, *packet);
+    in_flight = count_in_flight(*sent, packet->view.tcp);
     if (packet->view.tcp.payload_bytes != 0) ++counters_.data_segments;
     if (is_bare_tcp_ack(packet->view.tcp)) ++counters_.bare_tcp_acks;
   }
   const wire::path_header header = shim_->on_originate(now_, packet->view, next, in_flight);
+  if (sent != nullptr) tell_limit(packet->view.flow, *sent);
   if (packet->transport_at != 0 && shim_->strip_window_scaling(packet->view)) strip_window_scaling(bytes, *packet);
   enqueue(*hop, header, rider, bytes);
   return departure{.receiver_address = hop->receiver_address, .explicit_rate_bps = header.explicit_rate_bps};
@@ -414,6 +460,7 @@ std::optional<time_us> packet_path::next_deadline() const {
   if (const auto exact = exact_ ? exact_->next_deadline(up_ && has_room()) : std::nullopt) {
     earliest = std::min(earliest.value_or(*exact), *exact);
   }
+  if (limits_due_) earliest = std::min(earliest.value_or(*limits_due_), *limits_due_);
   return earliest;
 }
 
@@ -450,20 +497,22 @@ void packet_path::on_deadline(time_us now) {
       originate(std::move(bytes));
     }
   }
+  if (limits_due_ && *limits_due_ <= now) apply_limits();
   send_hello();
   serve_exact(now);
 }
 
 void packet_path::set_policy(time_us now, const shim::flow_policy& policy) {
   now_ = now;
-  new_policy_ = policy;
+  config_.policy = policy;
   if (!shim_) return;
+  shim_->set_policy(policy);
   for (auto& [key, flow] : flows_) {
     flow.most_in_flight = 0;
-    shim_->set_flow_policy(key, policy);
-    shim_->set_flow_policy(key.reversed(), policy);
     if (policy.pacing.kind == policy::pacing_kind::none) flow.release = now;
+    tell_limit(key, flow);
   }
+  if (config_.limiter != nullptr) apply_limits();
 }
 
 std::vector<packet_path::flow_report> packet_path::flows() const {

@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "host/bpf/window_limiter.hpp"
 #include "host/core/shim/shim.hpp"
 #include "host/drivers/driver.hpp"
 #include "host/node/accounts.hpp"
@@ -36,6 +37,8 @@ struct packet_path_config {
   /// EXACT in this node; nothing: rates and reports of EXACT flows pass as they are. What the MAC tells is filled in.
   std::optional<policy::exact_router_config> exact{};
   exact_flows_config exact_flows{};
+  /// Holds this host's TCP senders to their limits; null: the windows that they receive are lowered. Must outlive the path.
+  bpf::window_limiter* limiter = nullptr;
 };
 
 /// Counted since the start.
@@ -115,6 +118,9 @@ public:
   std::vector<flow_report> flows() const;
 
 private:
+  /// Open connections get changed limits at most so often: it takes milliseconds.
+  static constexpr time_us limits_interval_us = 100'000;
+
   struct queued_packet {
     std::uint64_t receiver_address = 0;
     std::uint8_t peer = 0;
@@ -139,11 +145,14 @@ private:
     std::uint32_t packets_in_flight = 0;
     std::uint32_t most_in_flight = 0;
     time_us last_used = 0;
-    std::vector<std::uint8_t> held_tcp_ack;         ///< empty: none
-    std::vector<std::uint8_t> sent_tcp_ack;         ///< the last bare one
-    std::deque<std::vector<std::uint8_t>> waiting;  ///< data that is paced
-    time_us release = 0;                            ///< of the first that waits
+    std::optional<std::uint32_t> told_limit_packets;  ///< what the limiter knows
+    std::vector<std::uint8_t> held_tcp_ack;           ///< empty: none
+    std::vector<std::uint8_t> sent_tcp_ack;           ///< the last bare one
+    std::deque<std::vector<std::uint8_t>> waiting;    ///< data that is paced
+    time_us release = 0;                              ///< of the first that waits
   };
+
+  using flow_table = std::unordered_map<shim::flow_key, flow, flow_hash>;
 
   flow& flow_of(const shim::flow_key& key);
   bool holds_back(flow& flow, const ip_packet& packet, std::span<const std::uint8_t> bytes);
@@ -167,6 +176,11 @@ private:
   void receive(std::span<const std::uint8_t> bytes, const std::optional<wire::path_header>& header, const exact_rider& rider,
                std::uint64_t transmitter);
   void note_tcp_ack(const ip_packet& packet);
+  void limit_sender_of(const ip_packet& packet);
+  void tell_limit(const shim::flow_key& key, flow& flow);
+  void apply_limits();
+  void forget(flow_table::iterator flow);
+  void forget_idle();
   void tell_segment(flow& flow, ip_packet& packet) const;
   std::uint32_t count_in_flight(flow& flow, const shim::tcp_view& tcp) const;
 
@@ -181,8 +195,10 @@ private:
   std::uint32_t next_cookie_ = 0;
   std::deque<queued_packet> queue_;
   std::uint64_t queued_bytes_ = 0;
-  std::unordered_map<shim::flow_key, flow, flow_hash> flows_;
-  std::optional<shim::flow_policy> new_policy_;  ///< set_policy's, of flows not seen yet
+  flow_table flows_;
+  std::optional<time_us> limits_due_;  ///< when the limiter is to look for open connections
+  time_us limits_applied_ = -limits_interval_us;
+  time_us idle_looked_for_ = 0;
   std::optional<exact_flows> exact_;
   std::array<std::uint64_t, neighbour_slots> told_{};  ///< MAC addresses by slot, as the EXACT router knows them
   path_counters counters_;

@@ -2,7 +2,8 @@
 //
 // perhop-node CONFIG.JSON: the daemon of one node. Joins the TUN interface, the shim and the driver; one thread, which sleeps until
 // something happens.
-// Exit status: 0 told to end (SIGINT, SIGTERM), 2 the configuration is wrong, 1 anything else.
+// perhop-node --check-ebpf CGROUP: whether this process could clamp congestion windows here; if not, one line says why.
+// Exit status: 0 told to end (SIGINT, SIGTERM), 2 the configuration is wrong or eBPF is not possible, 1 anything else.
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -19,11 +20,14 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
+#include "host/bpf/window_clamp.hpp"
 #include "host/node/control.hpp"
 #include "host/node/linux_kernel.hpp"
 #include "host/node/log.hpp"
@@ -70,12 +74,14 @@ public:
   explicit daemon_loop(const node::node_config& config)
       : config_(config),
         kernel_(config.interface),
+        clamp_(config.cwl_enforce == node::cwl_enforcement::ebpf ? std::make_unique<bpf::window_clamp>(config.cwl_cgroup) : nullptr),
         driver_(node::make_driver(config.driver)),
         path_({.queue_packets = config.queue_packets,
                .policy = config.policy,
                .mtu_bytes = config.mtu_bytes,
                .exact = config.exact,
-               .exact_flows = config.exact_flows},
+               .exact_flows = config.exact_flows,
+               .limiter = clamp_.get()},
               kernel_, *driver_) {
     if (config.exact && !config.rates_socket.empty()) rates_.emplace(config.rates_socket, path_);
     for (const node::neighbour_address& neighbour : config.neighbours) path_.known_neighbours().add(neighbour.address, neighbour.mac);
@@ -180,7 +186,7 @@ private:
       return;
     }
     if (alive) {
-      const std::string answer = node::answer(asked, monotonic_us(), config_, path_, kernel_, *driver_);
+      const std::string answer = node::answer(asked, monotonic_us(), config_, path_, kernel_, *driver_, clamp_.get());
       alive = send(client, answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(answer.size());
     }
     if (!alive) drop_client(client);
@@ -201,6 +207,7 @@ private:
 
   node::node_config config_;
   node::linux_kernel kernel_;
+  std::unique_ptr<bpf::window_clamp> clamp_;  // null: windows are lowered
   std::unique_ptr<drivers::driver> driver_;
   node::packet_path path_;
   node::register_desk registers_{path_};
@@ -214,11 +221,15 @@ private:
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: perhop-node CONFIG.JSON\n");
+  if (argc != 2 && !(argc == 3 && std::string_view(argv[1]) == "--check-ebpf")) {
+    std::fprintf(stderr, "usage: perhop-node CONFIG.JSON | --check-ebpf CGROUP\n");
     return 2;
   }
   try {
+    if (argc == 3) {
+      const bpf::window_clamp possible(argv[2]);
+      return 0;
+    }
     const node::node_config config = node::load_node_config(argv[1]);
     node::set_log_format(config.log);
     daemon_loop daemon(config);
@@ -232,6 +243,13 @@ int main(int argc, char** argv) {
     if (!config.control_socket.empty()) unlink(config.control_socket.c_str());
     if (!config.rates_socket.empty()) unlink(config.rates_socket.c_str());
     return 0;
+  } catch (const bpf::clamp_error& error) {
+    if (argc == 3) {
+      std::fprintf(stderr, "%s\n", error.what());
+    } else {
+      node::log("failed", {{"error", std::string("cwl.enforce: ebpf: ") + error.what()}});
+    }
+    return 2;
   } catch (const node::config_error& error) {
     node::log("configuration", {{"error", error.what()}});
     return 2;

@@ -231,6 +231,33 @@ TEST(shim_limits, each_flow_by_its_own_policy) {
   EXPECT_EQ(node.cwl_packets(there), 8U);
 }
 
+TEST(shim_limits, a_new_policy_for_all_spares_those_that_have_their_own) {
+  shim node(config_of({.kind = policy::cwl_kind::fixed, .fixed_packets = 8}));
+  flow_key other = there, later = there;
+  other.source_port = 40001;
+  later.source_port = 40002;
+  node.set_flow_policy(other, {.cwl = {.kind = policy::cwl_kind::fixed, .fixed_packets = 6}});
+  node.on_originate(0, syn(there, 1460), tcp_ack_hop, 0);
+  node.on_originate(0, syn(other, 1460), tcp_ack_hop, 0);
+  node.set_policy({.cwl = {.kind = policy::cwl_kind::fixed, .fixed_packets = 2}});
+  node.on_originate(0, syn(later, 1460), tcp_ack_hop, 0);
+  EXPECT_EQ(node.cwl_packets(there), 2U);
+  EXPECT_EQ(node.cwl_packets(other), 6U);
+  EXPECT_EQ(node.cwl_packets(later), 2U);
+}
+
+TEST(shim_limits, windows_stay_where_the_caller_enforces_the_limit) {
+  shim_config config = config_of({.kind = policy::cwl_kind::fixed, .fixed_packets = 2});
+  config.rewrite_windows = false;
+  shim node(config);
+  EXPECT_FALSE(node.strip_window_scaling(syn(there, 1460)));
+  node.on_originate(0, syn(there, 1460), tcp_ack_hop, 0);
+  const receive_verdict verdict = node.on_receive(1, echoing(3, 7680, 1840), syn_tcp_ack(back, 1460));
+  EXPECT_FALSE(verdict.window_bytes);
+  EXPECT_FALSE(verdict.strip_window_scaling);
+  EXPECT_EQ(node.cwl_packets(there), 2U);
+}
+
 TEST(shim_limits, a_fixed_window_from_the_first_segment_on) {
   shim node(config_of({.kind = policy::cwl_kind::fixed, .fixed_packets = 2}));
   node.on_originate(0, syn(there, 1460), tcp_ack_hop, 0);

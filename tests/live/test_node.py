@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 from perhop import paths
+from perhop.errors import PerhopError
 from perhop.live import namespaces
 from perhop.live.messages import ask_node
+from perhop.node import ebpf
 from perhop.node.configuration import NodeFile, daemon_json, load_file
 
 from .conftest import ROOT, wait_until
@@ -21,11 +23,19 @@ from .conftest import ROOT, wait_until
 PERHOP = [sys.executable, "-c", "import sys; from perhop.cli import main; sys.argv[0] = 'perhop'; main()"]
 UNIT = ROOT / "host/node/perhop-node@.service"
 NOBODY = 65534
-# What the unit gives: two capabilities, no user, nothing more by any program.
-AS_A_SERVICE = [
-    *("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--no-new-privs"),
-    *(f"--{kind}=-all,+net_admin,+sys_nice" for kind in ("bounding-set", "inh-caps", "ambient-caps")),
-]
+DROP_IN = ROOT / "host/node/perhop-node-ebpf.conf"
+
+
+def as_a_service(*capabilities):
+    """What a unit gives: some capabilities, no user, nothing more by any program."""
+    given = ",".join(["-all", *(f"+{name}" for name in capabilities)])
+    return [
+        *("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--no-new-privs"),
+        *(f"--{kind}={given}" for kind in ("bounding-set", "inh-caps", "ambient-caps")),
+    ]
+
+
+AS_A_SERVICE = as_a_service("net_admin", "sys_nice")
 
 
 def write_config(folder, number, log="text", **more):
@@ -146,6 +156,36 @@ def test_two_nodes_run_as_services_and_hold_no_capability_once_they_are_up(pair)
     assert "radio0" not in pair.run(1, "ip", "-br", "link").stdout
 
 
+def test_a_service_clamps_windows_with_two_capabilities_more_and_holds_none_then(pair):
+    try:
+        ebpf.check(ebpf.cgroup())
+    except PerhopError as error:
+        pytest.skip(f"no window limit by eBPF here: {error.problem}")
+    # `ip netns exec` hides the cgroups, which are below /sys.
+    with_cgroup = ["sh", "-c", 'mount -t cgroup2 none /sys/fs/cgroup && exec "$@"', "sh"]
+    config = write_config(pair.folder, 1, cwl="{enforce: ebpf}", policy="fixed 2")
+    for missing in ("bpf", "perfmon"):
+        given = [name for name in ("net_admin", "bpf", "perfmon") if name != missing]
+        refused = pair.start(1, config, [*with_cgroup, *as_a_service(*given)])
+        assert refused.wait(20) == 2
+        assert f"CAP_{missing.upper()}" in pair.log(1) and pair.log(1).count("remedy") == 1
+        assert "radio0" not in pair.run(1, "ip", "-br", "link").stdout
+    refused = pair.start(1, config, as_a_service("net_admin", "bpf", "perfmon"))
+    assert refused.wait(20) == 2
+    assert "no cgroup of version 2" in pair.log(1) and pair.log(1).count("remedy") == 1
+
+    process = pair.start(1, config, [*with_cgroup, *as_a_service("net_admin", "sys_nice", "bpf", "perfmon")])
+    wait_until(lambda: pair.is_up(1) or process.poll() is not None, 20)
+    assert process.poll() is None, pair.log(1)
+    held = capabilities(process.pid)
+    assert {name: held[name] for name in ("CapPrm", "CapEff", "CapInh", "CapAmb")} == dict.fromkeys(
+        ("CapPrm", "CapEff", "CapInh", "CapAmb"), 0
+    )
+    # The limit reaches the kernel though nothing is held any more.
+    pair.run(1, "timeout", "0.5", "bash", "-c", "</dev/tcp/10.70.0.2/9")
+    assert pair.status(1)["cwl"] == {"enforce": "ebpf", "changes": 1, "scans": 0, "failed": 0}
+
+
 def test_the_daemons_of_a_live_network_drop_everything_though_they_start_as_root(start_network):
     live = start_network(hops=1)
     for node in (0, 1):
@@ -228,6 +268,7 @@ ANYWHERE = pytest.mark.anywhere
             "driver: {kind: air, socket: /a, node: 0, faults: {drop: 2}}\n",
             "driver.faults.drop: is 2, but must be at most 1",
         ),
+        (LEAST + "cwl: {enforce: bpf}\n", "cwl.enforce: is 'bpf'"),
         (LEAST + "exact: {eta: 0}\n", "exact.eta: is 0, but must be more than 0"),
         ("driver: [\n", "is not valid YAML"),
         ("", "holds no fields\n  remedy: start from host/node/example.yaml"),
@@ -249,9 +290,10 @@ def test_the_example_is_a_configuration(tmp_path):
     # With everything that its comments offer.
     text = (ROOT / "host/node/example.yaml").read_text()
     config = tmp_path / "all.yaml"
-    config.write_text(re.sub(r"^(\s*)# ((?:capture|faults|exact): \{.*?\}).*$", r"\1\2", text, flags=re.MULTILINE))
+    config.write_text(re.sub(r"^(\s*)# ((?:capture|faults|cwl|exact): \{.*?\}).*$", r"\1\2", text, flags=re.MULTILINE))
     everything = load_file(config)
     assert everything.driver.capture and everything.driver.faults and everything.exact
+    assert everything.cwl.enforce == "ebpf"
 
 
 @ANYWHERE
@@ -271,6 +313,7 @@ def test_the_daemon_reads_whatever_the_schema_lets_pass(tmp_path):
                 "capture": {"file": str(tmp_path / "c"), "most_bytes": 5},
             },
             "policy": "fixed 6 + dca 3 + paced",
+            "cwl": {"enforce": "window", "cgroup": "/sys/fs/cgroup"},
             "neighbours": {"fd70::1": "02:00:00:00:00:02"},
             "exact": {"mode": "m1", "fairness": "airtime", "udp": "all", "queue_packets": 9},
             "log": "json",
@@ -320,3 +363,5 @@ def test_the_unit_gives_no_capability_but_the_two_that_are_listed():
     for setting in ("AmbientCapabilities", "CapabilityBoundingSet"):
         given = re.findall(rf"^{setting}=(.*)$", text, re.MULTILINE)
         assert given == ["CAP_NET_ADMIN CAP_SYS_NICE"]
+        more = re.findall(rf"^{setting}=(.*)$", DROP_IN.read_text(), re.MULTILINE)
+        assert more == ["CAP_BPF CAP_PERFMON"]

@@ -5,7 +5,10 @@ import subprocess
 import time
 
 import pytest
+from perhop.errors import PerhopError
 from perhop.live import network
+from perhop.live.plan import one_policy
+from perhop.node import ebpf
 
 from .conftest import wait_until
 
@@ -15,32 +18,75 @@ LIMITS = (8, 2, 1, 4)
 LIMIT_S = 4.0
 # An ACK that was delivered before the limit moved may still lead to packets.
 MARGIN_S = 0.1
+UNLIMITED = 0
 
 
-def seconds_and_sequence(capture):
-    """Rows of (time, from the sender, raw sequence number, raw TCP ACK, payload bytes)."""
+def packets_of(capture):
+    """Rows of (time, from the sender, raw sequence number, raw TCP ACK, payload bytes, ports, bytes in SACK blocks)."""
     fields = ["frame.time_epoch", "ip.src", "tcp.seq_raw", "tcp.ack_raw", "tcp.len", "tcp.dstport", "tcp.srcport"]
+    fields += ["tcp.options.sack_le", "tcp.options.sack_re"]
     command = ["tshark", "-r", capture, "-T", "fields", *(word for field in fields for word in ("-e", field))]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     for line in text.splitlines():
-        at, source, sequence, tcp_ack, payload, *ports = line.split("\t")
-        yield float(at), source == "10.0.0.1", int(sequence), int(tcp_ack or 0), int(payload), tuple(sorted(ports))
+        at, source, sequence, tcp_ack, payload, to, by, left, right = line.split("\t")
+        blocks = [
+            (int(end) - int(begin)) % 2**32
+            for begin, end in zip(left.split(","), right.split(","), strict=True)
+            if begin
+        ]
+        ports = tuple(sorted((to, by)))
+        yield float(at), source == "10.0.0.1", int(sequence), int(tcp_ack or 0), int(payload), ports, sum(blocks)
 
 
-def in_flight(capture):
+def in_flight(capture, without_sacked=False):
     """(time, packets in flight with it) of each new data packet of the longest connection."""
     flows = {}
-    for at, sent, sequence, tcp_ack, payload, ports in seconds_and_sequence(capture):
-        flow = flows.setdefault(ports, {"first": None, "next": 0, "confirmed": 0, "rows": []})
+    for at, sent, sequence, tcp_ack, payload, ports, sacked in packets_of(capture):
+        flow = flows.setdefault(ports, {"first": None, "next": 0, "confirmed": 0, "sacked": 0, "rows": []})
         if sent and payload:
             flow["first"] = sequence if flow["first"] is None else flow["first"]
             end = (sequence - flow["first"] + payload) % 2**32
             if end > flow["next"]:
                 flow["next"] = end
-                flow["rows"].append((at, (end - flow["confirmed"] + SEGMENT_BYTES - 1) // SEGMENT_BYTES))
+                held = flow["confirmed"] + (flow["sacked"] if without_sacked else 0)
+                flow["rows"].append((at, (end - held + SEGMENT_BYTES - 1) // SEGMENT_BYTES))
         elif not sent and flow["first"] is not None:
             flow["confirmed"] = max(flow["confirmed"], (tcp_ack - flow["first"]) % 2**32)
+            flow["sacked"] = sacked
     return max((flow["rows"] for flow in flows.values()), key=len)
+
+
+def set_limit(live, limit):
+    network.set_policy(live.name, f"fixed {limit}")
+
+
+def flow_under(live, tmp_path, limits, limit_s=LIMIT_S, change=set_limit, without_sacked=False, margin_s=MARGIN_S):
+    """A greedy flow whose limit moves; the first one is there already. Gives (limit, packets in flight with each new
+    packet) for each, from a margin after it was set."""
+    capture = tmp_path / "sender.pcapng"
+    tshark = live.start(0, "tshark", "-q", "-i", "radio0", "-f", "tcp port 5201", "-w", str(capture))
+    wait_until(capture.exists, 20)
+    listening = live.start(3, "iperf3", "-s", "-1")
+    wait_until(lambda: "5201" in live.run(3, "ss", "-Hltn").stdout, 5)
+    seconds = len(limits) * limit_s
+    sending = live.start(0, "iperf3", "-c", "10.0.0.4", "-C", "reno", "-t", str(int(seconds) + 1))
+    changes = [(time.time(), limits[0])]
+    for limit in limits[1:]:
+        time.sleep(limit_s)
+        change(live, limit)
+        changes.append((time.time(), limit))
+    sending.wait(60)
+    listening.wait(20)
+    time.sleep(0.5)
+    tshark.terminate()
+    tshark.wait(20)
+
+    rows = in_flight(capture, without_sacked)
+    assert len(rows) > 100
+    for (start, limit), (end, _) in zip(changes, [*changes[1:], (float("inf"), 0)], strict=True):
+        counts = [packets for at, packets in rows if start + margin_s < at < end]
+        assert counts, f"nothing was sent at limit {limit}"
+        yield limit, counts
 
 
 @pytest.mark.parametrize("loss", ["without loss", "with 3 % of the packets lost"])
@@ -50,31 +96,46 @@ def test_packets_in_flight_never_exceed_a_limit_that_moves(start_network, tmp_pa
         # One attempt a hop, three hops.
         words += ["--set", "medium.frame_error_rate=0.01", "--set", "mac.long_retry_limit=1"]
     live = start_network(*words)
-    capture = tmp_path / "sender.pcapng"
-    tshark = live.start(0, "tshark", "-q", "-i", "radio0", "-f", "tcp port 5201", "-w", str(capture))
-    wait_until(capture.exists, 20)
-    listening = live.start(3, "iperf3", "-s", "-1")
-    wait_until(lambda: "5201" in live.run(3, "ss", "-Hltn").stdout, 5)
-    seconds = len(LIMITS) * LIMIT_S
-    sending = live.start(0, "iperf3", "-c", "10.0.0.4", "-C", "reno", "-t", str(int(seconds) + 1))
-    changes = [(time.time(), LIMITS[0])]
-    for limit in LIMITS[1:]:
-        time.sleep(LIMIT_S)
-        network.set_policy(live.name, f"fixed {limit}")
-        changes.append((time.time(), limit))
-    sending.wait(60)
-    listening.wait(20)
-    time.sleep(0.5)
-    tshark.terminate()
-    tshark.wait(20)
-
-    rows = in_flight(capture)
-    assert len(rows) > 100
-    for (start, limit), (end, _) in zip(changes, [*changes[1:], (float("inf"), 0)], strict=True):
-        counts = [packets for at, packets in rows if start + MARGIN_S < at < end]
-        assert counts, f"nothing was sent at limit {limit}"
+    for limit, counts in flow_under(live, tmp_path, LIMITS):
         assert max(counts) <= limit, f"limit {limit}: {max(counts)} packets in flight"
         if loss == "without loss":
             assert max(counts) == limit, f"limit {limit} was never used"
     if loss != "without loss":
         assert live.daemon(0)["packets"]["mac_drops"] + live.daemon(1)["packets"]["mac_drops"] > 0
+
+
+@pytest.fixture
+def cgroup():
+    """Skips, loudly, where no BPF program can clamp a socket."""
+    try:
+        folder = ebpf.cgroup()
+        ebpf.check(folder)
+    except PerhopError as error:
+        pytest.skip(f"no window limit by eBPF here: {error.problem}")
+    return folder
+
+
+def test_a_congestion_window_clamped_by_ebpf_never_exceeds_a_limit_that_moves(start_network, tmp_path, cgroup):
+    live = start_network("--policy", f"fixed {LIMITS[0]}", "--enforce", "ebpf")
+    for limit, counts in flow_under(live, tmp_path, LIMITS, limit_s=1.5):
+        assert max(counts) == limit, f"limit {limit}: {max(counts)} packets in flight"
+    sender = live.daemon(0)
+    assert sender["shim"]["windows_rewritten"] == 0
+    assert sender["cwl"] == {"enforce": "ebpf", "failed": 0, "changes": 2 * len(LIMITS), "scans": len(LIMITS) - 1}
+
+
+def test_a_connection_older_than_the_daemon_is_clamped_too(start_network, tmp_path, cgroup):
+    """Its socket tells nobody that it opened: the iterator finds it."""
+    live = start_network("--policy", "none")
+
+    def clamp_from_now_on(live, limit):
+        policy = one_policy(f"fixed {limit}").run_json()
+        live.reconfigure(0, lambda config: config.update(cwl={"enforce": "ebpf", "cgroup": cgroup}, policy=policy))
+
+    # What the old daemon had queued is lost: TCP finds out after a second, and then mends it.
+    limits = flow_under(
+        live, tmp_path, (UNLIMITED, 5), limit_s=5, change=clamp_from_now_on, without_sacked=True, margin_s=3
+    )
+    (_, before), (_, after) = limits
+    assert max(before) > 8 and max(after) == 5
+    assert live.daemon(0)["cwl"]["scans"] >= 1

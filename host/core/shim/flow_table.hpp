@@ -87,6 +87,12 @@ public:
   const flow_key& key_at(std::uint32_t slot) const { return entries_[slot].key; }
   std::optional<std::uint32_t> slot_of(const flow_key& key) const;
 
+  /// Calls visit(slot) for every connection.
+  template <typename visitor>
+  void for_each(visitor visit) const {
+    for (std::uint32_t slot = newest_; slot != none; slot = entries_[slot].older) visit(slot);
+  }
+
   /// The connection waits for this moment, or for none. Forgotten together with the connection.
   void set_deadline(std::uint32_t slot, std::optional<time_us> deadline) { deadlines_.set(slot, deadline); }
   std::optional<deadline_queue::first_deadline> first_deadline() const { return deadlines_.first(); }

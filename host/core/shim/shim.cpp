@@ -111,17 +111,31 @@ shim::shim(const shim_config& config)
 
 void shim::set_flow_policy(const flow_key& flow, const flow_policy& policy) {
   flow_policies_.insert_or_assign(flow, policy);
-  if (flow_state* sent = flows_.find(flow)) {
-    sent->limit = policy::congestion_window_limit(policy.cwl);
-    sent->pacer = policy::pacer(policy.pacing);
-    if (sent->last_path) on_path(*sent, flow, *sent->last_path);
-  }
-  if (const auto slot = flows_.slot_of(flow.reversed())) {
-    flow_state& received = flows_.at(*slot);
-    if (received.tcp_ack.holds()) flows_.release_hold(flow.reversed());
-    received.tcp_ack = policy::delayed_tcp_ack(policy.tcp_ack);
-    flows_.set_deadline(*slot, std::nullopt);
-  }
+  if (const auto slot = flows_.slot_of(flow)) take_sender_policy(*slot, policy);
+  if (const auto slot = flows_.slot_of(flow.reversed())) take_receiver_policy(*slot, policy);
+}
+
+void shim::set_policy(const flow_policy& policy) {
+  config_.policy = policy;
+  flows_.for_each([this, &policy](std::uint32_t slot) {
+    const flow_key& originated = flows_.key_at(slot);
+    if (!flow_policies_.contains(originated)) take_sender_policy(slot, policy);
+    if (!flow_policies_.contains(originated.reversed())) take_receiver_policy(slot, policy);
+  });
+}
+
+void shim::take_sender_policy(std::uint32_t slot, const flow_policy& policy) {
+  flow_state& sent = flows_.at(slot);
+  sent.limit = policy::congestion_window_limit(policy.cwl);
+  sent.pacer = policy::pacer(policy.pacing);
+  if (sent.last_path) on_path(sent, flows_.key_at(slot), *sent.last_path);
+}
+
+void shim::take_receiver_policy(std::uint32_t slot, const flow_policy& policy) {
+  flow_state& received = flows_.at(slot);
+  if (received.tcp_ack.holds()) flows_.release_hold(flows_.key_at(slot));
+  received.tcp_ack = policy::delayed_tcp_ack(policy.tcp_ack);
+  flows_.set_deadline(slot, std::nullopt);
 }
 
 const flow_policy& shim::policy_of(const flow_key& flow) const {
@@ -194,7 +208,7 @@ wire::path_header shim::on_originate(time_us now, const ip_packet_view& packet, 
 }
 
 bool shim::strip_window_scaling(const ip_packet_view& packet) const {
-  return is_tcp(packet) && packet.tcp.syn && policy_of(packet.flow).cwl.kind != policy::cwl_kind::none;
+  return config_.rewrite_windows && is_tcp(packet) && packet.tcp.syn && policy_of(packet.flow).cwl.kind != policy::cwl_kind::none;
 }
 
 void shim::set_exact_weight(const flow_key& flow, double weight) {
@@ -262,7 +276,7 @@ receive_verdict shim::on_receive(time_us now, const std::optional<wire::path_hea
   if (tcp) {
     if (packet.tcp.syn) {
       if (!packet.tcp.has_tcp_ack) restart(state, originated);
-      verdict.strip_window_scaling = state.limit.enforces();
+      verdict.strip_window_scaling = config_.rewrite_windows && state.limit.enforces();
     }
     note_options(state, packet.tcp);
     if (packet.tcp.has_tcp_ack) {
@@ -316,7 +330,7 @@ receive_verdict shim::on_receive(time_us now, const std::optional<wire::path_hea
   }
   if (tcp && state.tcp_ack.thins()) on_data(now, flow, header ? &*header : nullptr, arrived, packet.tcp);
 
-  if (tcp && packet.tcp.has_tcp_ack) {
+  if (config_.rewrite_windows && tcp && packet.tcp.has_tcp_ack) {
     if (const std::optional<std::uint32_t> limit_packets = state.limit.limit_packets()) {
       // Linux takes half of the largest window ever advertised for its largest segment (tcp_bound_to_half_wnd): one segment in the
       // SYN's answer would halve all segments of the connection. A sender that begins with one segment is limited all the same.

@@ -56,6 +56,7 @@ struct shim_config {
   const timing_profile* profile = nullptr;             ///< must be set and outlive the shim
   std::uint32_t rts_threshold_bytes = 0;               ///< as in the MAC: MPDUs above it use RTS/CTS
   flow_policy policy{};                                ///< of every flow without a policy of its own
+  bool rewrite_windows = true;                         ///< false: the caller enforces cwl_packets() by other means
   std::size_t max_flows = 1024;                        ///< connections remembered; the one idle longest makes room
   time_us flow_idle_us = 60'000'000;                   ///< a connection idle for longer is forgotten
   std::optional<policy::exact_router_config> exact{};  ///< nothing: rates of EXACT flows pass as they are
@@ -105,6 +106,9 @@ public:
   /// them at once, from the path as last measured.
   /// @param flow as the packets with the data carry it, at both ends
   void set_flow_policy(const flow_key& flow, const flow_policy& policy);
+
+  /// Gives all connections without a policy of their own this one in place of shim_config::policy, those already seen at once.
+  void set_policy(const flow_policy& policy);
 
   /// The local TCP wants to send this packet. @return `hold`: keep it, in place of one of this flow that is kept already.
   /// `pass`: drop one that is kept, and send this one as always (release_time, on_originate). Packets other than TCP pass.
@@ -183,6 +187,8 @@ private:
 
   flow_table::access flow_of(time_us now, const flow_key& originated);
   const flow_policy& policy_of(const flow_key& flow) const;
+  void take_sender_policy(std::uint32_t slot, const flow_policy& policy);
+  void take_receiver_policy(std::uint32_t slot, const flow_policy& policy);
   void on_data(time_us now, const flow_table::access& flow, const wire::path_header* header, const wire::path_echo& arrived,
                const tcp_view& tcp);
   void on_path(flow_state& state, const flow_key& originated, const policy::path_measurement& path) const;

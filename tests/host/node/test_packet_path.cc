@@ -215,6 +215,94 @@ TEST_F(packet_path_test, a_group_packet_is_broadcast_at_the_lowest_basic_rate_wi
   EXPECT_FALSE(driver.sent[0].request.use_rts);
 }
 
+// ---- Limits that the kernel's TCP keeps
+
+class recording_limiter : public bpf::window_limiter {
+public:
+  void set(const shim::flow_key& flow, std::optional<std::uint32_t> packets) override {
+    EXPECT_EQ(flow.source, shim::ip_address::from_ipv4(second));
+    limits.push_back(packets);
+  }
+  void forget(const shim::flow_key&) override { ++forgotten; }
+  void apply_now() override { ++applied; }
+
+  std::vector<std::optional<std::uint32_t>> limits;
+  int forgotten = 0;
+  int applied = 0;
+};
+
+constexpr std::uint8_t flag_syn = 0x02, flag_tcp_ack = 0x10;
+
+class limited_path_test : public packet_path_test {
+protected:
+  limited_path_test() {
+    limited.known_neighbours().add(shim::ip_address::from_ipv4(third), 13);
+    limited.on_up(mac);
+  }
+
+  void answer(std::uint8_t flags) {
+    limited.at(++now);
+    limited.on_reception({.receiver_address = 12,
+                          .transmitter_address = 13,
+                          .msdu = with_header({.hops = 1, .total_delay_us = 4000, .max_delay_us = 4000}, tcp(third, second, flags, 0))});
+  }
+
+  static shim::flow_policy fixed(std::uint32_t packets) { return {.cwl = {.kind = policy::cwl_kind::fixed, .fixed_packets = packets}}; }
+
+  recording_limiter limiter;
+  packet_path limited{{.policy = fixed(3), .limiter = &limiter}, kernel, driver};
+};
+
+TEST_F(limited_path_test, the_limiter_hears_of_a_limit_before_the_connection_is_open_and_again_only_when_it_moves) {
+  limited.on_ip(++now, tcp(second, third, flag_syn, 0));
+  ASSERT_EQ(limiter.limits, (std::vector<std::optional<std::uint32_t>>{3}));
+  answer(flag_syn | flag_tcp_ack);
+  limited.on_ip(++now, tcp(second, third, flag_tcp_ack, 1000));
+  answer(flag_tcp_ack);
+  EXPECT_EQ(limiter.limits.size(), 1U);
+  limited.set_policy(++now, fixed(1));
+  limited.set_policy(++now, {.cwl = {.kind = policy::cwl_kind::none}});
+  EXPECT_EQ(limiter.limits, (std::vector<std::optional<std::uint32_t>>{3, 1, std::nullopt}));
+  EXPECT_EQ(limiter.applied, 2) << "what a person says holds at once";
+}
+
+TEST_F(limited_path_test, windows_are_left_alone) {
+  limited.on_ip(++now, tcp(second, third, flag_syn, 0));
+  answer(flag_syn | flag_tcp_ack);
+  ASSERT_EQ(kernel.delivered.size(), 1U);
+  EXPECT_EQ(read_ip(kernel.delivered[0])->view.tcp.window_bytes, 0xffffU);
+}
+
+TEST_F(limited_path_test, open_connections_are_looked_for_where_the_daemon_did_not_see_one_open_and_not_too_often) {
+  now = 1'000'000;
+  limited.on_ip(++now, tcp(second, third, flag_tcp_ack, 1000));
+  ASSERT_EQ(limited.next_deadline(), now);
+  limited.on_deadline(now);
+  EXPECT_EQ(limiter.applied, 1);
+  EXPECT_FALSE(limited.next_deadline());
+  bytes other = tcp(second, third, flag_tcp_ack, 1000);
+  other[21] = 9;
+  limited.on_ip(++now, other);
+  EXPECT_EQ(limited.next_deadline(), 1'100'001) << "100 ms after the last time";
+  limited.on_deadline(now);
+  EXPECT_EQ(limiter.applied, 1);
+  other[21] = 10;
+  other[33] = flag_syn;
+  limited.on_deadline(now = *limited.next_deadline());
+  EXPECT_EQ(limiter.applied, 2);
+  limited.on_ip(++now, other);
+  EXPECT_FALSE(limited.next_deadline());
+}
+
+TEST_F(limited_path_test, connections_idle_for_a_minute_are_forgotten_and_the_limiter_told) {
+  limited.on_ip(++now, tcp(second, third, flag_syn, 0));
+  EXPECT_EQ(limited.flows().size(), 1U);
+  now += 61'000'000;
+  limited.on_ip(++now, udp(second, third));
+  EXPECT_TRUE(limited.flows().empty());
+  EXPECT_EQ(limiter.forgotten, 1);
+}
+
 // ---- EXACT
 
 bytes flow_packet(std::uint32_t source, std::uint32_t destination) {

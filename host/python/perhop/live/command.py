@@ -46,13 +46,19 @@ def up(
     routing: Annotated[
         str, typer.Option(help="static: the shortest paths, set at the start; babel: a babeld in each node.")
     ] = "static",
+    enforce: Annotated[
+        str,
+        typer.Option(
+            help="How the window limit holds the kernel's TCP: window lowers what ACKs advertise, ebpf clamps cwnd."
+        ),
+    ] = "window",
     json_: Json = False,
 ) -> None:
     """Bring a network up: a namespace, a TUN interface and a daemon for each node, and the medium between them."""
     from perhop.live import network, plan
 
     try:
-        planned = plan.make_plan(experiment, set_ or (), policy, name, exact, routing, udp)
+        planned = plan.make_plan(experiment, set_ or (), policy, name, exact, routing, udp, enforce)
         done = network.up(planned, lambda text: Console(stderr=True).print(text, highlight=False))
     except PerhopError as error:
         _fail(error, json_)

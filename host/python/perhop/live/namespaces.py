@@ -78,6 +78,9 @@ def create(plan: LivePlan) -> None:
             # One connection shall not know what another one has measured.
             "net/ipv4/tcp_no_metrics_save": 1,
         }
+        if plan.enforce == "ebpf":
+            # A loss probe goes beyond every congestion window (RFC 8985, 7.3), not beyond a window that was lowered.
+            settings["net/ipv4/tcp_early_retrans"] = 0
         script = "; ".join(f"echo {value} > /proc/sys/{key}" for key, value in settings.items())
         _run(["ip", "netns", "exec", node.namespace, "sh", "-c", script])
         lines = [

@@ -19,6 +19,7 @@ from perhop.errors import PerhopError
 from perhop.live import babel, events, messages, namespaces, state_files
 from perhop.live.plan import NAME, LivePlan, node_config, rates_socket
 from perhop.live.plan import one_policy as plan_policy
+from perhop.node import ebpf
 
 UP_TIMEOUT_S = 15
 POLL_S = 0.02
@@ -65,6 +66,10 @@ def up(plan: LivePlan, note: Callable[[str], None] = lambda text: None) -> dict[
     programs = {name: paths.program(name) for name in ("perhop-live-air", "perhop-node")}
     if plan.routing == "babel":
         babel.program()
+    cgroup = None
+    if plan.enforce == "ebpf":
+        cgroup = ebpf.cgroup()
+        ebpf.check(cgroup)
     folder = state_folder() / plan.name
     if _supervisor(folder) is not None:
         raise PerhopError(f"the live network {plan.name!r} is up already", f"`perhop live down {plan.name}` ends it")
@@ -72,7 +77,7 @@ def up(plan: LivePlan, note: Callable[[str], None] = lambda text: None) -> dict[
         note(f"cleaning up what is left of an earlier {plan.name}")
         down(plan.name)
     try:
-        _create(plan, folder, programs)
+        _create(plan, folder, programs, cgroup)
         _start_supervisor(folder)
         _wait_until_up(plan, folder)
         state_files.begin(folder)
@@ -87,15 +92,15 @@ def up(plan: LivePlan, note: Callable[[str], None] = lambda text: None) -> dict[
     }
 
 
-def _create(plan: LivePlan, folder: Path, programs: dict[str, Path]) -> None:
+def _create(plan: LivePlan, folder: Path, programs: dict[str, Path], cgroup: str | None) -> None:
     folder.mkdir(parents=True, mode=0o755)
     commands = {"air": [str(programs["perhop-live-air"]), str(folder / "run.json"), str(folder / "air.sock")]}
     for node in plan.nodes:
         config = folder / f"node-{node.index}.json"
-        files.write_json(config, node_config(plan, node, folder))
-        commands[f"node-{node.index}"] = [
-            "ip", "netns", "exec", node.namespace, str(programs["perhop-node"]), str(config)
-        ]  # fmt: skip
+        files.write_json(config, node_config(plan, node, folder, cgroup))
+        # `ip netns exec` would hide the cgroups, which are below /sys.
+        enter = ["nsenter", f"--net={namespaces.NAMESPACES / node.namespace}"]
+        commands[f"node-{node.index}"] = [*enter, str(programs["perhop-node"]), str(config)]
     if plan.routing == "babel":
         commands |= {f"babel-{node.index}": babel.command(node, folder) for node in plan.nodes}
     files.write_json(folder / "run.json", plan.run)

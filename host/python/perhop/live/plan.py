@@ -53,6 +53,7 @@ class LivePlan:
     events: list[dict[str, Any]]
     exact: dict[str, Any] | None = None  # of the daemons' configuration; None: no EXACT
     routing: str = "static"  # or babel: a babeld in each node instead of `routes`
+    enforce: str = "window"  # or ebpf: how TCP senders are held to their limit
 
 
 def namespace(name: str, index: int) -> str:
@@ -83,14 +84,18 @@ def make_plan(
     exact: str | None = None,
     routing: str = "static",
     udp: str = "asked",
+    enforce: str = "window",
 ) -> LivePlan:
     """The network that the experiment file says, with one policy. Raises PerhopError.
 
     `exact` is m1, m2 or off; by default the nodes have EXACT where the file has flows of EXACT. `routing` is static or
-    babel. `udp` is asked or all: which UDP flows EXACT paces.
+    babel. `udp` is asked or all: which UDP flows EXACT paces. `enforce` is window or ebpf: how the window limit
+    holds the kernel's TCP.
     """
     if routing not in ("static", "babel"):
         raise PerhopError(f"--routing {routing!r} is not known", "one of static, babel")
+    if enforce not in ("window", "ebpf"):
+        raise PerhopError(f"--enforce {enforce!r} is not known", "one of window, ebpf")
     if file.is_dir():
         file = file / "experiment.yaml"
     points = load(file, overrides)
@@ -143,6 +148,7 @@ def make_plan(
         events=events,
         exact=_exact(experiment.exact.model_dump(), "exact" in config, exact, udp),
         routing=routing,
+        enforce=enforce,
     )
 
 
@@ -184,11 +190,16 @@ def rates_socket(index: int) -> str:
     return f"rates-{index}.sock"
 
 
-def node_config(plan: LivePlan, node: Node, folder: Path) -> dict[str, Any]:
-    """What perhop-node reads. All nodes are told of all: which of them are neighbours is the routes' business."""
+def node_config(plan: LivePlan, node: Node, folder: Path, cgroup: str | None = None) -> dict[str, Any]:
+    """What perhop-node reads. All nodes are told of all: which of them are neighbours is the routes' business.
+
+    `cgroup` is there where eBPF enforces the window limit.
+    """
     exact = {} if plan.exact is None else {"exact": plan.exact, "rates_socket": str(folder / rates_socket(node.index))}
+    cwl = {} if cgroup is None else {"cwl": {"enforce": plan.enforce, "cgroup": cgroup}}
     return {
         **exact,
+        **cwl,
         "name": f"{plan.name} node {node.index}",
         "interface": INTERFACE,
         "driver": {"kind": "air", "socket": str(folder / "air.sock"), "node": node.index},

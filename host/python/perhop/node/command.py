@@ -25,7 +25,7 @@ def node(
 ) -> None:
     """Run the daemon of a node: TUN interface, shim and driver, as a file says. Ends at SIGTERM."""
     from perhop import files, paths
-    from perhop.node import configuration, interface
+    from perhop.node import configuration, ebpf, interface
 
     if schema:
         print(json.dumps(configuration.NodeFile.model_json_schema(), indent=1))
@@ -45,6 +45,8 @@ def node(
             return
         program = paths.program("perhop-node")
         interface.check(wanted)
+        if "cwl" in told:
+            ebpf.check(told["cwl"]["cgroup"])
         config = runtime / f"{wanted.interface}.json"
         try:
             files.write_json(config, told)

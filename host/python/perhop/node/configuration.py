@@ -13,6 +13,7 @@ from perhop import spec_generated as spec
 from perhop.errors import refused
 from perhop.experiment import OnePolicy, Section
 from perhop.load import explained, read
+from perhop.node import ebpf
 from perhop.policies import FORMS as POLICY_FORMS
 from perhop.policies import parse_policy
 
@@ -111,6 +112,19 @@ class Exact(Section):
     queue_packets: int | None = Field(default=None, ge=2, le=4096, description="of a paced flow; null: the daemon's")
 
 
+class Cwl(Section):
+    """How TCP senders of this host are held to their congestion window limit."""
+
+    enforce: Literal["window", "ebpf"] = Field(
+        default="window", description="window: the windows that they receive are lowered; ebpf: theirs are clamped"
+    )
+    cgroup: str | None = Field(
+        default=None,
+        min_length=1,
+        description="with ebpf: of version 2, holds the senders; null: that of all processes",
+    )
+
+
 class NodeFile(Section):
     """A node's configuration file."""
 
@@ -125,6 +139,7 @@ class NodeFile(Section):
     driver: Annotated[Air | Loopback, Field(discriminator="kind")] = Field(description="the MAC")
     queue_packets: int = Field(default=spec.DEFAULT_QUEUE_PACKETS, ge=1, le=4096, description="above the MAC's own")
     policy: OnePolicy = Field(default=None, description=f"of all TCP flows: {POLICY_FORMS}")
+    cwl: Cwl = Field(default=Cwl(), description="how the policy's window limit is enforced")
     neighbours: dict[Address, Mac] = Field(
         default={}, description="MAC addresses of next hops whose IPv6 address does not hold it"
     )
@@ -156,6 +171,8 @@ def daemon_json(node: NodeFile, runtime: Path) -> dict[str, Any]:
         "control_socket": node.control_socket or str(runtime / "node.sock"),
         "log": node.log,
     }
+    if node.cwl.enforce == "ebpf":
+        told["cwl"] = {"enforce": "ebpf", "cgroup": node.cwl.cgroup or ebpf.cgroup()}
     if node.exact is not None:
         told["exact"] = node.exact.model_dump(exclude_none=True)
         told["rates_socket"] = node.rates_socket or str(runtime / "rates.sock")
