@@ -30,8 +30,12 @@ BIN = Path(sys.executable).parent
 OUT = ROOT / "out" / "synth"
 REPORT = ROOT / "hw" / "reports" / "synth.md"
 RTL = "gateware/rtl"
-PACKAGES = ("gateware/rtl/common/perhop_pkg.sv", "gateware/rtl/mac/elapsed_pkg.sv")
-FOLDERS = ("common", "common/registers", "mac", "datapath", "top")
+PACKAGES = (
+    "gateware/rtl/common/perhop_pkg.sv",
+    "gateware/rtl/common/perhop_phy_pkg.sv",
+    "gateware/rtl/mac/elapsed_pkg.sv",
+)
+FOLDERS = ("common", "common/registers", "mac", "datapath", "phy/plcp", "phy/tx", "phy/rx", "top")
 
 DEVICE = "LFE5U-25F"
 SPEED = 6  # the slowest grade

@@ -41,11 +41,15 @@ def crc16(bits: Iterable[int]) -> int:
     return crc_remainder(bits) ^ 0xFFFF
 
 
-def header_bits(rate: int, psdu_bytes: int) -> list[int]:
-    """SIGNAL, SERVICE, LENGTH in microseconds, CRC."""
-    length_us = psdu_bytes * (8 >> rate)
-    fields = low_bit_first(SIGNALS[rate], 8) + low_bit_first(phy.PLCP_SERVICE, 8) + low_bit_first(length_us, 16)
+def header_of(signal: int, service: int, length_us: int) -> list[int]:
+    """A header's fields and its CRC."""
+    fields = low_bit_first(signal, 8) + low_bit_first(service, 8) + low_bit_first(length_us, 16)
     return fields + low_bit_first(crc16(fields), 16)[::-1]
+
+
+def header_bits(rate: int, psdu_bytes: int) -> list[int]:
+    """The header of a PSDU at one of our rates."""
+    return header_of(SIGNALS[rate], phy.PLCP_SERVICE, psdu_bytes * (8 >> rate))
 
 
 def scrambled(bits: Iterable[int], seed: int) -> list[int]:

@@ -2,8 +2,7 @@
 """The receiver: from samples at two a chip to frames, equal to gateware/rtl/phy/rx number by number.
 
 Times are numbers of samples. What the gateware does a few samples later, because its steps are clocked by samples, has
-the same delay here where it matters: the gain stands still GAIN_LATENCY samples after the last sample of the symbol
-that decided it.
+the same delay here where it matters: FREEZE_LATENCY, THAW_LATENCY.
 """
 
 from __future__ import annotations
@@ -26,7 +25,8 @@ GAIN_APPLY = 4
 """Sample of a block at which the shift that the block before asked for is taken."""
 GAIN_TARGET_BIT = 8
 """Highest bit of a block's sum of absolute values, after the shift."""
-GAIN_LATENCY = 5
+FREEZE_LATENCY, THAW_LATENCY = 6, 5
+"""Samples from the last one of a symbol that begins or ends a reception to the first whose gain stands, or moves."""
 
 # Acquisition.
 FRACTION_BITS = 5
@@ -52,8 +52,8 @@ SFD_SYMBOLS = 170
 
 
 def magnitude(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """max + min / 2 of two columns."""
-    size = np.abs(values)
+    """max + min / 2 of two columns; the size of -1 is 0."""
+    size = np.where(values < 0, ~values, values)
     return size.max(axis=-1) + (size.min(axis=-1) >> 1)
 
 
@@ -163,19 +163,18 @@ class _Stream:
         self._correlations = np.zeros_like(self._raw)
         self._levels = np.zeros(len(self._raw), dtype=np.int64)
         self._done = 0
-        self._gain_done = 0
         self._shift = 0
         self._shifts: list[tuple[int, int]] = []
         self._frozen_from: int | None = None
 
     def freeze(self, last: int) -> None:
-        self._frozen_from = last + GAIN_LATENCY
+        self._frozen_from = last + FREEZE_LATENCY
 
     def thaw(self, last: int) -> None:
         """The gain moves again; what was computed ahead of it is forgotten."""
-        self._advance(last + GAIN_LATENCY)
+        self._advance(last + THAW_LATENCY)
         self._frozen_from = None
-        self._done = self._gain_done = min(self._done, last + GAIN_LATENCY)
+        self._done = min(self._done, last + THAW_LATENCY)
 
     def levels(self, start: int, end: int) -> NDArray[np.int64]:
         self._advance(end)
@@ -251,6 +250,7 @@ class _Track:
         elif early > prompt and early > late and not self._lost:
             slip, self._averages = -1, [prompt, early, prompt]
         bits = self._demodulate(points, slip_before)
+        lost = self._lost
         level, total = int(levels[1]), int(levels[: SYMBOL_SAMPLES + slip].sum())
         self._level += (level << FRACTION_BITS) - self._level >> LEVEL_SHIFT
         self._sum += (total << FRACTION_BITS) - self._sum >> LEVEL_SHIFT
@@ -259,7 +259,7 @@ class _Track:
             product, rotation = self._last
             trace = SymbolTrace(start + 1, (int(points[1, 0]), int(points[1, 1])), product, rotation, slip, bits)
             self._receiver.trace.append(trace)
-        return slip, self._parser.symbol(start + 1, bits, self._lost)
+        return slip, self._parser.symbol(start + 1, bits, lost)
 
     def _demodulate(self, points: NDArray[np.int64], slip_before: int) -> tuple[int, ...]:
         """The bits of a symbol; none for the first."""

@@ -25,10 +25,15 @@ TAIL_CHIPS = phy.PULSE_CHIPS // 2 + 1
 """Chips after the frame's last one that are sent in full: half a pulse until it is at its peak, and one more."""
 
 
+def spread(symbols: list[tuple[int, ...]]) -> NDArray[np.int64]:
+    """The quadrant of each chip of symbols, given as their bits."""
+    turns = np.cumsum([QUARTER_TURNS[symbol] for symbol in symbols])
+    return ((turns[:, None] + np.where(BARKER > 0, 0, 2)) % 4).ravel()
+
+
 def chip_quadrants(frame: Frame) -> NDArray[np.int64]:
     """The quadrant of each chip of a frame."""
-    turns = np.cumsum([QUARTER_TURNS[symbol] for symbol in frame.symbols()])
-    return ((turns[:, None] + np.where(BARKER > 0, 0, 2)) % 4).ravel()
+    return spread(frame.symbols())
 
 
 def chip_points(quadrants: NDArray[np.int64]) -> NDArray[np.complex128]:

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Digital gain of the receiver: the converter's 16 bits go on as 6. The shift follows from the sum of the absolute values of
+// SYMBOL samples, and takes effect a few samples into the next ones; while a frame is being received it stands still.
+//
+// Timing: a sample leaves one sample_valid after it came. `block_sum` is that of the last whole block.
+
+`default_nettype none
+
+module rx_gain #(
+  parameter int unsigned BLOCK_SAMPLES = 22
+) (
+  input  wire logic               clk,
+  input  wire logic               rst,
+  input  wire logic               sample_valid,
+  input  wire logic signed [15:0] in_i,
+  input  wire logic signed [15:0] in_q,
+
+  input  wire logic               hold,            // a frame is being received
+
+  output wire logic signed [5:0]  out_i,
+  output wire logic signed [5:0]  out_q,
+  output wire logic [20:0]        block_sum,       // of |I| + |Q|
+  output wire logic               block_done       // one sample_valid: block_sum is new
+);
+
+  localparam int unsigned APPLY      = 4;          // sample of a block that is the first with a new shift
+  localparam int unsigned TARGET_BIT = 8;          // highest bit of a block's sum, shifted
+  localparam int unsigned MAX_SHIFT  = 10;
+
+  logic [4:0]  place_q;
+  logic [20:0] sum_q, block_sum_q;
+  logic        whole_q;                            // a block has been summed
+  logic [3:0]  shift_d, shift_q;
+  logic [15:0] above_q;                            // bits that must equal the sign
+  logic signed [5:0] out_i_q, out_q_q;
+
+  function automatic logic [14:0] size(logic signed [15:0] value);
+    size = value[15] ? ~value[14:0] : value[14:0];
+  endfunction
+
+  function automatic logic signed [5:0] limited(logic signed [15:0] value, logic [3:0] shift, logic [15:0] above);
+    logic [15:0] differs;
+    differs = (value ^ {16{value[15]}}) & above;
+    limited = differs == '0 ? value[shift +: 6] : {value[15], {5{!value[15]}}};
+  endfunction
+
+  always_comb begin
+    shift_d = '0;
+    for (int unsigned bit_index = TARGET_BIT + 1; bit_index < 21; bit_index++) begin
+      if (block_sum_q[bit_index]) begin
+        shift_d = bit_index - TARGET_BIT > MAX_SHIFT ? 4'(MAX_SHIFT) : 4'(bit_index - TARGET_BIT);
+      end
+    end
+  end
+
+  wire logic [20:0] both = 21'(size(in_i)) + 21'(size(in_q));
+
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      place_q <= '0;
+      whole_q <= 1'b0;
+      shift_q <= '0;
+      above_q <= 16'hffe0;
+      out_i_q <= '0;
+      out_q_q <= '0;
+    end else if (sample_valid) begin
+      place_q <= place_q == 5'(BLOCK_SAMPLES - 1) ? '0 : place_q + 1'b1;
+      if (place_q == 5'(BLOCK_SAMPLES - 1)) whole_q <= 1'b1;
+      if (place_q == 5'(APPLY - 1) && whole_q && !hold) begin
+        shift_q <= shift_d;
+        above_q <= 16'hffe0 << shift_d;
+      end
+      out_i_q <= limited(in_i, shift_q, above_q);
+      out_q_q <= limited(in_q, shift_q, above_q);
+    end
+    if (sample_valid) begin
+      sum_q <= place_q == '0 ? both : sum_q + both;
+      if (place_q == '0) block_sum_q <= sum_q;
+    end
+  end
+
+  assign out_i      = out_i_q;
+  assign out_q      = out_q_q;
+  assign block_sum  = block_sum_q;
+  assign block_done = sample_valid && place_q == 5'd1 && whole_q;
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""plcp_parser: frames of both preambles and rates from their bits, bad headers, foreign rates, searches that end."""
+
+import random
+
+import cocotb
+import pytest
+from perhop.phy import constants as phy
+from perhop.phy import plcp
+from perhop.phy.plcp import RATE_1MBPS, RATE_2MBPS, Frame
+from testbench.build import cocotb_tests, simulate
+from testbench.clocked import Clocked
+
+# dsss_receiver's tests run all of it, and sooner.
+pytestmark = pytest.mark.long
+
+SEED = 1
+
+
+INPUTS = ("rst", "tracking", "bit_valid", "bit_data", "symbol_done", "carrier_lost")
+KINDS = [(RATE_1MBPS, False), (RATE_2MBPS, False), (RATE_2MBPS, True)]
+
+
+class Parser(Clocked):
+    """Gives symbols at the times of symbol_demodulator and notes what is said."""
+
+    def __init__(self, dut) -> None:
+        super().__init__(dut, *INPUTS)
+        self.octets = bytearray()
+        self.events: list[str] = []
+
+    def note(self) -> None:
+        if self.octet_valid:
+            self.octets.append(self.octet)
+        for name in ("frame_start", "frame_end", "evt_header_error", "evt_given_up"):
+            if getattr(self, name):
+                self.events.append(name)
+
+    async def symbol(self, bits: tuple[int, ...], lost: int = 0) -> None:
+        for inputs in (*({"bit_valid": 1, "bit_data": bit} for bit in bits), {}, {"symbol_done": 1}, {}):
+            await self.set(bit_valid=0, symbol_done=0, carrier_lost=lost)
+            await self.set(**inputs)
+            self.note()
+            await self.clock()
+        await self.set(symbol_done=0, carrier_lost=0)
+
+    async def track(self) -> None:
+        await self.set(tracking=0)
+        await self.clock()
+        await self.clock()
+        assert self.in_sync and not self.two_bits and not self.finish
+        await self.set(tracking=1)
+        self.octets.clear()
+        self.events.clear()
+
+
+@cocotb.test()
+async def frames_of_every_kind_come_out(dut):
+    source = random.Random(SEED)
+    parser = Parser(dut)
+    await parser.reset()
+    for rate, short in KINDS:
+        await parser.track()
+        frame = Frame(source.randbytes(source.randrange(1, 12)), rate, short)
+        symbols = frame.symbols()
+        # The lock comes somewhere in SYNC.
+        for number, symbol in enumerate(symbols[source.randrange(5, 30) :]):
+            assert not parser.finish, number
+            assert (2 if parser.two_bits else 1) == len(symbol)
+            await parser.symbol(symbol)
+        assert parser.events == ["frame_start", "frame_end"]
+        assert bytes(parser.octets) == frame.psdu
+        assert parser.signal == plcp.SIGNALS[rate] and parser.short_preamble == short
+        assert parser.finish and not parser.frame_running
+        # Until tracking ends nothing more is taken.
+        await parser.symbol((1,))
+        assert parser.finish and len(parser.events) == 2
+
+
+@cocotb.test()
+async def a_bad_header_a_foreign_rate_and_no_sfd(dut):
+    parser = Parser(dut)
+    await parser.reset()
+    preamble, wrong = Frame(bytes(1)).preamble_bits(), plcp.header_of(0x0A, 0, 64)
+    wrong[-1] ^= 1
+    for header, length, events in (
+        (wrong, 0, ["evt_header_error"]),
+        (plcp.header_of(0x6E, 0, 5), 5, ["frame_start", "frame_end"]),
+        (plcp.header_of(0x14, 0, 0), 0, ["frame_start", "frame_end"]),
+        ([], 60, ["evt_given_up"]),
+    ):
+        await parser.track()
+        if not header:
+            preamble = [1] * 180
+        for bit in plcp.scrambled(preamble + header, phy.SCRAMBLER_SEED_LONG):
+            await parser.symbol((bit,))
+        for _ in range(length):
+            assert parser.finish or parser.frame_running
+            await parser.symbol((1,) * (2 if parser.two_bits else 1))
+        assert parser.events == events and parser.finish
+
+
+@cocotb.test()
+async def a_carrier_that_was_lost_for_a_symbol_is_told_at_the_end(dut):
+    parser = Parser(dut)
+    await parser.reset()
+    for lost_at in (None, 0, 5, 7):
+        await parser.track()
+        symbols = Frame(bytes(1)).symbols()
+        lost = []
+        for number, symbol in enumerate(symbols):
+            await parser.symbol(symbol, lost=int(lost_at is not None and number == len(symbols) - 8 + lost_at))
+            lost.append(parser.frame_lost)
+        assert parser.events == ["frame_start", "frame_end"]
+        assert lost[-2] == (lost_at is not None and lost_at < 7)
+
+
+@pytest.mark.parametrize("name", cocotb_tests(globals()))
+def test_plcp_parser(name):
+    simulate("plcp_parser", __file__, name, cocotb_tests(globals()))
