@@ -21,7 +21,7 @@ from cocotb_tools.runner import get_runner
 ROOT = Path(__file__).resolve().parents[2]
 # Another tree of RTL may be put under test: that is how a deliberate defect is shown to be found.
 RTL = Path(os.environ.get("PERHOP_RTL", ROOT / "gateware" / "rtl")).resolve()
-RTL_FOLDERS = ("common", "common/registers", "mac", "datapath", "phy/plcp", "phy/tx", "phy/rx", "top")
+RTL_FOLDERS = ("common", "common/registers", "mac", "datapath", "phy", "phy/plcp", "phy/tx", "phy/rx", "phy/sap", "top")
 OUT = Path(os.environ.get("PERHOP_TEST_OUT", ROOT / "out" / "gateware-tests")).resolve()
 # Where tests/run_gateware.py wants to find what was covered; None: nobody does.
 COVERAGE_FOLDER = Path(os.environ["PERHOP_COVERAGE"]) if os.environ.get("PERHOP_COVERAGE") else None

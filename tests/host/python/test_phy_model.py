@@ -186,6 +186,24 @@ def test_frames_follow_each_other_at_any_level_within_a_short_space():
     assert [reception.psdu for reception in receiver.receptions] == psdus
 
 
+@pytest.mark.parametrize("es_n0_db", [12, 20, 26])
+def test_ratio_and_carrier_of_a_frame_are_told(es_n0_db):
+    errors_db, errors_khz = [], []
+    for seed in range(6):
+        random = np.random.default_rng(seed)
+        carrier_hz = random.uniform(-122e3, 122e3)
+        wave = waves(Frame(random.bytes(30), seed % 2))
+        (reception,) = Receiver().run(
+            received(wave, 4, es_n0_db=es_n0_db, random=random, carrier_hz=carrier_hz, delay_samples=random.uniform())
+        )
+        errors_db.append(reception.snr_db - es_n0_db)
+        errors_khz.append((reception.carrier_hz - carrier_hz) / 1e3)
+    assert abs(np.mean(errors_db)) < 1.5 and np.abs(errors_db).max() <= 4
+    # An average over some 63 turns, each with the noise of two symbols, told in steps of 1.24 kHz.
+    sigma_khz = np.sqrt(10 ** (-es_n0_db / 10) / 63) / (2e-3 * np.pi)
+    assert np.abs(errors_khz).max() < 3 * sigma_khz + 1.3
+
+
 def test_noise_alone_locks_nothing():
     random = np.random.default_rng(SEED)
     receiver = Receiver()

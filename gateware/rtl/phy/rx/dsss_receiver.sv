@@ -15,6 +15,7 @@ module dsss_receiver (
 
   // A signal is being received, a preamble or a frame: level.
   output wire logic               tracking,
+  output wire logic               finish,         // level: nothing more is wanted of it
 
   // A frame, from a good header on, whatever its rate.
   output wire logic               frame_start,    // one clock, with
@@ -30,6 +31,7 @@ module dsss_receiver (
 
   output wire logic               evt_header_error,
   output wire logic               evt_given_up,   // there was a signal, but no SFD
+  output wire logic               given_up_lost,  // with evt_given_up: it is gone
 
   // For estimates.
   output wire logic [20:0]        block_sum,      // of |I| + |Q| of 22 samples
@@ -38,14 +40,16 @@ module dsss_receiver (
   output wire logic signed [14:0] turn_i,
   output wire logic signed [14:0] turn_q,
   output wire logic signed [19:0] rotation_i,
-  output wire logic signed [19:0] rotation_q
+  output wire logic signed [19:0] rotation_q,
+  output wire logic               error_valid,
+  output wire logic [15:0]        error_size
 );
 
   logic signed [5:0]  sample_i, sample_q;
   logic signed [10:0] correlation_i, correlation_q, level_i, level_q, now_i, now_q, before_i, before_q;
   logic [10:0]        level;
   logic [4:0]         place, lock_place;
-  logic               searching, lock, symbol, symbol_first, carrier_lost, finish;
+  logic               searching, lock, symbol, symbol_first, carrier_lost;
   logic               in_sync, two_bits, bit_valid, bit_data;
   logic [2:0]         filled_q;                   // stages that hold a sample
 
@@ -83,7 +87,8 @@ module dsss_receiver (
 
   symbol_demodulator u_symbol_demodulator (
     .clk, .rst, .symbol, .symbol_first, .now_i, .now_q, .before_i, .before_q, .in_sync, .two_bits,
-    .bit_valid, .bit_data, .symbol_done, .turn_i, .turn_q, .rotation_i, .rotation_q
+    .bit_valid, .bit_data, .symbol_done, .turn_i, .turn_q, .rotation_i, .rotation_q,
+    .error_valid, .error_size
   );
 
   plcp_parser u_plcp_parser (
@@ -91,6 +96,8 @@ module dsss_receiver (
     .frame_start, .signal, .service, .length_us, .short_preamble, .octet, .octet_valid, .frame_running, .frame_end,
     .frame_lost, .evt_header_error, .evt_given_up, .finish
   );
+
+  assign given_up_lost = carrier_lost;
 
 endmodule
 

@@ -31,7 +31,9 @@ module symbol_demodulator (
   output wire logic signed [14:0] turn_i,         // d
   output wire logic signed [14:0] turn_q,
   output wire logic signed [19:0] rotation_i,     // e, five bits of it fraction
-  output wire logic signed [19:0] rotation_q
+  output wire logic signed [19:0] rotation_q,
+  output wire logic               error_valid,    // one clock for I, one for Q
+  output wire logic [15:0]        error_size      // of d, turned back, against e
 );
 
   localparam int unsigned PRODUCT_SHIFT  = 6;
@@ -136,6 +138,8 @@ module symbol_demodulator (
     endcase
   end
 
+  assign error_valid = !first_q && (step_q == 5'd13 || step_q == 5'd14);
+  assign error_size  = change[20] ? ~change[20:FRACTION_BITS] : change[20:FRACTION_BITS];
   assign bit_valid   = valid_q;
   assign bit_data    = data_q;
   assign symbol_done = done_q;

@@ -47,6 +47,12 @@ PRODUCT_SHIFT = 6
 SYNC_ROTATION_SHIFT = 3
 DATA_ROTATION_SHIFT = 5
 
+# Estimates.
+RSSI_SHIFT = 2
+ERROR_SHIFT = 4
+SNR_BASE_DB = 4
+"""Two symbols' noise is in a turn, and the mean of |I| + |Q| is above its root mean square."""
+
 SFD_SYMBOLS = 170
 """Symbols after which no SFD is expected any more."""
 
@@ -55,6 +61,20 @@ def magnitude(values: NDArray[np.int64]) -> NDArray[np.int64]:
     """max + min / 2 of two columns; the size of -1 is 0."""
     size = np.where(values < 0, ~values, values)
     return size.max(axis=-1) + (size.min(axis=-1) >> 1)
+
+
+def decibels(level: int) -> int:
+    """20 log10 as level_decibels tells it, within 1.3 dB."""
+    top = max(level.bit_length() - 1, 0)
+    below = (level << 3 >> top) & 7
+    return 3 * (8 * top + below + 1) + 2 >> 2
+
+
+def tangent_128(real: int, imaginary: int) -> int:
+    """imaginary / real in 1/128 as carrier_offset tells it: the tangent of what the carrier turns in a symbol."""
+    size_i, size_q = (~part if part < 0 else part for part in (real, imaginary))
+    quotient = 127 if size_q >= size_i else (size_q << 7) // size_i
+    return -quotient if (real < 0) != (imaginary < 0) else quotient
 
 
 def limited(samples: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
@@ -100,6 +120,10 @@ class Reception:
     ended_at: int | None = None
     """Sample of the last symbol; None where the samples ended before."""
     carrier_lost: bool = False
+    snr_db: int | None = None
+    """Es/N0 of the frame's last symbols."""
+    carrier_hz: float | None = None
+    """Offset of the carrier, for symbols of 1 us."""
 
 
 @dataclass
@@ -221,6 +245,7 @@ class _Track:
         self._lost = False
         self._previous: NDArray[np.int64] | None = None
         self._rotation = (0, 0)
+        self._error = 0
         self._parser = _Parser(receiver)
 
     def run(self, at: int, index: int) -> int | None:
@@ -249,6 +274,8 @@ class _Track:
             slip, self._averages = 1, [prompt, late, prompt]
         elif early > prompt and early > late and not self._lost:
             slip, self._averages = -1, [prompt, early, prompt]
+        # The last symbol of a frame comes too late for them.
+        estimates = self.estimates()
         bits = self._demodulate(points, slip_before)
         lost = self._lost
         level, total = int(levels[1]), int(levels[: SYMBOL_SAMPLES + slip].sum())
@@ -259,7 +286,17 @@ class _Track:
             product, rotation = self._last
             trace = SymbolTrace(start + 1, (int(points[1, 0]), int(points[1, 1])), product, rotation, slip, bits)
             self._receiver.trace.append(trace)
-        return slip, self._parser.symbol(start + 1, bits, lost)
+        done = self._parser.symbol(start + 1, bits, lost)
+        if done:
+            self._parser.estimated(*estimates)
+        return slip, done
+
+    def estimates(self) -> tuple[int, float]:
+        """Signal-to-noise ratio in dB and carrier offset in Hz."""
+        turn = np.array([part >> FRACTION_BITS for part in self._rotation])
+        snr_db = decibels(int(magnitude(turn)) << ERROR_SHIFT) - decibels(self._error) + SNR_BASE_DB
+        tangent = tangent_128(int(turn[0]), int(turn[1])) / 128
+        return min(max(snr_db, -64), 63), float(np.arctan(tangent) / (2e-6 * np.pi))
 
     def _demodulate(self, points: NDArray[np.int64], slip_before: int) -> tuple[int, ...]:
         """The bits of a symbol; none for the first."""
@@ -286,6 +323,12 @@ class _Track:
         turns_back = (2 if d_i < 0 else 0) if sync else turns
         r_i, r_q = ((d_i, d_q), (d_q, -d_i), (-d_i, -d_q), (-d_q, d_i))[turns_back]
         shift = SYNC_ROTATION_SHIFT if sync else DATA_ROTATION_SHIFT
+        errors = (
+            (fresh << FRACTION_BITS) - part >> FRACTION_BITS
+            for part, fresh in zip(self._rotation, (r_i, r_q), strict=True)
+        )
+        size = sum(~error if error < 0 else error for error in errors)
+        self._error += size - (self._error >> ERROR_SHIFT)
         self._rotation = tuple(
             part + ((fresh << FRACTION_BITS) - part >> shift)
             for part, fresh in zip(self._rotation, (r_i, r_q), strict=True)
@@ -359,6 +402,11 @@ class _Parser:
         self._reception = Reception(at, signal, service, length_us, self._short)
         self._receiver.receptions.append(self._reception)
         return False
+
+    def estimated(self, snr_db: int, carrier_hz: float) -> None:
+        """What is known of the signal at the frame's end."""
+        if self._reception is not None:
+            self._reception.snr_db, self._reception.carrier_hz = snr_db, carrier_hz
 
     def _in_frame(self, at: int, lost: bool) -> bool:
         reception = self._reception

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The DSSS PHY: samples on the radio's side, the PHY-SAP of mac_top on the other. Only instances and wires here. While the station
+// sends the receiver is in reset.
+//
+// Timing: samples come and go at most every second clock. phy_tx_start to the first chip's peak: three or four samples and
+// PULSE_CHIPS/2 chips. The last chip's peak to phy_rx_end: see dsss_receiver, and one clock. phy_cca_busy falls one
+// clock after phy_rx_end.
+
+`default_nettype none
+
+module dsss_phy #(
+  parameter int unsigned SAMPLES_PER_CHIP = 2          // 2 or 4
+) (
+  input  wire logic               clk,
+  input  wire logic               rst,
+
+  // Settings.
+  input  wire logic               cfg_short_preamble,  // for what is sent at 2 Mb/s
+  input  wire logic [8:0]         cfg_tx_gain,         // 256 is one
+  input  wire logic signed [7:0]  cfg_rssi_base_dbm,   // level of a sum of 1 over 22 samples
+  input  wire logic signed [7:0]  cfg_energy_threshold_dbm,
+  input  wire logic               cfg_energy_detect,
+  input  wire logic               cfg_carrier_sense,
+
+  // The radio.
+  input  wire logic               rx_sample_valid,
+  input  wire logic signed [15:0] rx_i,
+  input  wire logic signed [15:0] rx_q,
+  input  wire logic               tx_sample_take,
+  output wire logic signed [11:0] tx_i,
+  output wire logic signed [11:0] tx_q,
+  output wire logic               tx_active,           // for the antenna's switch
+
+  // To the MAC.
+  output wire logic               phy_cca_busy,
+  output wire logic               phy_rx_start,
+  output wire logic [2:0]         phy_rx_rate,
+  output wire logic [11:0]        phy_rx_bytes,
+  output wire logic [7:0]         phy_rx_data,
+  output wire logic               phy_rx_valid,
+  output wire logic               phy_rx_end,
+  output wire logic               phy_rx_error,
+  output wire logic [7:0]         phy_rx_rssi_dbm,
+  output wire logic signed [6:0]  rx_snr_db,           // with phy_rx_end, as the RSSI
+  output wire logic signed [7:0]  rx_tangent_128,      // of the carrier's turn in a symbol
+
+  // From the MAC.
+  input  wire logic               phy_tx_start,
+  input  wire logic [2:0]         phy_tx_rate,
+  input  wire logic [11:0]        phy_tx_bytes,
+  input  wire logic [7:0]         phy_tx_data,
+  input  wire logic               phy_tx_valid,
+  output wire logic               phy_tx_ready,
+  input  wire logic               phy_tx_last,
+
+  // For counters.
+  output wire logic               stat_header_error,
+  output wire logic               stat_no_sfd,         // there was a signal, but no SFD
+  output wire logic               stat_rx_unsupported,
+  output wire logic               stat_tx_unsupported,
+  output wire logic               stat_tx_underrun
+);
+
+  logic        start, start_2mbps, start_short, data_valid, data_ready;
+  logic [11:0] start_bytes;
+  logic [7:0]  data;
+  logic        sample_valid;
+  logic signed [15:0] sample_i, sample_q;
+  logic        tracking, finish, frame_start, octet_valid, frame_end, frame_lost, block_done, symbol_done, error_valid;
+  logic        given_up_lost, unused_short, unused_running;
+  logic [7:0]  signal, unused_service, octet;
+  logic [15:0] length_us, error_size;
+  logic [20:0] block_sum;
+  logic signed [14:0] unused_turn_i, unused_turn_q;
+  logic signed [19:0] rotation_i, rotation_q;
+  logic signed [7:0]  rssi_dbm, energy_dbm, tangent_128;
+  logic signed [6:0]  snr_db;
+
+  wire logic rx_rst = rst || tx_active;
+
+  transmit_sap u_transmit_sap (
+    .clk, .rst, .cfg_short_preamble,
+    .phy_tx_start, .phy_tx_rate, .phy_tx_bytes, .phy_tx_data, .phy_tx_valid, .phy_tx_ready, .phy_tx_last,
+    .start, .start_2mbps, .start_short, .start_bytes, .data, .data_valid, .data_ready,
+    .evt_unsupported(stat_tx_unsupported)
+  );
+
+  dsss_transmitter #(.SAMPLES_PER_CHIP(SAMPLES_PER_CHIP)) u_dsss_transmitter (
+    .clk, .rst, .cfg_gain(cfg_tx_gain), .sample_take(tx_sample_take),
+    .start, .start_2mbps, .start_short, .start_bytes, .s_data(data), .s_valid(data_valid), .s_ready(data_ready),
+    .active(tx_active), .evt_underrun(stat_tx_underrun), .out_i(tx_i), .out_q(tx_q)
+  );
+
+  if (SAMPLES_PER_CHIP == 4) begin : g_decimator
+    rx_decimator u_rx_decimator (
+      .clk, .rst, .in_valid(rx_sample_valid), .in_i(rx_i), .in_q(rx_q),
+      .out_valid(sample_valid), .out_i(sample_i), .out_q(sample_q)
+    );
+  end else begin : g_direct
+    assign sample_valid = rx_sample_valid;
+    assign sample_i     = rx_i;
+    assign sample_q     = rx_q;
+  end
+
+  dsss_receiver u_dsss_receiver (
+    .clk, .rst(rx_rst), .sample_valid, .in_i(sample_i), .in_q(sample_q), .tracking, .finish,
+    .frame_start, .signal, .service(unused_service), .length_us, .short_preamble(unused_short), .octet, .octet_valid,
+    .frame_running(unused_running), .frame_end, .frame_lost,
+    .evt_header_error(stat_header_error), .evt_given_up(stat_no_sfd), .given_up_lost,
+    .block_sum, .block_done, .symbol_done, .turn_i(unused_turn_i), .turn_q(unused_turn_q), .rotation_i, .rotation_q,
+    .error_valid, .error_size
+  );
+
+  signal_estimates u_signal_estimates (
+    .clk, .rst(rx_rst), .cfg_rssi_base_dbm, .block_sum, .block_done, .tracking, .symbol_done, .error_valid, .error_size,
+    .rotation_i(rotation_i[19:5]), .rotation_q(rotation_q[19:5]), .rssi_dbm, .energy_dbm, .snr_db, .tangent_128
+  );
+
+  clear_channel u_clear_channel (
+    .clk, .rst(rx_rst), .cfg_energy_threshold_dbm, .cfg_energy_detect, .cfg_carrier_sense, .block_done, .energy_dbm,
+    .tracking, .finish, .frame_end, .search_again(stat_header_error || (stat_no_sfd && !given_up_lost)),
+    .busy(phy_cca_busy)
+  );
+
+  receive_sap u_receive_sap (
+    .clk, .rst, .stopped(tx_active), .frame_start, .signal, .length_us, .octet, .octet_valid, .frame_end, .frame_lost,
+    .rssi_dbm, .snr_db, .tangent_128,
+    .phy_rx_start, .phy_rx_rate, .phy_rx_bytes, .phy_rx_data, .phy_rx_valid, .phy_rx_end, .phy_rx_error,
+    .phy_rx_rssi_dbm, .rx_snr_db, .rx_tangent_128, .evt_unsupported(stat_rx_unsupported)
+  );
+
+  wire logic unused = &{1'b0, unused_short, unused_running, unused_service, unused_turn_i, unused_turn_q,
+                        rotation_i[4:0], rotation_q[4:0]};
+
+endmodule
+
+`default_nettype wire

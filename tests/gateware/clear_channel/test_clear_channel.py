@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""clear_channel: energy, carrier, hold and a frame's end, each by itself."""
+
+import cocotb
+import pytest
+from testbench.build import cocotb_tests, simulate
+from testbench.clocked import Clocked
+
+# dsss_phy's tests run all of it, and sooner.
+pytestmark = pytest.mark.long
+
+SEED = 1
+
+
+INPUTS = ("rst", "cfg_energy_threshold_dbm", "cfg_energy_detect", "cfg_carrier_sense", "block_done", "energy_dbm")
+INPUTS += ("tracking", "finish", "frame_end", "search_again")
+
+
+async def ready(dut, **settings: int) -> Clocked:
+    unit = Clocked(dut, *INPUTS)
+    await unit.reset()
+    unit.hold(cfg_energy_threshold_dbm=-60 & 0xFF, cfg_energy_detect=1, cfg_carrier_sense=1)
+    unit.hold(**settings)
+    return unit
+
+
+async def block(unit: Clocked, energy_dbm: int, **inputs: int) -> int:
+    unit.hold(energy_dbm=energy_dbm & 0xFF)
+    await unit.clock(block_done=1, **inputs)
+    await unit.clock()
+    await unit.clock()
+    return unit.busy
+
+
+@cocotb.test()
+async def two_blocks_at_the_threshold_are_busy_one_is_not(dut):
+    unit = await ready(dut)
+    said = [await block(unit, energy) for energy in (-61, -60, -61, -60, -60, 5, -61, -60)]
+    assert said == [0, 0, 0, 0, 1, 1, 0, 0]
+    unit = await ready(dut, cfg_energy_detect=0)
+    assert not any([await block(unit, 0) for _ in range(4)])
+
+
+@cocotb.test()
+async def a_frame_s_energy_does_not_outlive_it(dut):
+    unit = await ready(dut)
+    unit.hold(tracking=1)
+    assert [await block(unit, -30) for _ in range(3)] == [1, 1, 1]
+    await unit.clock(frame_end=1)
+    unit.hold(finish=1)
+    await unit.clock()
+    assert not unit.busy
+    unit.hold(tracking=0, finish=0)
+    # Two blocks do not count; if the energy stays it is another's.
+    assert [await block(unit, -30) for _ in range(4)] == [0, 0, 0, 1]
+
+
+@cocotb.test()
+async def a_signal_without_header_is_held_while_it_is_looked_for_again(dut):
+    unit = await ready(dut)
+    unit.hold(tracking=1)
+    await unit.clock()
+    assert unit.busy
+    await unit.clock(search_again=1)
+    unit.hold(tracking=0)
+    assert [await block(unit, -99) for _ in range(18)] == [1] * 15 + [0] * 3
+    unit = await ready(dut, cfg_carrier_sense=0, tracking=1)
+    await unit.clock(search_again=1)
+    assert not any([await block(unit, -99) for _ in range(4)])
+
+
+@pytest.mark.parametrize("name", cocotb_tests(globals()))
+def test_clear_channel(name):
+    simulate("clear_channel", __file__, name, cocotb_tests(globals()))

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""dsss_phy: what mac_top gets of frames on the air, when the medium is busy, and what it sends."""
+
+import random
+
+import cocotb
+import numpy as np
+import pytest
+from cocotb.clock import Clock
+from cocotb.triggers import RisingEdge
+from perhop.phy import constants as phy
+from perhop.phy import plcp, transmitter
+from perhop.phy.channel import received
+from perhop.phy.plcp import RATE_1MBPS, RATE_2MBPS, Frame
+from perhop.phy.receiver import Receiver
+from perhop.phy.transmitter import transmitted
+from testbench.build import cocotb_tests, simulate
+
+SEED = 1
+BASE_DBM = -120
+THRESHOLD_DBM = -55
+INPUTS = ("rx_sample_valid", "rx_i", "rx_q", "tx_sample_take", "phy_tx_start", "phy_tx_rate", "phy_tx_bytes")
+INPUTS += ("phy_tx_data", "phy_tx_valid", "phy_tx_last", "cfg_short_preamble")
+
+
+class Bench:
+    """Samples at uneven times; what the PHY tells the MAC, with the number of the sample at which it did."""
+
+    def __init__(self, dut) -> None:
+        self.dut = dut
+        self.random = random.Random(SEED)
+        self.at = 0
+        self.clock = 0
+        self.events: list[tuple[str, int, int]] = []
+        self.octets = bytearray()
+        for name in INPUTS:
+            getattr(dut, name).value = 0
+        dut.rst.value = 1
+        dut.cfg_tx_gain.value = 256
+        dut.cfg_rssi_base_dbm.value = BASE_DBM
+        dut.cfg_energy_threshold_dbm.value = THRESHOLD_DBM
+        dut.cfg_energy_detect.value = dut.cfg_carrier_sense.value = 1
+
+    async def reset(self) -> None:
+        cocotb.start_soon(Clock(self.dut.clk, 2, "step").start())
+        for _ in range(3):
+            await RisingEdge(self.dut.clk)
+        self.dut.rst.value = 0
+        names = ("phy_rx_start", "phy_rx_end", "stat_header_error", "stat_no_sfd", "stat_rx_unsupported")
+        for name in names:
+            cocotb.start_soon(self._strobe(name))
+        cocotb.start_soon(self._octets())
+        cocotb.start_soon(self._carrier())
+
+    async def clocks(self, number: int) -> None:
+        for _ in range(number):
+            await RisingEdge(self.dut.clk)
+            self.clock += 1
+
+    async def feed(self, samples: np.ndarray) -> None:
+        dut = self.dut
+        for i, q in samples.tolist():
+            dut.rx_i.value, dut.rx_q.value, dut.rx_sample_valid.value = i, q, 1
+            await self.clocks(1)
+            dut.rx_sample_valid.value = 0
+            await self.clocks(self.random.choice((1, 1, 2)))
+            self.at += 1
+
+    async def _strobe(self, name: str) -> None:
+        while True:
+            await RisingEdge(getattr(self.dut, name))
+            self.events.append((name, self.at, self.clock))
+
+    async def _octets(self) -> None:
+        while True:
+            await RisingEdge(self.dut.phy_rx_valid)
+            self.octets.append(int(self.dut.phy_rx_data.value))
+            self.last_octet_clock = self.clock
+
+    async def _carrier(self) -> None:
+        while True:
+            await self.dut.phy_cca_busy.value_change
+            self.events.append((("idle", "busy")[int(self.dut.phy_cca_busy.value)], self.at, self.clock))
+
+    def names(self) -> list[str]:
+        return [name for name, _, _ in self.events]
+
+    def when(self, name: str) -> int:
+        """Sample at which the only such event came."""
+        (at,) = [at for event, at, _ in self.events if event == name]
+        return at
+
+
+def waves(quadrants: np.ndarray) -> np.ndarray:
+    return transmitter.shaped(quadrants, 4) @ np.array([1, 1j])
+
+
+@cocotb.test()
+@cocotb.parametrize(short=[False, True])
+async def a_frame_comes_as_the_mac_wants_it(dut, short: bool):
+    """Busy within 15 us; free with the end, which comes less than a microsecond after the last chip."""
+    noise = np.random.default_rng(SEED)
+    bench = Bench(dut)
+    await bench.reset()
+    rate = RATE_2MBPS if short else RATE_1MBPS
+    psdu = noise.bytes(14 if short else 4)
+    before, level = 250, 130  # signal and noise 6 dB above and below the threshold
+    quadrants = transmitter.chip_quadrants(Frame(psdu, rate, short))
+    samples = received(
+        waves(quadrants), 4, es_n0_db=26, random=noise, carrier_hz=61e3, before=before, after=400, level=level
+    )
+    await bench.feed(samples)
+    assert bytes(bench.octets) == psdu
+    assert bench.names() == ["busy", "phy_rx_start", "phy_rx_end", "idle"]
+    begin, end = before + 6, before + 6 + 2 * len(quadrants)  # half of the pulse
+    assert begin < bench.when("busy") < begin + 22 * 15
+    assert 0 < bench.when("phy_rx_end") - end < 22
+    clocks = {name: clock for name, _, clock in bench.events}
+    assert clocks["idle"] - clocks["phy_rx_end"] in (0, 1, 2), clocks
+    assert clocks["phy_rx_end"] - bench.last_octet_clock >= 1
+    assert (int(dut.phy_rx_rate.value), int(dut.phy_rx_bytes.value)) == (rate, len(psdu))
+    assert not int(dut.phy_rx_error.value)
+    rssi_dbm = 20 * np.log10(22 * np.abs(samples[begin:end]).sum(axis=1).mean()) + BASE_DBM
+    dut._log.info("delay %d samples, RSSI %d", bench.when("phy_rx_end") - end, dut.phy_rx_rssi_dbm.value.to_signed())
+    assert dut.phy_rx_rssi_dbm.value.to_signed() == pytest.approx(rssi_dbm, abs=1.5)
+    assert dut.rx_snr_db.value.to_signed() == pytest.approx(26, abs=3)
+    carrier_khz = np.arctan(dut.rx_tangent_128.value.to_signed() / 128) / (2e-3 * np.pi)
+    assert carrier_khz == pytest.approx(61, abs=3)
+    model = Receiver()
+    (reception,) = model.run(samples)
+    assert dut.rx_snr_db.value.to_signed() == reception.snr_db
+    assert carrier_khz == pytest.approx(reception.carrier_hz / 1e3)
+
+
+@cocotb.test()
+async def energy_alone_makes_the_medium_busy_and_weak_noise_does_not(dut):
+    """22 samples a block: 20 blocks of noise below the threshold, 20 above, 20 below."""
+    noise = np.random.default_rng(SEED)
+    bench = Bench(dut)
+    await bench.reset()
+    # A mean of |I| + |Q| in 22 samples that is 6 dB off the threshold.
+    mean = 10 ** ((THRESHOLD_DBM - BASE_DBM) / 20) / 22
+    quiet = np.round(noise.standard_normal((22 * 20, 2)) * mean / 4 / np.sqrt(2 / np.pi)).astype(np.int64)
+    for samples in (quiet, 4 * quiet, quiet):
+        await bench.feed(samples)
+    assert bench.names() == ["busy", "idle"]
+    assert 440 < bench.when("busy") < 440 + 22 * 5
+    assert 880 < bench.when("idle") < 880 + 22 * 3
+    dut.cfg_energy_detect.value = 0
+    await bench.feed(4 * quiet)
+    assert len(bench.events) == 2
+
+
+@cocotb.test()
+async def the_medium_is_busy_with_frames_that_the_mac_does_not_get(dut):
+    """11 Mb/s is waited for; behind a bad header the signal is looked for again. Without energy detection."""
+    noise = np.random.default_rng(SEED)
+    bench = Bench(dut)
+    await bench.reset()
+    dut.cfg_energy_detect.value = 0
+    preamble = Frame(bytes(2), RATE_2MBPS, True).preamble_bits()
+    for header, told in (
+        (plcp.header_of(phy.PLCP_SIGNAL_11MBPS, 0, 40), "stat_rx_unsupported"),
+        (plcp.header_of(phy.PLCP_SIGNAL_2MBPS, 0, 40)[::-1], "stat_header_error"),
+    ):
+        bits = plcp.scrambled(preamble + header, phy.SCRAMBLER_SEED_SHORT)
+        pairs = list(zip(bits[72::2], bits[73::2], strict=True))
+        body = [(noise.integers(2),) for _ in range(40)]
+        quadrants = transmitter.spread([(bit,) for bit in bits[:72]] + pairs + body)
+        begin = bench.at
+        await bench.feed(received(waves(quadrants), 4, es_n0_db=20, random=noise, before=220, after=22 * 40))
+        assert bench.names()[:2] == ["busy", told] and bench.names()[-1] == "idle"
+        assert bench.names().count("busy") == 1, "busy without a gap"
+        last = begin + 220 + 6 + 2 * len(quadrants)
+        if told == "stat_rx_unsupported":
+            assert 0 < bench.when("idle") - last < 30
+        else:
+            assert 0 < bench.when("idle") - last < 22 * 36
+        bench.events.clear()
+    assert not bench.octets
+
+
+@cocotb.test()
+async def what_the_mac_sends_is_on_the_air_and_the_receiver_hears_none_of_it(dut):
+    bench = Bench(dut)
+    await bench.reset()
+    psdu = bytes([0xB4, 0x00, 0x7F])
+    for rate, short, clocks in ((4, False, 60), (RATE_2MBPS, True, 4900)):
+        dut.cfg_short_preamble.value = short
+        dut.phy_tx_start.value, dut.phy_tx_rate.value, dut.phy_tx_bytes.value = 1, rate, len(psdu)
+        dut.phy_tx_valid.value = 1
+        waiting, samples = list(psdu), []
+        for sample in range(clocks):
+            dut.phy_tx_data.value = waiting[0] if waiting else 0
+            dut.phy_tx_valid.value, dut.phy_tx_last.value = bool(waiting), len(waiting) == 1
+            dut.tx_sample_take.value = sample % 2
+            # The air comes back into the receiver.
+            dut.rx_sample_valid.value = sample % 2
+            dut.rx_i.value, dut.rx_q.value = 8 * dut.tx_i.value.to_signed(), 8 * dut.tx_q.value.to_signed()
+            if sample % 2:
+                samples.append((dut.tx_i.value.to_signed(), dut.tx_q.value.to_signed()))
+            ready = int(dut.phy_tx_ready.value)
+            await bench.clocks(1)
+            dut.phy_tx_start.value = 0
+            if ready and waiting:
+                waiting.pop(0)
+        expected = transmitted(Frame(psdu, RATE_2MBPS, True), 2)
+        assert not waiting
+        if rate == RATE_2MBPS:
+            found = [at for at in range(8) if np.array_equal(np.array(samples)[at : at + len(expected)], expected)]
+            assert len(found) == 1
+        else:
+            assert not np.any(samples), "a rate that is none of ours is not sent"
+    assert not bench.events and not int(dut.tx_active.value)
+
+
+@pytest.mark.parametrize("name", cocotb_tests(globals()))
+def test_dsss_phy(name):
+    simulate("dsss_phy", __file__, name, cocotb_tests(globals()))
