@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -133,9 +134,11 @@ void watch(int epoll, int fd, std::uint64_t data) {
   checked(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event), "epoll_ctl");
 }
 
-/// A wake-up takes at most its time: no slack for timers, and ahead of ordinary processes where that is allowed.
+/// A wake-up takes at most its time: no slack for timers, no page that must be read from a disk first, and ahead of
+/// ordinary processes where that is allowed. Pages are kept where they can be: without it the medium is only later.
 bool ask_for_real_time() {
   prctl(PR_SET_TIMERSLACK, 1);
+  mlockall(MCL_CURRENT | MCL_FUTURE);
   const sched_param priority{.sched_priority = realtime_priority};
   return sched_setscheduler(0, SCHED_FIFO, &priority) == 0;
 }
