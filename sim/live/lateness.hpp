@@ -18,6 +18,7 @@ public:
     const auto bin = static_cast<std::size_t>(std::bit_width(late_us));
     ++counts_[bin < bins ? bin : bins - 1];
     ++events_;
+    if (late_us >= 1000) ++late_1ms_;
     if (late_us > max_us_) max_us_ = late_us;
   }
 
@@ -34,21 +35,17 @@ public:
     return max_us_;
   }
 
-  /// Share of the events that were later than 2^bit - 1 us.
-  double share_above(unsigned bit) const {
-    std::uint64_t above = 0;
-    for (std::size_t bin = bit + 1; bin < bins; ++bin) above += counts_[bin];
-    return events_ == 0 ? 0 : static_cast<double>(above) / static_cast<double>(events_);
-  }
-
   std::uint64_t events() const { return events_; }
   std::uint64_t max_us() const { return max_us_; }
+  /// Events that were a millisecond late or later: no bin ends there.
+  std::uint64_t late_1ms() const { return late_1ms_; }
   const std::array<std::uint64_t, bins>& counts() const { return counts_; }
 
 private:
   std::array<std::uint64_t, bins> counts_{};
   std::uint64_t events_ = 0;
   std::uint64_t max_us_ = 0;
+  std::uint64_t late_1ms_ = 0;
 };
 
 }  // namespace perhop::live

@@ -359,6 +359,7 @@ std::string live_medium::status() const {
                 {"p50_us", lateness_.quantile_us(0.5)},
                 {"p99_us", lateness_.quantile_us(0.99)},
                 {"p999_us", lateness_.quantile_us(0.999)},
+                {"late_1ms", lateness_.late_1ms()},
                 {"max_us", lateness_.max_us()},
                 {"log2_counts", counts}}},
               {"sent", c.sent},

@@ -15,6 +15,9 @@ TEST(lateness, a_quantile_is_never_told_better_than_it_was) {
   EXPECT_GE(late.quantile_us(0.5), 500U);
   EXPECT_LE(late.quantile_us(0.5), 511U);
   EXPECT_EQ(late.quantile_us(0.999), 999U);
+  EXPECT_EQ(late.late_1ms(), 0U);
+  late.add(1000);
+  EXPECT_EQ(late.late_1ms(), 1U);
 }
 
 TEST(lateness, one_late_event_in_ten_thousand_is_beyond_the_quantile_and_two_in_a_thousand_are_not) {
@@ -22,7 +25,7 @@ TEST(lateness, one_late_event_in_ten_thousand_is_beyond_the_quantile_and_two_in_
   for (int i = 0; i < 9'999; ++i) late.add(30);
   late.add(5'000);
   EXPECT_EQ(late.quantile_us(0.999), 31U);
-  EXPECT_NEAR(late.share_above(10), 1e-4, 1e-9);
+  EXPECT_EQ(late.late_1ms(), 1U);
   for (int i = 0; i < 20; ++i) late.add(5'000);
   EXPECT_EQ(late.quantile_us(0.999), 5'000U);
 }
