@@ -333,10 +333,8 @@ JOBS = (
     ),
     Job(
         "completion_records",
-        "completion records come out whole and unchanged, or are lost whole and counted (a memory of one record)",
+        "completion records come out whole and unchanged, or are lost whole and counted (a memory of 32 words)",
         ("record_rules",),
-        mode="bounded",
-        depth=34,
         top="completion_stream",
         folder="datapath",
         free=(),
