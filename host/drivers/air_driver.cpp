@@ -137,6 +137,7 @@ void air_driver::on_welcome(driver_listener& listener, std::span<const std::uint
           .profile = &timing_profiles()[welcome->profile],
           .data_rate_index = welcome->data_rate,
           .rts_threshold_bytes = welcome->rts_threshold_bytes,
+          .average_shift = welcome->average_shift,
           .send_credits = welcome->send_credits};
   up_ = true;
   outstanding_ = 0;

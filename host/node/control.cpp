@@ -165,6 +165,7 @@ json status(time_us now, const node_config& config, const packet_path& path, con
                 {"tcp_acks_held", c.tcp_acks_held},
                 {"paced", c.paced},
                 {"data_segments", c.data_segments},
+                {"former_peers", c.former_peers},
                 {"bare_tcp_acks", c.bare_tcp_acks},
                 {"not_delivered", kernel.not_delivered()}}}};
   object["cwl"] = {{"enforce", clamp == nullptr ? "window" : "ebpf"}};

@@ -34,6 +34,7 @@ packet_path::packet_path(const packet_path_config& config, kernel& kernel, drive
 
 void packet_path::on_up(const drivers::mac_properties& mac) {
   up_ = true;
+  history_.restart(mac.average_shift);
   // A medium that was started anew has the same MACs. Connections go on with what the shim knows.
   if (!shim_ || mac_ != mac) {
     mac_ = mac;
@@ -57,14 +58,32 @@ void packet_path::on_up(const drivers::mac_properties& mac) {
   serve_exact(now_);
 }
 
-void packet_path::on_down() { up_ = false; }
+void packet_path::on_down() {
+  up_ = false;
+  given_.clear();
+}
 
-void packet_path::on_completion(std::uint32_t, const completion_record& record) {
+/// To whom the packet went; nothing: it was not given to this MAC.
+std::optional<std::uint64_t> packet_path::take_given(std::uint32_t cookie) {
+  const auto found = std::find_if(given_.begin(), given_.end(), [cookie](const auto& packet) { return packet.first == cookie; });
+  if (found == given_.end()) return std::nullopt;
+  const std::uint64_t address = found->second;
+  given_.erase(found);
+  return address;
+}
+
+void packet_path::on_completion(std::uint32_t cookie, const completion_record& record) {
   ++counters_.completions;
   const bool delivered = record.result == tx_result::delivered || record.result == tx_result::group_sent;
   if (!delivered) ++counters_.mac_drops;
-  neighbour_sums_.note_done(now_, record);
-  if (shim_ && shim_->on_completion(now_, policy::averages_of(record), delivered)) ++counters_.peers_lost;
+  const std::optional<std::uint64_t> address = take_given(cookie);
+  if (address && record.peer < neighbour_slots && neighbours_.slots()[record.peer] == *address) {
+    const completion_record known = history_.without_history(*address, record);
+    neighbour_sums_.note_done(now_, known);
+    if (shim_ && shim_->on_completion(now_, policy::averages_of(known), delivered)) ++counters_.peers_lost;
+  } else {
+    ++counters_.former_peers;
+  }
   pump();
   serve_exact(now_);
 }
@@ -391,6 +410,7 @@ void packet_path::pump() {
     const queued_packet& first = queue_.front();
     const bool group = (first.receiver_address >> group_address_bit & 1) != 0;
     const std::size_t mpdu_bytes = mac_header_bytes + first.msdu.size() + fcs_bytes;
+    given_.emplace_back(next_cookie_, first.receiver_address);
     driver_.send({.receiver_address = first.receiver_address,
                   .peer = first.peer,
                   .rate_index = group ? mac_->profile->lowest_basic_rate_index : mac_->data_rate_index,

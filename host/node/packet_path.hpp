@@ -25,6 +25,7 @@
 #include "host/node/ip_packet.hpp"
 #include "host/node/kernel.hpp"
 #include "host/node/neighbours.hpp"
+#include "host/node/slot_history.hpp"
 
 namespace perhop::node {
 
@@ -59,6 +60,7 @@ struct path_counters {
   std::uint64_t hellos_sent = 0;    ///< of the EXACT router
   std::uint64_t hellos = 0;         ///< of other EXACT routers
   std::uint64_t peers_lost = 0;     ///< three packets in a row were given up, as the EXACT router counts them
+  std::uint64_t former_peers = 0;   ///< completions of packets to one whose slot has been given to another since
   std::uint64_t bare_tcp_acks = 0;  ///< TCP ACKs without payload that this node originated and queued
 };
 
@@ -168,6 +170,7 @@ private:
   void enqueue(const hop& hop, std::vector<std::uint8_t> msdu);
   bool has_room() const { return queue_.size() < config_.queue_packets; }
   void tell_queue();
+  std::optional<std::uint64_t> take_given(std::uint32_t cookie);
   void send_hello();
   std::uint64_t next_hop_to(const shim::ip_address& destination);
   void pump();
@@ -194,6 +197,9 @@ private:
   time_us now_ = 0;
   std::uint32_t next_cookie_ = 0;
   std::deque<queued_packet> queue_;
+  /// What the MAC has been given: cookies, and to whom it goes.
+  std::deque<std::pair<std::uint32_t, std::uint64_t>> given_;
+  slot_history history_;
   std::uint64_t queued_bytes_ = 0;
   flow_table flows_;
   std::optional<time_us> limits_due_;  ///< when the limiter is to look for open connections

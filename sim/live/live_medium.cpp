@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint8_t protocol_version = 1;
+constexpr std::uint8_t protocol_version = wire::air_hello{}.version;
 constexpr std::uint16_t no_node = 0xFFFF;
 enum : std::uint8_t { status_welcome = 0, status_foreign_version = 1, status_no_such_node = 2 };
 
@@ -117,6 +117,7 @@ void live_medium::on_hello(connection_id from, std::span<const std::uint8_t> mes
   welcome.send_credits = send_credits;
   welcome.profile = static_cast<std::uint8_t>(mac.profile - timing_profiles().data());
   welcome.data_rate = mac.data_rate_index;
+  welcome.average_shift = mac.average_shift;
   welcome.rts_threshold_bytes = static_cast<std::uint16_t>(mac.rts_threshold_bytes);
   welcome.tsf_us = medium_.now();
   if (hello->node == no_node) {

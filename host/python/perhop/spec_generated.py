@@ -786,7 +786,7 @@ class AirHello(_Frame):
     """First message of a node's daemon to the emulated medium (sim/live): which MAC it wants. Every message of this socket is one packet of a Unix SOCK_SEQPACKET connection."""
 
     kind: int = 1  # 8 bits: air_hello
-    version: int = 1  # 8 bits: Of these messages; another one is refused by air_welcome
+    version: int = 2  # 8 bits: Of these messages; another one is refused by air_welcome
     node: int = 0  # 16 bits: The node; 0xFFFF: no node, air_command and air_answer only
 
     SIZE_BYTES: ClassVar[int] = 4
@@ -803,16 +803,17 @@ class AirWelcome(_Frame):
     """The medium's answer to air_hello. With a status other than 0 the connection then ends."""
 
     kind: int = 2  # 8 bits: air_welcome
-    version: int = 1  # 8 bits: Of these messages
+    version: int = 2  # 8 bits: Of these messages
     status: int = 0  # 8 bits: 0: welcome; 1: another version; 2: there is no such node
     send_credits: int = 0  # 8 bits, packets: So many air_send may wait for their air_completion
     profile: int = 0  # 8 bits: Index of the timing profile
     data_rate: int = 0  # 8 bits: Rate index of DATA frames to one station
+    average_shift: int = 0  # 8 bits: A new sample weighs 2 to the minus this in the neighbour table
     rts_threshold_bytes: int = 0  # 16 bits, bytes: MPDUs longer than this are sent after an RTS
     address: int = 0  # 64 bits: The MAC's address
     tsf_us: int = 0  # 64 bits, us: The medium's time
 
-    SIZE_BYTES: ClassVar[int] = 24
+    SIZE_BYTES: ClassVar[int] = 25
     MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"kind": 2})
     WORDS: ClassVar[tuple[Word, ...]] = (
         Word(0, 1, "little", (("kind", 8, 0),)),
@@ -821,9 +822,10 @@ class AirWelcome(_Frame):
         Word(3, 1, "little", (("send_credits", 8, 0),)),
         Word(4, 1, "little", (("profile", 8, 0),)),
         Word(5, 1, "little", (("data_rate", 8, 0),)),
-        Word(6, 2, "little", (("rts_threshold_bytes", 16, 0),)),
-        Word(8, 8, "little", (("address", 64, 0),)),
-        Word(16, 8, "little", (("tsf_us", 64, 0),)),
+        Word(6, 1, "little", (("average_shift", 8, 0),)),
+        Word(7, 2, "little", (("rts_threshold_bytes", 16, 0),)),
+        Word(9, 8, "little", (("address", 64, 0),)),
+        Word(17, 8, "little", (("tsf_us", 64, 0),)),
     )
 
 

@@ -184,6 +184,45 @@ TEST_F(packet_path_test, the_queue_loses_the_newest_and_goes_on_with_every_credi
   EXPECT_EQ(path.queued_packets(), 2U);
 }
 
+TEST_F(packet_path_test, the_averages_of_an_earlier_daemons_neighbour_are_not_taken_for_the_new_one) {
+  const auto delay_after = [this](std::uint32_t average_us16) {
+    recording_driver own_driver;
+    packet_path own{{}, kernel, own_driver};
+    own.known_neighbours().add(shim::ip_address::from_ipv4(third), 13);
+    own.on_up(mac);
+    own.on_ip(++now, udp(second, third));
+    own.at(++now);
+    own.on_completion(0, {.result = tx_result::delivered,
+                          .data_attempts = 1,
+                          .t_done_us = 2000,
+                          .data_us = 1500,
+                          .response_us = 300,
+                          .avg_contention_us16 = average_us16,
+                          .avg_overhead_us16 = 300 * 16,
+                          .avg_data_attempts_256 = 256});
+    own.on_ip(++now, udp(second, third));
+    return header_of(own_driver.sent.at(1)).total_delay_us;
+  };
+  EXPECT_EQ(delay_after(90'000 * 16), delay_after(200 * 16)) << "a MAC that was used before, and a fresh one";
+}
+
+TEST_F(packet_path_test, what_was_sent_to_one_whose_slot_is_another_ones_now_is_nobodys) {
+  const auto address = [](std::uint32_t number) { return 0x0a000100 + number; };
+  driver.credits = 20;
+  for (std::uint32_t number = 0; number <= neighbour_slots; ++number) {
+    kernel.table[address(number)] = {route_kind::radio, shim::ip_address::from_ipv4(address(number))};
+    path.known_neighbours().add(shim::ip_address::from_ipv4(address(number)), 100 + number);
+    path.on_ip(++now, udp(second, address(number)));
+  }
+  ASSERT_EQ(path.neighbour_sums().all()[0].address, 100U + neighbour_slots) << "the first one's slot";
+  path.on_completion(0, {.result = tx_result::delivered});
+  EXPECT_EQ(path.counters().former_peers, 1U);
+  EXPECT_EQ(path.neighbour_sums().all()[0].packets, 0U);
+  path.on_completion(neighbour_slots, {.result = tx_result::delivered});
+  EXPECT_EQ(path.counters().former_peers, 1U);
+  EXPECT_EQ(path.neighbour_sums().all()[0].packets, 1U);
+}
+
 TEST_F(packet_path_test, a_neighbour_that_nobody_told_of_is_learnt_from_one_hop) {
   const std::uint32_t stranger = 0x0a000009;
   kernel.table[stranger] = {route_kind::radio, shim::ip_address::from_ipv4(stranger)};

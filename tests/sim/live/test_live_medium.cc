@@ -80,10 +80,11 @@ TEST_F(live_medium_test, a_daemon_is_told_what_its_mac_is) {
   EXPECT_EQ(welcome->address, air::mac_address(1));
   EXPECT_EQ(timing_profiles()[welcome->profile].name, "dsss_long");
   EXPECT_EQ(welcome->data_rate, 1);
+  EXPECT_EQ(welcome->average_shift, config.air.mac.average_shift);
 }
 
 TEST_F(live_medium_test, another_version_and_a_node_that_is_not_there_are_refused) {
-  medium.on_message(3, encoded(wire::air_hello{.version = 2, .node = 0}));
+  medium.on_message(3, encoded(wire::air_hello{.version = 3, .node = 0}));
   medium.on_message(4, encoded(wire::air_hello{.node = 2}));
   EXPECT_EQ(wire::air_welcome::decode(out.messages[3].at(0))->status, 1);
   EXPECT_EQ(wire::air_welcome::decode(out.messages[4].at(0))->status, 2);

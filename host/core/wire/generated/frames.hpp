@@ -783,7 +783,7 @@ struct air_hello {
   static constexpr std::size_t size_bytes = 4;
 
   std::uint8_t kind = 1;  ///< 8 bits: air_hello
-  std::uint8_t version = 1;  ///< 8 bits: Of these messages; another one is refused by air_welcome
+  std::uint8_t version = 2;  ///< 8 bits: Of these messages; another one is refused by air_welcome
   std::uint16_t node = 0;  ///< 16 bits: The node; 0xFFFF: no node, air_command and air_answer only
 
   /// Writes the frame. Bits of a value beyond its field are dropped.
@@ -814,14 +814,15 @@ struct air_hello {
 
 /// The medium's answer to air_hello. With a status other than 0 the connection then ends.
 struct air_welcome {
-  static constexpr std::size_t size_bytes = 24;
+  static constexpr std::size_t size_bytes = 25;
 
   std::uint8_t kind = 2;  ///< 8 bits: air_welcome
-  std::uint8_t version = 1;  ///< 8 bits: Of these messages
+  std::uint8_t version = 2;  ///< 8 bits: Of these messages
   std::uint8_t status = 0;  ///< 8 bits: 0: welcome; 1: another version; 2: there is no such node
   std::uint8_t send_credits = 0;  ///< 8 bits, packets: So many air_send may wait for their air_completion
   std::uint8_t profile = 0;  ///< 8 bits: Index of the timing profile
   std::uint8_t data_rate = 0;  ///< 8 bits: Rate index of DATA frames to one station
+  std::uint8_t average_shift = 0;  ///< 8 bits: A new sample weighs 2 to the minus this in the neighbour table
   std::uint16_t rts_threshold_bytes = 0;  ///< 16 bits, bytes: MPDUs longer than this are sent after an RTS
   std::uint64_t address = 0;  ///< 64 bits: The MAC's address
   std::uint64_t tsf_us = 0;  ///< 64 bits, us: The medium's time
@@ -834,27 +835,28 @@ struct air_welcome {
     bytes[3] = static_cast<std::uint8_t>(std::uint64_t{send_credits});
     bytes[4] = static_cast<std::uint8_t>(std::uint64_t{profile});
     bytes[5] = static_cast<std::uint8_t>(std::uint64_t{data_rate});
-    const std::uint64_t word_6 = std::uint64_t{rts_threshold_bytes};
-    bytes[6] = static_cast<std::uint8_t>(word_6);
-    bytes[7] = static_cast<std::uint8_t>(word_6 >> 8);
-    const std::uint64_t word_8 = std::uint64_t{address};
-    bytes[8] = static_cast<std::uint8_t>(word_8);
-    bytes[9] = static_cast<std::uint8_t>(word_8 >> 8);
-    bytes[10] = static_cast<std::uint8_t>(word_8 >> 16);
-    bytes[11] = static_cast<std::uint8_t>(word_8 >> 24);
-    bytes[12] = static_cast<std::uint8_t>(word_8 >> 32);
-    bytes[13] = static_cast<std::uint8_t>(word_8 >> 40);
-    bytes[14] = static_cast<std::uint8_t>(word_8 >> 48);
-    bytes[15] = static_cast<std::uint8_t>(word_8 >> 56);
-    const std::uint64_t word_16 = std::uint64_t{tsf_us};
-    bytes[16] = static_cast<std::uint8_t>(word_16);
-    bytes[17] = static_cast<std::uint8_t>(word_16 >> 8);
-    bytes[18] = static_cast<std::uint8_t>(word_16 >> 16);
-    bytes[19] = static_cast<std::uint8_t>(word_16 >> 24);
-    bytes[20] = static_cast<std::uint8_t>(word_16 >> 32);
-    bytes[21] = static_cast<std::uint8_t>(word_16 >> 40);
-    bytes[22] = static_cast<std::uint8_t>(word_16 >> 48);
-    bytes[23] = static_cast<std::uint8_t>(word_16 >> 56);
+    bytes[6] = static_cast<std::uint8_t>(std::uint64_t{average_shift});
+    const std::uint64_t word_7 = std::uint64_t{rts_threshold_bytes};
+    bytes[7] = static_cast<std::uint8_t>(word_7);
+    bytes[8] = static_cast<std::uint8_t>(word_7 >> 8);
+    const std::uint64_t word_9 = std::uint64_t{address};
+    bytes[9] = static_cast<std::uint8_t>(word_9);
+    bytes[10] = static_cast<std::uint8_t>(word_9 >> 8);
+    bytes[11] = static_cast<std::uint8_t>(word_9 >> 16);
+    bytes[12] = static_cast<std::uint8_t>(word_9 >> 24);
+    bytes[13] = static_cast<std::uint8_t>(word_9 >> 32);
+    bytes[14] = static_cast<std::uint8_t>(word_9 >> 40);
+    bytes[15] = static_cast<std::uint8_t>(word_9 >> 48);
+    bytes[16] = static_cast<std::uint8_t>(word_9 >> 56);
+    const std::uint64_t word_17 = std::uint64_t{tsf_us};
+    bytes[17] = static_cast<std::uint8_t>(word_17);
+    bytes[18] = static_cast<std::uint8_t>(word_17 >> 8);
+    bytes[19] = static_cast<std::uint8_t>(word_17 >> 16);
+    bytes[20] = static_cast<std::uint8_t>(word_17 >> 24);
+    bytes[21] = static_cast<std::uint8_t>(word_17 >> 32);
+    bytes[22] = static_cast<std::uint8_t>(word_17 >> 40);
+    bytes[23] = static_cast<std::uint8_t>(word_17 >> 48);
+    bytes[24] = static_cast<std::uint8_t>(word_17 >> 56);
   }
 
   /// Reads the frame at the front of `bytes`.
@@ -874,12 +876,14 @@ struct air_welcome {
     frame.profile = static_cast<std::uint8_t>(word_4);
     const std::uint64_t word_5 = std::uint64_t{bytes[5]};
     frame.data_rate = static_cast<std::uint8_t>(word_5);
-    const std::uint64_t word_6 = std::uint64_t{bytes[6]} | (std::uint64_t{bytes[7]} << 8);
-    frame.rts_threshold_bytes = static_cast<std::uint16_t>(word_6);
-    const std::uint64_t word_8 = std::uint64_t{bytes[8]} | (std::uint64_t{bytes[9]} << 8) | (std::uint64_t{bytes[10]} << 16) | (std::uint64_t{bytes[11]} << 24) | (std::uint64_t{bytes[12]} << 32) | (std::uint64_t{bytes[13]} << 40) | (std::uint64_t{bytes[14]} << 48) | (std::uint64_t{bytes[15]} << 56);
-    frame.address = static_cast<std::uint64_t>(word_8);
-    const std::uint64_t word_16 = std::uint64_t{bytes[16]} | (std::uint64_t{bytes[17]} << 8) | (std::uint64_t{bytes[18]} << 16) | (std::uint64_t{bytes[19]} << 24) | (std::uint64_t{bytes[20]} << 32) | (std::uint64_t{bytes[21]} << 40) | (std::uint64_t{bytes[22]} << 48) | (std::uint64_t{bytes[23]} << 56);
-    frame.tsf_us = static_cast<std::uint64_t>(word_16);
+    const std::uint64_t word_6 = std::uint64_t{bytes[6]};
+    frame.average_shift = static_cast<std::uint8_t>(word_6);
+    const std::uint64_t word_7 = std::uint64_t{bytes[7]} | (std::uint64_t{bytes[8]} << 8);
+    frame.rts_threshold_bytes = static_cast<std::uint16_t>(word_7);
+    const std::uint64_t word_9 = std::uint64_t{bytes[9]} | (std::uint64_t{bytes[10]} << 8) | (std::uint64_t{bytes[11]} << 16) | (std::uint64_t{bytes[12]} << 24) | (std::uint64_t{bytes[13]} << 32) | (std::uint64_t{bytes[14]} << 40) | (std::uint64_t{bytes[15]} << 48) | (std::uint64_t{bytes[16]} << 56);
+    frame.address = static_cast<std::uint64_t>(word_9);
+    const std::uint64_t word_17 = std::uint64_t{bytes[17]} | (std::uint64_t{bytes[18]} << 8) | (std::uint64_t{bytes[19]} << 16) | (std::uint64_t{bytes[20]} << 24) | (std::uint64_t{bytes[21]} << 32) | (std::uint64_t{bytes[22]} << 40) | (std::uint64_t{bytes[23]} << 48) | (std::uint64_t{bytes[24]} << 56);
+    frame.tsf_us = static_cast<std::uint64_t>(word_17);
     return frame;
   }
 

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// What a slot of the MAC's neighbour table held before it was given to its neighbour, taken out of the averages that the MAC tells.
+///
+/// Slots are the daemon's to give out, but the MAC's averages live on: in a slot that changes hands, and in all of them when a daemon
+/// is started anew and gives them out in another order. With a new sample's weight w = 2^-shift, what was there before the first sample
+/// of a neighbour has the weight (1 - w)^n after n of them. The first record holds both the average and its sample, so the difference
+/// from a fresh slot (where the first sample sets the average) is known, and fades. Where the slot was fresh it is 0.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+#include "host/core/wire/generated/frames.hpp"
+#include "host/core/wire/generated/protocol.hpp"
+
+namespace perhop::node {
+
+class slot_history {
+public:
+  /// The MAC's table is another one, or an old one after a break.
+  void restart(std::uint8_t average_shift) {
+    slots_ = {};
+    kept_ = 1 - std::ldexp(1, -average_shift);
+  }
+
+  /// A packet to `address` was completed. @return its record with the averages that a fresh slot would tell
+  completion_record without_history(std::uint64_t address, completion_record record) {
+    slot& held = slots_[record.peer % slots_.size()];
+    const std::uint32_t service_us = record.t_done_us - record.t_head_us;
+    const std::uint32_t overhead_us = record.control_us + record.response_us;
+    const std::uint32_t contention_us = service_us - overhead_us - record.data_us;
+    const auto leave = [this, first = held.address != address](double& left, auto& average, std::uint64_t sample) {
+      left = first ? static_cast<double>(average) - static_cast<double>(sample) : left * kept_;
+      average = static_cast<std::remove_reference_t<decltype(average)>>(std::max(0.0, std::round(static_cast<double>(average) - left)));
+    };
+    leave(held.contention_us16, record.avg_contention_us16, std::uint64_t{contention_us} * neighbour_average_steps_per_us);
+    leave(held.overhead_us16, record.avg_overhead_us16, std::uint64_t{overhead_us} * neighbour_average_steps_per_us);
+    leave(held.data_attempts_256, record.avg_data_attempts_256, std::uint64_t{record.data_attempts} * neighbour_attempt_steps);
+    held.address = address;
+    return record;
+  }
+
+private:
+  /// How far the MAC's averages are above those of a fresh slot.
+  struct slot {
+    std::uint64_t address = 0;
+    double contention_us16 = 0;
+    double overhead_us16 = 0;
+    double data_attempts_256 = 0;
+  };
+  std::array<slot, neighbour_slots> slots_{};
+  double kept_ = 0;
+};
+
+}  // namespace perhop::node
