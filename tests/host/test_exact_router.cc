@@ -158,6 +158,54 @@ TEST(exact_neighbourhood, tells_of_near_nodes_behind_a_winding_path_and_of_no_fa
   EXPECT_FALSE(std::ranges::any_of(passed_on.nodes, [](const wire::hello_node& node) { return node.node == 4; }));
 }
 
+TEST(exact_neighbourhood, a_router_that_is_gone_is_soon_forgotten_by_all_and_one_that_begins_anew_is_known_at_once) {
+  // A chain 1 2 3 4 5: the others hear of 5 one hello later each.
+  PERHOP_TELL_SEED();
+  constexpr std::uint64_t hello_us = 500'000, forget_us = exact_neighbourhood_config{}.forget_us;
+  std::mt19937 random(test_seed());
+  std::uint64_t now_us = 0;
+  std::vector<exact_neighbourhood> routers;
+  std::vector<std::uint64_t> next_us;
+  for (std::uint32_t node = 1; node <= 5; ++node) {
+    routers.emplace_back(exact_neighbourhood_config{.node = node});
+    next_us.push_back(random() % hello_us);
+  }
+  const auto pass = [&](std::uint64_t duration_us, std::size_t living) {
+    for (const std::uint64_t end_us = now_us + duration_us;;) {
+      const auto first = std::min_element(next_us.begin(), next_us.begin() + static_cast<std::ptrdiff_t>(living));
+      const auto index = static_cast<std::size_t>(first - next_us.begin());
+      if (*first >= end_us) {
+        now_us = end_us;
+        return;
+      }
+      now_us = std::max(now_us, *first);
+      *first = now_us + hello_us - random() % (hello_us / 4);
+      const wire::hello told = routers[index].make_hello(now_us);
+      if (index > 0) routers[index - 1].on_hello(now_us, told);
+      if (index + 1 < living) routers[index + 1].on_hello(now_us, told);
+      for (std::size_t each = 0; each < living; ++each) routers[each].update(now_us);
+    }
+  };
+  const auto all_know = [&] {
+    return std::all_of(routers.begin(), routers.begin() + 4, [](const exact_neighbourhood& router) { return router.nodes() == 4; });
+  };
+  const auto none_knows = [&] {
+    return std::all_of(routers.begin(), routers.begin() + 4, [](const exact_neighbourhood& router) { return router.nodes() == 3; });
+  };
+  for (int life = 0; life < 20; ++life) {
+    // Whoever begins anew is known as soon as three relays have spoken.
+    routers[4] = exact_neighbourhood({.node = 5});
+    pass(4 * hello_us, 5);
+    ASSERT_TRUE(all_know()) << "life " << life;
+    pass(random() % 60'000'000, 5);
+    // The last news take three relays to get through, and each router remembers them for forget_us.
+    pass(forget_us + 3 * hello_us, 4);
+    for (const std::uint64_t end_us = now_us + random() % 20'000'000; now_us < end_us; pass(100'000, 4)) {
+      ASSERT_TRUE(none_knows()) << "life " << life;
+    }
+  }
+}
+
 TEST(exact_router, hostile_packets_and_hellos_stay_bounded) {
   PERHOP_TELL_SEED();
   std::mt19937_64 random(test_seed());

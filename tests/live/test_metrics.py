@@ -120,7 +120,8 @@ def test_top_shows_a_transfer_hop_by_hop(live):
 def test_top_runs_in_a_terminal_until_it_is_told_to_end(live, tmp_path):
     terminal, inner = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, "top", "--name", live.name, "--interval", "0.3"],
+        # Where the tests run in the background, SIGINT is ignored, and that is inherited.
+        ["env", "--default-signal=INT", sys.executable, "-c", PROGRAM, "top", "--name", live.name, "--interval", "0.3"],
         stdin=inner,
         stdout=inner,
         stderr=inner,

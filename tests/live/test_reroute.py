@@ -140,5 +140,7 @@ def test_babeld_routes_around_a_killed_node_and_the_rate_follows_in_one_round_tr
     )
     assert ready_s - killed_s < 15
     assert took_s * 1e6 < after["round_trip_us"] + FEEDBACK_INTERVAL_US
-    # Four links, all in one another's way, instead of three: M2 gives 3/4, less what the rest of the mesh says.
-    assert 0.4 * before["rate_bps"] < after["rate_bps"] < 0.95 * before["rate_bps"]
+    # Four links, all in one another's way, instead of three: M2 gives 3/4 of what other traffic leaves. That is
+    # babeld's, one or two packets of 4 ms a second from each of six nodes, and the hellos of EXACT: less than a tenth.
+    four_of_three = 3 / 4
+    assert 0.9 * four_of_three < after["rate_bps"] / before["rate_bps"] < four_of_three / 0.9

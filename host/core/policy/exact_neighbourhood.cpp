@@ -16,6 +16,12 @@ constexpr std::size_t word_bits = 64;
 /// Steps of the search for neighbourhoods after which it is given up: their number can grow exponentially.
 constexpr std::size_t max_search_steps = 20'000;
 
+/// News cross max_relay_hops in 16 hello intervals, 8 s, and are passed on for forget_us more: 4 times forget_us is longer.
+constexpr std::uint64_t remember_forgotten = 4;
+constexpr std::uint64_t least_hello_us = 100'000;
+/// Sequence numbers behind the last one that are of the same life of a router: half a minute of hellos.
+constexpr std::uint16_t old_news = 64;
+
 void insert(std::vector<std::uint64_t>& set, std::size_t member) { set[member / word_bits] |= std::uint64_t{1} << member % word_bits; }
 void remove(std::vector<std::uint64_t>& set, std::size_t member) { set[member / word_bits] &= ~(std::uint64_t{1} << member % word_bits); }
 bool contains(const std::vector<std::uint64_t>& set, std::size_t member) {
@@ -82,6 +88,10 @@ bool exact_neighbourhood::on_hello(std::uint64_t now_us, const wire::hello& mess
     wire::hello_node heard = told;
     ++heard.hops;
     if (known == known_.end()) {
+      if (is_old_news(now_us, told)) {
+        ++counters_.stale;
+        continue;
+      }
       if (known_.size() >= config_.max_nodes) {
         ++counters_.nodes_refused;
         continue;
@@ -106,6 +116,27 @@ bool exact_neighbourhood::on_hello(std::uint64_t now_us, const wire::hello& mess
     known->told = std::move(heard);
   }
   return changed;
+}
+
+// Of a router that was forgotten: else routers would tell each other of it long after it is gone, each taking the other's for news.
+// What a router says itself is never old.
+bool exact_neighbourhood::is_old_news(std::uint64_t now_us, const wire::hello_node& told) {
+  std::erase_if(forgotten_, [&](const forgotten_node& node) { return now_us > node.at_us + remember_forgotten * config_.forget_us; });
+  const auto found = std::ranges::find(forgotten_, told.node, &forgotten_node::node);
+  if (found == forgotten_.end()) return false;
+  const auto behind = static_cast<std::uint16_t>(found->sequence - told.sequence);
+  if (told.hops != 0 && behind < old_news) return true;
+  forgotten_.erase(found);
+  return false;
+}
+
+void exact_neighbourhood::forget_silent(std::uint64_t now_us) {
+  std::erase_if(known_, [&](const known_node& known) {
+    if (now_us <= known.heard_us || now_us - known.heard_us <= config_.forget_us) return false;
+    if (forgotten_.size() >= config_.max_nodes) forgotten_.erase(forgotten_.begin());
+    forgotten_.push_back({.node = known.told.node, .sequence = known.told.sequence, .at_us = now_us});
+    return true;
+  });
 }
 
 // Whether links of a node that a hello tells of can interfere with links of this node, or of one on the way there.
@@ -137,6 +168,8 @@ std::optional<wire::hello_node> exact_neighbourhood::trimmed(const wire::hello_n
 }
 
 wire::hello exact_neighbourhood::make_hello(std::uint64_t now_us) {
+  // A router that begins anew is ahead of its former self, which said hello no more often than this.
+  if (own_.sequence == 0) own_.sequence = static_cast<std::uint16_t>(now_us / least_hello_us);
   ++own_.sequence;
   wire::hello message;
   message.nodes.push_back(own_);
@@ -328,7 +361,7 @@ void exact_neighbourhood::find_neighbourhoods() {
 }
 
 void exact_neighbourhood::update(std::uint64_t now_us) {
-  std::erase_if(known_, [&](const known_node& known) { return now_us > known.heard_us && now_us - known.heard_us > config_.forget_us; });
+  forget_silent(now_us);
   graph_.clear();
   adjacent_.clear();
   positions_.clear();

@@ -96,6 +96,12 @@ private:
     wire::hello_node told;
     std::uint64_t heard_us = 0;
   };
+  /// A router that was silent for too long. Others heard its last news later and still pass them on.
+  struct forgotten_node {
+    std::uint32_t node;
+    std::uint16_t sequence;  // of the last news
+    std::uint64_t at_us;
+  };
   struct link_flow {
     std::uint32_t flow;  // place in flows_
     double cost_s_per_bit;
@@ -110,6 +116,8 @@ private:
   using link_set = std::vector<std::uint64_t>;
 
   bool concerns(const wire::hello_node& told) const;
+  bool is_old_news(std::uint64_t now_us, const wire::hello_node& told);
+  void forget_silent(std::uint64_t now_us);
   std::optional<wire::hello_node> trimmed(const wire::hello_node& told) const;
   std::uint32_t place_of(std::uint32_t node);
   std::uint32_t& bucket_of(std::uint32_t flow);
@@ -124,6 +132,7 @@ private:
   exact_neighbourhood_config config_;
   wire::hello_node own_;
   std::vector<known_node> known_;
+  std::vector<forgotten_node> forgotten_;
   exact_neighbourhood_counters counters_;
 
   std::vector<std::uint32_t> graph_;                           // node identities
