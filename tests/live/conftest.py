@@ -90,13 +90,13 @@ class Live:
         wait_until(lambda: self.pid(f"node-{node}") != old and (self.daemon(node) or {}).get("mac_up"), 10)
 
     def transfer(self, kilobytes: int, *disturb: Callable[[], Any], destination: str = "10.0.0.4") -> None:
-        """A TCP transfer from the first to the last node that has to end, with things done to it every two seconds."""
+        """A TCP transfer from the first to the last node that has to end, with things done to it every second."""
         last = len(self.status()["nodes"]) - 1
         listening = self.start(last, "iperf3", "-s", "-1")
         wait_until(lambda: "5201" in self.run(last, "ss", "-Hltn").stdout, 5)
         sending = self.start(0, "iperf3", "-c", destination, "-C", "reno", "-n", f"{kilobytes}K")
         for act in disturb:
-            time.sleep(2)
+            time.sleep(1)
             assert sending.poll() is None, sending.stdout.read()
             act()
         said, _ = sending.communicate(timeout=120)

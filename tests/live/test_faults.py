@@ -102,14 +102,14 @@ def standing_in(live, node, *before):
 def test_a_transfer_goes_on_after_a_process_was_killed(live, killed):
     """The interface, its addresses and routes belong to the namespace, not to the daemon."""
     ups = live.daemon(0)["driver"]["ups"]
-    live.transfer(300, lambda: kill_hard(live.pid(killed)))
+    live.transfer(200, lambda: kill_hard(live.pid(killed)))
     if killed == "air":
         assert live.daemon(0)["driver"]["ups"] == ups + 1
 
 
 def test_a_transfer_goes_on_after_everything_was_killed_at_once(live):
     processes = live.status()["processes"]
-    live.transfer(300, lambda: [kill_hard(process["pid"]) for process in processes.values()])
+    live.transfer(200, lambda: [kill_hard(process["pid"]) for process in processes.values()])
 
 
 def test_a_transfer_goes_on_after_a_link_was_cut(live):
@@ -118,7 +118,7 @@ def test_a_transfer_goes_on_after_a_link_was_cut(live):
         time.sleep(1)
         messages.ask_medium(air(live), {"command": "link_up", "a": 1, "b": 2})
 
-    live.transfer(300, cut)
+    live.transfer(200, cut)
 
 
 def test_a_link_that_is_cut_stops_packets_until_it_is_back(live):

@@ -93,7 +93,7 @@ def top(live, *words):
 def test_top_shows_a_transfer_hop_by_hop(live):
     listening = live.start(2, "iperf3", "-s", "-1")
     wait_until(lambda: "5201" in live.run(2, "ss", "-Hltn").stdout, 5)
-    sending = live.start(0, "iperf3", "-c", "10.0.0.3", "-C", "reno", "-t", "10", "-J")
+    sending = live.start(0, "iperf3", "-c", "10.0.0.3", "-C", "reno", "-t", "8", "-J")
     wait_until(lambda: live.daemon(0)["packets"]["data_segments"] > 30, 10)
     shown = json.loads(top(live, "--json"))
     text = top(live)
@@ -109,7 +109,7 @@ def test_top_shows_a_transfer_hop_by_hop(live):
     goodput_bps = said["end"]["sum_received"]["bits_per_second"]
     flow = next(flow for flow in shown["flows"] if flow["destination_port"] == 5201 and flow["protocol"] == "TCP")
     assert (flow["from_node"], flow["to_node"], flow["forwarders"]) == ("0", "2", ["1"])
-    # IP and TCP headers on top of the payload; two seconds of ten.
+    # IP and TCP headers on top of the payload; two seconds of eight.
     assert flow["received_bps"] == pytest.approx(goodput_bps * 1500 / 1448, rel=0.25)
     assert flow["cwl_packets"] >= 1
     assert flow["path"]["forward_hops"] == 2

@@ -40,10 +40,10 @@ def start_flow(live, seconds):
 
 def test_the_rate_of_a_new_path_is_known_after_one_round_trip(start_network):
     live = start_network("--set", "exact.mode=m2", "--set", "events=[]", file=TWO_PATHS)
-    sender, sink = start_flow(live, 14)
+    sender, sink = start_flow(live, 10)
     took_us, round_trips_us, hops = [], [], []
     for change, (there, back) in enumerate([(5, 7), (2, 3), (5, 7), (2, 3)], 1):
-        time.sleep(2)
+        time.sleep(1)
         for node, target, gateway in ((0, LAST, there), (3, "10.0.0.1", back)):
             route = f"{target} via 10.0.0.{gateway} dev radio0 onlink src 10.0.0.{node + 1}"
             assert live.run(node, "ip", "route", "replace", *route.split()).returncode == 0

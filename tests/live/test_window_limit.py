@@ -15,7 +15,7 @@ from .conftest import wait_until
 # Linux puts timestamps into every segment.
 SEGMENT_BYTES = 1448
 LIMITS = (8, 2, 1, 4)
-LIMIT_S = 4.0
+LIMIT_S = 3.0
 # An ACK that was delivered before the limit moved may still lead to packets.
 MARGIN_S = 0.1
 UNLIMITED = 0

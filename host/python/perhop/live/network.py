@@ -22,6 +22,8 @@ from perhop.live.plan import one_policy as plan_policy
 from perhop.node import ebpf
 
 UP_TIMEOUT_S = 15
+# Programs that were started so often and ended cannot run here; the pauses between grow, so that is after two seconds.
+STARTS_IN_VAIN = 5
 POLL_S = 0.02
 
 
@@ -164,14 +166,24 @@ def _wait_until_up(plan: LivePlan, folder: Path) -> None:
     missing = [node.index for node in plan.nodes]
     while missing:
         missing = [index for index in missing if not _node_is_up(folder, index)]
-        if missing and time.monotonic() > deadline_s:
+        in_vain = [] if not missing else _ended_again_and_again(folder)
+        if missing and (in_vain or time.monotonic() > deadline_s):
             logs = {
                 name: _last_line(folder / f"{name}.log") for name in ("air", *(f"node-{index}" for index in missing))
             }
             said = "; ".join(f"{name}: {line}" for name, line in logs.items() if line)
-            raise PerhopError(f"nodes {missing} have no MAC after {UP_TIMEOUT_S} s ({said})", "mend what the logs say")
+            why = f"{' and '.join(in_vain)} cannot run" if in_vain else f"nothing after {UP_TIMEOUT_S} s"
+            raise PerhopError(f"nodes {missing} have no MAC: {why} ({said})", "mend what the logs say")
         if missing:
             time.sleep(POLL_S)
+
+
+def _ended_again_and_again(folder: Path) -> list[str]:
+    try:
+        started = json.loads((folder / "processes.json").read_text())
+    except (OSError, ValueError):
+        return []
+    return [name for name, process in started.items() if len(process["ends"]) >= STARTS_IN_VAIN]
 
 
 def _node_is_up(folder: Path, index: int) -> bool:
