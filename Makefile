@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport VERILATOR_ROOT PYTHONPATH PYTHONHOME CDPATH
 export CCACHE_BASEDIR := $(CURDIR)
 
-.PHONY: help setup programs build bindings chain live soak reproduce bianchi verify-warp verify-bytes bench-bound bench-core bench-exact bench-sifs bench-sim synth prove test test-gateware mutate test-long fuzz fuzz-gateware clean
+.PHONY: help setup programs build bindings chain live soak reproduce bianchi verify-warp verify-bytes bench-bound bench-core bench-exact bench-phy bench-sifs bench-sim synth prove test test-gateware mutate test-long fuzz fuzz-gateware clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -90,6 +90,9 @@ bench-core: setup out/build/build.ninja ## Cost of the shim a packet: sender, fo
 
 bench-exact: programs ## Cost of an EXACT router at 10 to 1000 flows; distance of M1 and M2 from the max-min optimum
 	@$(PYTHON) sim/bench/bench_exact.py
+
+bench-phy: setup ## Frame and bit errors of the DSSS modem against theory, with offsets of carrier and clock (10 to 20 min)
+	@$(PYTHON) sim/bench/bench_phy.py
 
 bench-sifs: setup out/build/build.ninja ## Clocks from a frame's end to its response, and of starts from their slot, 10,000 and more a profile
 	@JOBS=$(JOBS) ./setup.sh build perhop-bench-sifs perhop-bench-sifs-slow perhop-bench-sifs-faulty

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 MAC = "gateware/rtl/mac"
 DATAPATH = "gateware/rtl/datapath"
 TOP = "gateware/rtl/top"
+PHY = "gateware/rtl/phy"
 
 
 @dataclass(frozen=True)
@@ -268,5 +269,23 @@ BREAKS = {
         "assign hold_strobe  = left == clocks_t'(2) || left == clocks_t'(3) || left == clocks_t'(4);",
         "assign hold_strobe  = left == clocks_t'(2) || left == clocks_t'(3);",
         "a strobe four clocks before a tick holds it up",
+    ),
+    "length_counter": Break(
+        f"{PHY}/rx/length_counter.sv",
+        "symbol_done && left_q == 16'd1;",
+        "symbol_done && left_q <= 16'd1;",
+        "symbols after a frame's end end it again",
+    ),
+    "plcp_crc": Break(
+        f"{PHY}/plcp/plcp_crc.sv",
+        "remainder_q[15] != data ?",
+        "remainder_q[15] == data ?",
+        "the register's feedback is the wrong way round",
+    ),
+    "plcp_header": Break(
+        f"{PHY}/rx/plcp_header.sv",
+        "wire logic take = valid && !complete;",
+        "wire logic take = valid;",
+        "a header goes on behind its last bit",
     ),
 }

@@ -36,7 +36,11 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 BIN = ROOT / ".venv" / "bin"
 OUT = ROOT / "out" / "prove"
 FORMAL = "gateware/formal"
-PACKAGES = ("gateware/rtl/common/perhop_pkg.sv", "gateware/rtl/mac/elapsed_pkg.sv")
+PACKAGES = (
+    "gateware/rtl/common/perhop_pkg.sv",
+    "gateware/rtl/common/perhop_phy_pkg.sv",
+    "gateware/rtl/mac/elapsed_pkg.sv",
+)
 RTL = "gateware/rtl"
 REGISTERS = f"{RTL}/common/registers/perhop_register"
 REGISTER_PACKAGES = (f"{REGISTERS}_words_pkg.sv", f"{REGISTERS}s_pkg.sv")
@@ -449,6 +453,33 @@ JOBS = (
         free=(),
         free_wires=(),
         parameters=("QUEUES=2",),
+    ),
+    Job(
+        "length_counter",
+        "a frame is over once, with as many symbols after its header as LENGTH says",
+        ("length_rules",),
+        top="length_counter",
+        free=(),
+        free_wires=(),
+        modules=("phy/rx/length_counter",),
+    ),
+    Job(
+        "plcp_crc",
+        "the CRC-16 of a PLCP header is the polynomial's, and after any header exactly one is good",
+        ("plcp_crc_rules",),
+        top="plcp_crc",
+        free=(),
+        free_wires=(),
+        modules=("phy/plcp/plcp_crc",),
+    ),
+    Job(
+        "plcp_header",
+        "a PLCP header is complete with its 48th bit, its fields are its bits in order, its CRC has had each once",
+        ("header_rules",),
+        top="plcp_header",
+        free=("plcp_crc",),
+        free_wires=(),
+        modules=("phy/plcp/plcp_crc", "phy/rx/plcp_header"),
     ),
 )
 

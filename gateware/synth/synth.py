@@ -35,7 +35,7 @@ PACKAGES = (
     "gateware/rtl/common/perhop_phy_pkg.sv",
     "gateware/rtl/mac/elapsed_pkg.sv",
 )
-FOLDERS = ("common", "common/registers", "mac", "datapath", "phy/plcp", "phy/tx", "phy/rx", "top")
+FOLDERS = ("common", "common/registers", "mac", "datapath", "phy", "phy/plcp", "phy/tx", "phy/rx", "phy/sap", "top")
 
 DEVICE = "LFE5U-25F"
 SPEED = 6  # the slowest grade
@@ -56,11 +56,21 @@ SHOWN_LUT4 = 50
 CARRY_NS = 0.05  # a net that takes less goes from one carry cell to the next
 
 # What a top must keep to; everything else is told and not judged.
-BOUNDS = {"mac_core": ("fmax_mhz",), "mac_bytes": ("fmax_mhz",), "mac_top": ("fmax_mhz", "lut4", "ebr")}
+BOUNDS = {
+    "mac_core": ("fmax_mhz",),
+    "mac_bytes": ("fmax_mhz",),
+    "mac_top": ("fmax_mhz", "lut4", "ebr"),
+    "dsss_phy": (),
+}
 LIMITS = {"fmax_mhz": MIN_FMAX_MHZ, "lut4": MAX_LUT4, "ebr": MAX_EBR}
 # With the parameters that hardware has.
 HARDWARE = {"UNIT_TICKS": "1", "QUEUES": "2", "RATE_SERIES": "4"}
-TOPS: dict[str, dict[str, str]] = {"mac_core": HARDWARE, "mac_bytes": HARDWARE, "mac_top": {}}
+TOPS: dict[str, dict[str, str]] = {
+    "mac_core": HARDWARE,
+    "mac_bytes": HARDWARE,
+    "mac_top": {},
+    "dsss_phy": {"SAMPLES_PER_CHIP": "4"},
+}
 
 
 @dataclass

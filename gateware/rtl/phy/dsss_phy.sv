@@ -2,7 +2,7 @@
 // The DSSS PHY: samples on the radio's side, the PHY-SAP of mac_top on the other. Only instances and wires here. While the station
 // sends the receiver is in reset.
 //
-// Timing: samples come and go at most every second clock. phy_tx_start to the first chip's peak: three or four samples and
+// Timing: at two samples a chip they come and go at most every second clock, at four at most every clock. phy_tx_start to the first chip's peak: three or four samples and
 // PULSE_CHIPS/2 chips. The last chip's peak to phy_rx_end: see dsss_receiver, and one clock. phy_cca_busy falls one
 // clock after phy_rx_end.
 
