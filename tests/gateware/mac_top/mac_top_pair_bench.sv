@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Two mac_tops, a and b, and between them two PHYs that move bytes: what one sends the other receives, at the times of
 // a real modem, with a test's delays. Clocks from each phy_rx_end to the next phy_tx_start of the same MAC are counted.
+// With SAMPLES_PER_CHIP the PHYs are dsss_phy, and samples go from one to the other; counted are the clocks from the end of
+// one's frame on the air to the begin of the other's.
 
 `default_nettype none
 
@@ -8,7 +10,8 @@ module mac_top_pair_bench
   import perhop_pkg::*;
   import perhop_register_words_pkg::*;
 #(
-  parameter int unsigned CLOCKS_PER_US = 64
+  parameter int unsigned CLOCKS_PER_US    = 64,
+  parameter int unsigned SAMPLES_PER_CHIP = 0
 ) (
   input  wire logic        clk,
   input  wire logic        rst,
@@ -46,9 +49,10 @@ module mac_top_pair_bench
 
   // What each MAC's PHY tells it (index: 0 a, 1 b), and what each MAC tells its PHY.
   logic        cca_busy [2], rx_start [2], rx_valid [2], rx_end [2], tx_start [2], tx_valid [2], tx_last [2];
+  logic        rx_error [2], tx_ready [2];
   logic [2:0]  rx_rate [2], tx_rate [2];
   logic [11:0] rx_bytes [2], tx_bytes [2];
-  logic [7:0]  rx_data [2], tx_data [2];
+  logic [7:0]  rx_data [2], tx_data [2], rx_rssi_dbm [2];
   logic [15:0] tx_airtime_us [2];
 
 `define MAC(X, I) \
@@ -62,10 +66,10 @@ module mac_top_pair_bench
     .s_axil_rvalid(X``_s_axil_rvalid), .s_axil_rready(X``_s_axil_rready), .s_axil_rdata(X``_s_axil_rdata), \
     .s_axil_rresp(X``_s_axil_rresp), .irq(X``_irq), \
     .phy_cca_busy(cca_busy[I]), .phy_rx_start(rx_start[I]), .phy_rx_rate(rx_rate[I]), .phy_rx_bytes(rx_bytes[I]), \
-    .phy_rx_data(rx_data[I]), .phy_rx_valid(rx_valid[I]), .phy_rx_end(rx_end[I]), .phy_rx_error(1'b0), \
-    .phy_rx_rssi_dbm(8'hc4), \
+    .phy_rx_data(rx_data[I]), .phy_rx_valid(rx_valid[I]), .phy_rx_end(rx_end[I]), .phy_rx_error(rx_error[I]), \
+    .phy_rx_rssi_dbm(rx_rssi_dbm[I]), \
     .phy_tx_start(tx_start[I]), .phy_tx_rate(tx_rate[I]), .phy_tx_bytes(tx_bytes[I]), \
-    .phy_tx_airtime_us(tx_airtime_us[I]), .phy_tx_data(tx_data[I]), .phy_tx_valid(tx_valid[I]), .phy_tx_ready(1'b1), \
+    .phy_tx_airtime_us(tx_airtime_us[I]), .phy_tx_data(tx_data[I]), .phy_tx_valid(tx_valid[I]), .phy_tx_ready(tx_ready[I]), \
     .phy_tx_last(tx_last[I]), \
     .s_desc_valid(X``_s_desc_valid), .s_desc_ready(X``_s_desc_ready), .s_desc_queue(X``_s_desc_queue), \
     .s_desc_ra(X``_s_desc_ra), .s_desc_four_address(1'b0), .s_desc_a3('0), .s_desc_a4('0), \
@@ -88,58 +92,124 @@ module mac_top_pair_bench
 
   localparam int unsigned BYTE_CLOCKS = 8;   // bytes come so far apart, sooner than any rate needs
 
-  for (genvar from = 0; from < 2; from++) begin : g_phy
-    localparam int unsigned TO = 1 - from;
+  if (SAMPLES_PER_CHIP == 0) begin : g_bytes
+    for (genvar from = 0; from < 2; from++) begin : g_phy
+      localparam int unsigned TO = 1 - from;
 
-    logic        sending_q;
-    logic [31:0] clocks_q, begin_q, head_q, end_q;   // since phy_tx_start; when the carrier, phy_rx_start, phy_rx_end come
-    logic [11:0] written_q, read_q;
-    logic [7:0]  bytes_q [4096];
+      assign rx_error[TO]    = 1'b0;
+      assign rx_rssi_dbm[TO] = 8'hc4;
+      assign tx_ready[TO]    = 1'b1;
 
-    // Half duplex: a PHY that sends hears nothing.
-    wire logic heard = sending_q && clocks_q >= begin_q && !g_phy[TO].sending_q;
+      logic        sending_q;
+      logic [31:0] clocks_q, begin_q, head_q, end_q;   // since phy_tx_start; when the carrier, phy_rx_start, phy_rx_end come
+      logic [11:0] written_q, read_q;
+      logic [7:0]  bytes_q [4096];
 
-    always_ff @(posedge clk) begin
-      rx_start[TO] <= heard && clocks_q == head_q;
-      rx_valid[TO] <= 1'b0;
-      rx_end[TO]   <= heard && clocks_q == end_q;
-      cca_busy[TO] <= sending_q && clocks_q >= begin_q && clocks_q < end_q;
-      rx_rate[TO]  <= tx_rate[from];
-      rx_bytes[TO] <= tx_bytes[from];
-      if (tx_valid[from]) begin
-        bytes_q[written_q] <= tx_data[from];
-        written_q          <= written_q + 1'b1;
-      end
-      if (rst) begin
-        sending_q <= 1'b0;
-      end else if (tx_start[from]) begin
-        sending_q <= 1'b1;
-        clocks_q  <= 1;
-        written_q <= '0;
-        read_q    <= '0;
-        // Its outputs are a clock later than its counter.
-        begin_q   <= 32'(tx_delay_clocks) + 32'(rx_delay_clocks) - 1;
-        head_q    <= 32'(tx_delay_clocks) + 32'(rx_delay_clocks) - 1 + 32'(preamble_us) * CLOCKS_PER_US;
-        end_q     <= 32'(tx_delay_clocks) + 32'(rx_delay_clocks) - 1 + 32'(tx_airtime_us[from]) * CLOCKS_PER_US;
-      end else if (sending_q) begin
-        clocks_q <= clocks_q + 1;
-        if (clocks_q >= head_q + BYTE_CLOCKS * (32'(read_q) + 1) && read_q != tx_bytes[from]) begin
-          read_q       <= read_q + 1'b1;
-          rx_valid[TO] <= heard;
-          rx_data[TO]  <= bytes_q[read_q] ^ (damage[from] && read_q == 12'd12 ? 8'h20 : 8'h00);
+      // Half duplex: a PHY that sends hears nothing.
+      wire logic heard = sending_q && clocks_q >= begin_q && !g_phy[TO].sending_q;
+
+      always_ff @(posedge clk) begin
+        rx_start[TO] <= heard && clocks_q == head_q;
+        rx_valid[TO] <= 1'b0;
+        rx_end[TO]   <= heard && clocks_q == end_q;
+        cca_busy[TO] <= sending_q && clocks_q >= begin_q && clocks_q < end_q;
+        rx_rate[TO]  <= tx_rate[from];
+        rx_bytes[TO] <= tx_bytes[from];
+        if (tx_valid[from]) begin
+          bytes_q[written_q] <= tx_data[from];
+          written_q          <= written_q + 1'b1;
         end
-        if (clocks_q == end_q) sending_q <= 1'b0;
+        if (rst) begin
+          sending_q <= 1'b0;
+        end else if (tx_start[from]) begin
+          sending_q <= 1'b1;
+          clocks_q  <= 1;
+          written_q <= '0;
+          read_q    <= '0;
+          // Its outputs are a clock later than its counter.
+          begin_q   <= 32'(tx_delay_clocks) + 32'(rx_delay_clocks) - 1;
+          head_q    <= 32'(tx_delay_clocks) + 32'(rx_delay_clocks) - 1 + 32'(preamble_us) * CLOCKS_PER_US;
+          end_q     <= 32'(tx_delay_clocks) + 32'(rx_delay_clocks) - 1 + 32'(tx_airtime_us[from]) * CLOCKS_PER_US;
+        end else if (sending_q) begin
+          clocks_q <= clocks_q + 1;
+          if (clocks_q >= head_q + BYTE_CLOCKS * (32'(read_q) + 1) && read_q != tx_bytes[from]) begin
+            read_q       <= read_q + 1'b1;
+            rx_valid[TO] <= heard;
+            rx_data[TO]  <= bytes_q[read_q] ^ (damage[from] && read_q == 12'd12 ? 8'h20 : 8'h00);
+          end
+          if (clocks_q == end_q) sending_q <= 1'b0;
+        end
       end
-    end
 
-    logic [31:0] since_end_q, response_clocks_q;
+      logic [31:0] since_end_q, response_clocks_q;
+      always_ff @(posedge clk) begin
+        since_end_q <= rx_end[from] ? 1 : since_end_q == '1 ? '1 : since_end_q + 1;
+        if (tx_start[from]) response_clocks_q <= since_end_q;
+      end
+      assign response_clocks[from] = response_clocks_q;
+
+      wire logic unused = &{1'b0, tx_last[from]};
+    end
+  end
+
+  // ---- Or from antenna to antenna
+
+  if (SAMPLES_PER_CHIP != 0) begin : g_air
+    // As many samples in a microsecond as the chips need, at clocks as even as there are.
+    localparam int unsigned SAMPLES_PER_US = 11 * SAMPLES_PER_CHIP;
+
+    logic [9:0] phase_q;
+    logic       sample_q;
+
     always_ff @(posedge clk) begin
-      since_end_q <= rx_end[from] ? 1 : since_end_q == '1 ? '1 : since_end_q + 1;
-      if (tx_start[from]) response_clocks_q <= since_end_q;
+      sample_q <= 32'(phase_q) + SAMPLES_PER_US >= CLOCKS_PER_US;
+      if (rst) phase_q <= '0;
+      else     phase_q <= 10'((32'(phase_q) + SAMPLES_PER_US) % CLOCKS_PER_US);
     end
-    assign response_clocks[from] = response_clocks_q;
 
-    wire logic unused = &{1'b0, tx_last[from]};
+    logic signed [11:0] air_i [2], air_q [2];
+    logic               frame [2], sending [2];
+
+    for (genvar at = 0; at < 2; at++) begin : g_phy
+      localparam int unsigned OTHER = 1 - at;
+
+      logic signed [6:0] unused_snr_db;
+      logic signed [7:0] unused_tangent_128;
+      logic              unused_active;
+      logic              unused_stat [5];
+
+      dsss_phy #(.SAMPLES_PER_CHIP(SAMPLES_PER_CHIP)) u_dsss_phy (
+        .clk, .rst, .cfg_short_preamble(preamble_us == 10'd96), .cfg_tx_gain(9'd256), .cfg_rssi_base_dbm(-8'sd120),
+        .cfg_energy_threshold_dbm(-8'sd60), .cfg_energy_detect(1'b1), .cfg_carrier_sense(1'b1),
+        .rx_sample_valid(sample_q), .rx_i(16'(air_i[OTHER])), .rx_q(16'(air_q[OTHER])),
+        .tx_sample_take(sample_q), .tx_i(air_i[at]), .tx_q(air_q[at]), .tx_active(unused_active),
+        .phy_cca_busy(cca_busy[at]), .phy_rx_start(rx_start[at]), .phy_rx_rate(rx_rate[at]), .phy_rx_bytes(rx_bytes[at]),
+        .phy_rx_data(rx_data[at]), .phy_rx_valid(rx_valid[at]), .phy_rx_end(rx_end[at]), .phy_rx_error(rx_error[at]),
+        .phy_rx_rssi_dbm(rx_rssi_dbm[at]), .rx_snr_db(unused_snr_db), .rx_tangent_128(unused_tangent_128),
+        .phy_tx_start(tx_start[at]), .phy_tx_rate(tx_rate[at]), .phy_tx_bytes(tx_bytes[at]), .phy_tx_data(tx_data[at]),
+        .phy_tx_valid(tx_valid[at]), .phy_tx_ready(tx_ready[at]), .phy_tx_last(tx_last[at]),
+        .stat_header_error(unused_stat[0]), .stat_no_sfd(unused_stat[1]), .stat_rx_unsupported(unused_stat[2]),
+        .stat_tx_unsupported(unused_stat[3]), .stat_tx_underrun(unused_stat[4])
+      );
+
+      // Symbols of a frame leave the spreader; from there to the air everything takes as long in both.
+      assign frame[at]   = int'(u_dsss_phy.u_dsss_transmitter.u_barker_spreader.state_q) == 1;
+      assign sending[at] = u_dsss_phy.u_dsss_transmitter.u_barker_spreader.sending;
+
+      wire logic unused = &{1'b0, unused_snr_db, unused_tangent_128, unused_active, tx_airtime_us[at], sending[at]};
+
+      logic [31:0] since_end_q, response_clocks_q;
+      logic        other_q, frame_q;
+      always_ff @(posedge clk) begin
+        other_q     <= frame[OTHER];
+        frame_q     <= frame[at];
+        since_end_q <= other_q && !frame[OTHER] ? 1 : since_end_q == '1 ? '1 : since_end_q + 1;
+        if (frame[at] && !frame_q) response_clocks_q <= since_end_q;
+      end
+      assign response_clocks[at] = response_clocks_q;
+    end
+
+    wire logic unused = &{1'b0, tx_delay_clocks, rx_delay_clocks, damage};
   end
 
 endmodule
