@@ -329,7 +329,8 @@ private:
     while (mac_.now() - quiet_since < longest_silence_us() * us + 2 * look_clocks) {
       if (mac_.now() > patience) fail("it does not come to rest");
       clock(look_clocks);
-      if (mac_.busy()) quiet_since = mac_.now();
+      // A retry that draws no slot contends for a clock or two, which no look sees; but then it is on the air.
+      if (mac_.busy() || mac_.last_sent().at > quiet_since) quiet_since = mac_.now();
     }
     longest_rest_ = std::max(longest_rest_, quiet_since - began);
   }

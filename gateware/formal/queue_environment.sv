@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the proofs of one queue take for granted: time passes as the rest of the MAC lets it, and an own frame lasts as
+// long as own_frame and own_transmission say. What the medium, the host and the other queue do is free.
+//
+// Bound into transmit_queue. `rst` is high in the first clock and low ever after.
+
+`default_nettype none
+
+module queue_environment (
+  input wire logic        clk,
+  input wire logic        rst,
+  input wire logic [23:0] tick_n,
+  input wire logic [31:0] tsf_us,
+  input wire logic        rx_start,
+  input wire logic        rx_end,
+  input wire logic        rx_cts_for_us,
+  input wire logic        rx_mac_ack_for_us,
+  input wire logic        wants,
+  input wire logic        granted,
+  input wire logic        collided,
+  input wire logic        draw,
+  input wire logic        work_pending,
+  input wire logic        wait_valid,
+  input wire logic [31:0] wait_us,
+  input wire logic        send,
+  input wire logic        rts_next,
+  input wire logic        unanswered,
+  input wire logic [16:0] patience_us,
+  input wire logic [15:0] own_left_us
+);
+
+  logic        started_q = 1'b0;
+  logic        send_q, lasts_q, wants_q;
+  logic [16:0] patience_us_q;
+  logic [15:0] own_left_us_q;
+  logic [23:0] tick_n_q;
+  logic [31:0] tsf_us_q;
+
+  always_ff @(posedge clk) begin
+    started_q     <= 1'b1;
+    send_q        <= send;
+    wants_q       <= !rst && wants;
+    lasts_q       <= send && unanswered && !rts_next;   // a frame that is waited for to its end
+    patience_us_q <= patience_us;
+    own_left_us_q <= own_left_us;
+    tick_n_q      <= tick_n;
+    tsf_us_q      <= tsf_us;
+  end
+
+  // Time: quiescent includes that nothing has been heard and that queue_arbiter has nothing to grant.
+  always_comb begin
+    assume (rst == !started_q);
+    if (rst) assume (tick_n == '0);
+    if (tick_n != '0) begin
+      assume (!work_pending && (!wait_valid || 32'(tick_n) <= wait_us));
+      assume (!rx_start && !rx_end && !granted && !collided && !draw);
+    end
+    if (started_q) assume (tsf_us == tsf_us_q + 32'(tick_n_q));
+  end
+
+  // phy_events: what a frame is is known when it ends, and it is one of them.
+  always_comb assume ((rx_end || (!rx_cts_for_us && !rx_mac_ack_for_us)) && !(rx_cts_for_us && rx_mac_ack_for_us));
+
+  // queue_arbiter: only who wants collides, at once, or is chosen, a clock later.
+  always_comb begin
+    assume (!collided || wants);
+    assume (!granted || (wants_q && !collided));
+  end
+
+  // Own frames: one that nobody answers has its airtime as its patience. None begins over another, or with a tick.
+  always_comb if (started_q) begin
+    if (lasts_q) assume (17'(own_left_us) == patience_us_q);
+    else if (!send_q && own_left_us_q != '0) begin
+      assume (24'(own_left_us) == (24'(own_left_us_q) > tick_n_q ? 24'(own_left_us_q) - tick_n_q : '0));
+    end
+    if (send) assume (own_left_us == '0 && patience_us != '0);
+  end
+
+  // So, while a frame is on the air that nobody answers (ST_GROUP), its timer is what is left of it.
+  always_comb if (started_q && transmit_queue.u_frame_sequence.state_q == 3'd5 && transmit_queue.u_frame_sequence.timer_us_q != '0) begin
+    i_timer_of_the_frame : assert (transmit_queue.u_frame_sequence.timer_us_q == 17'(own_left_us));
+  end
+
+endmodule
+
+bind transmit_queue queue_environment u_queue_environment (.*);
+
+`default_nettype wire
