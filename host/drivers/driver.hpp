@@ -16,10 +16,10 @@ namespace perhop::drivers {
 struct mac_properties {
   std::uint64_t address = 0;
   const timing_profile* profile = nullptr;
-  std::uint8_t data_rate_index = 0;       ///< of DATA frames to one station
-  std::uint32_t rts_threshold_bytes = 0;  ///< longer MPDUs are sent after an RTS
+  std::uint8_t data_rate_index = 0;                    ///< of DATA frames to one station
+  std::uint32_t rts_threshold_bytes = 0;               ///< longer MPDUs are sent after an RTS
   std::uint8_t average_shift = default_average_shift;  ///< a new sample weighs 2^-this in the neighbour table
-  std::uint32_t send_credits = 0;         ///< packets that may be given before a completion must come
+  std::uint32_t send_credits = 0;                      ///< packets that may be given before a completion must come
 
   friend bool operator==(const mac_properties&, const mac_properties&) = default;
 };
