@@ -12,11 +12,13 @@ an earlier frame, or the other queue's response timeout, was over.
 Then a fault is planted in a copy of tick_generator (edges of the medium move no tick), and the measurement has to
 notice.
 
-Writes out/bench-sifs: result.json, histogram.txt, histogram.svg; with --document also docs/mac/exact_times.md and its
+A profile is measured once for each build of the programs: a run that is interrupted goes on where it was. Writes
+out/bench-sifs: result.json, histogram.txt, histogram.svg; with --document also docs/mac/exact_times.md and its
 figure.
 """
 
 import argparse
+import hashlib
 import json
 import subprocess
 import sys
@@ -65,13 +67,26 @@ class Run:
     more: tuple[str, ...] = ()
 
     def measure(self) -> dict:
-        """What the program found; raises RuntimeError when it did not run."""
+        """What the program found; raises RuntimeError when it did not run.
+
+        The same program with the same arguments finds the same: what an earlier run kept, interrupted or not, stands.
+        """
+        program = PROGRAMS / self.program
         counts = [str(self.responses), str(self.starts), str(self.seed)]
-        command = [PROGRAMS / self.program, self.profile, *counts, *map(str, DELAYS[self.profile]), *self.more]
-        done = subprocess.run(command, capture_output=True, text=True)
+        arguments = [self.profile, *counts, *map(str, DELAYS[self.profile]), *self.more]
+        digest = hashlib.sha256(b"\0".join([program.read_bytes(), *map(str.encode, arguments)])).hexdigest()
+        kept = OUT / "runs" / f"{self.program}-{self.profile}-{digest[:16]}.json"
+        if kept.exists():
+            return json.loads(kept.read_text())
+        done = subprocess.run([program, *arguments], capture_output=True, text=True)
         if done.returncode not in (0, 1):
             raise RuntimeError(f"{self.program} {self.profile} ended with {done.returncode}: {done.stderr.strip()}")
-        return json.loads(done.stdout)
+        found = json.loads(done.stdout)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = kept.with_suffix(".part")
+        unfinished.write_text(done.stdout)
+        unfinished.rename(kept)
+        return found
 
 
 def summary(found: dict) -> dict:
