@@ -5,6 +5,7 @@ Prints a JSON line whenever its rate changes, with the time of CLOCK_MONOTONIC, 
 """
 
 import dataclasses
+import errno
 import json
 import socket
 import sys
@@ -23,7 +24,12 @@ def main() -> None:
     with rates.follow(sock) as flow:
         while time.monotonic() < end_s:
             if flow.rate.room_packets and not flow.rate.full:
-                sock.send(payload)
+                try:
+                    sock.send(payload)
+                except OSError as error:
+                    # Between two routes there may be none.
+                    if error.errno not in (errno.ENETUNREACH, errno.EHOSTUNREACH):
+                        raise
                 # The daemon takes it out of the interface before the next one comes.
                 time.sleep(0.001)
             else:

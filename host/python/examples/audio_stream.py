@@ -18,6 +18,7 @@ sampling rate, frames that never came or came too late, gaps, and how far the so
 from __future__ import annotations
 
 import argparse
+import errno
 import json
 import socket
 import struct
@@ -98,7 +99,7 @@ class Sent:
     """What a sender has done, at the end."""
 
     frames: int = 0
-    left_out: int = 0  # found no room
+    left_out: int = 0  # found no room, or no route
     off_frames: int = 0  # the microphone was off
     sampling_changes: int = 0
     signal_changes: int = 0  # so many it would have been without the delay
@@ -168,8 +169,14 @@ def send(address: str, port: int, seconds: float, sound: object = chirp, note: o
                 else:
                     asked_us = due_us
                     head = HEAD.pack(MAGIC, samples, sequence, due_us, sampling_hz)
-                    sock.send(head + mu_law(sound(due_us, samples, sampling_hz)))
-                    done.frames += 1
+                    try:
+                        sock.send(head + mu_law(sound(due_us, samples, sampling_hz)))
+                        done.frames += 1
+                    except OSError as error:
+                        # Between two routes there may be none; what is heard then cannot wait.
+                        if error.errno not in (errno.ENETUNREACH, errno.EHOSTUNREACH):
+                            raise
+                        done.left_out += 1
             sequence += 1
             hz_sum += sampling_hz
             due_us += FRAME_US
