@@ -68,8 +68,8 @@ BREAKS = {
     ),
     "nav_rules": Break(
         f"{MAC}/nav_counter.sv",
-        "if (rx_overheard && 16'(rx_duration_us) > nav_left_us_q) begin",
-        "if (rx_overheard) begin",
+        "if (rx_overheard && 16'(rx_duration_us) > nav_left_us_q) begin\n        nav_left_us_q ",
+        "if (rx_overheard) begin\n        nav_left_us_q ",
         "a shorter Duration shortens the NAV",
     ),
     "unreachable_bins": Break(
