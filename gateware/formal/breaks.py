@@ -49,10 +49,10 @@ BREAKS = {
         "the other queue's wait for an answer is in no part",
     ),
     "quiescent_is_stable_two_queues": Break(
-        f"{MAC}/queue_arbiter.sv",
-        "if (outcome != '0) reporter_q <= outcome[1];",
-        "reporter_q <= outcome[1];",
-        "the record changes hands after a clock",
+        f"{MAC}/interframe_space.sv",
+        "extra_us_q <= extra_product_us;",
+        "extra_us_q <= extra_us_q + extra_product_us;",
+        "the lower queue's wait grows with every clock",
     ),
     "settles_two_queues": Break(
         f"{MAC}/queue_arbiter.sv",

@@ -74,6 +74,8 @@ STROBES = (
     "u_transmit_port.start_q",
     r"g_queue\[\d\].u_transmit_queue.u_frame_sequence.done_valid_q",
 )
+# The product of two settings, which stand, and so does it: no solver has to multiply to know that.
+SETTINGS_PRODUCT = "g_queue[{}].u_transmit_queue.u_interframe_space.g_aifs.extra_product_us"
 # Registers of what only settings say, which stand; they follow them within two clocks of reset.
 OF_SETTINGS = (r"g_queue\[\d\].u_transmit_queue.u_interframe_space.g_aifs.(extra|difs|eifs)_us_q",)
 
@@ -506,6 +508,7 @@ JOBS += tuple(
         parameters=("QUEUES=2",),
         mode="bounded" if job.name in BOUNDED else job.mode,
         depth=BOUNDED.get(job.name, job.depth),
+        free_wires=(*job.free_wires, *(["*extra_product_us"] if job.watch_registers else [])),
     )
     for job in JOBS
     if job.name in (*BOUNDED, "retry_rules", "quiescent_is_stable", "descriptor_order", "duplicates")
@@ -613,8 +616,15 @@ def write_stability_rules(job: Job) -> str:
         follows = any(re.fullmatch(setting, name) for setting in OF_SETTINGS)
         falls = f" || {job.top}.{name} == '0" if strobe else " || since_q != '1" if follows else ""
         ruled.append(f"    a_{label} : assert ({job.top}.{name} == was_{number}_q{falls});")
+    assumed = []
+    if "*extra_product_us" in job.free_wires:
+        for queue in range(2):
+            product = f"{job.top}.{SETTINGS_PRODUCT.format(queue)}"
+            declared.append(f"  logic [24:0] was_product_{queue}_q;")
+            kept.append(f"    was_product_{queue}_q <= {product};")
+            assumed.append(f"  always_comb if (since_q != '0) assume ({product} == was_product_{queue}_q);")
     template = (ROOT / FORMAL / "stability_rules.sv.in").read_text()
-    for mark, lines in {"@DECLARED@": declared, "@KEPT@": kept, "@RULED@": ruled}.items():
+    for mark, lines in {"@DECLARED@": declared, "@KEPT@": kept, "@ASSUMED@": assumed, "@RULED@": ruled}.items():
         template = template.replace(mark, "\n".join(lines))
     written = OUT / f"{job.name}-files" / "stability_rules.sv"
     written.parent.mkdir(parents=True, exist_ok=True)

@@ -63,10 +63,11 @@ module interframe_space
   logic [15:0] difs_us, eifs_us;   // of this queue
   if (QUEUES > 1) begin : g_aifs
     // Of settings alone: from registers, so that no product lies in the way of a start.
+    wire logic [24:0] extra_product_us = 25'(cfg_aifs_extra_slots) * 25'(cfg_slot_us);
     logic [24:0] extra_us_q;
     logic [15:0] difs_us_q, eifs_us_q;
     always_ff @(posedge clk) begin
-      extra_us_q <= 25'(cfg_aifs_extra_slots) * 25'(cfg_slot_us);
+      extra_us_q <= extra_product_us;
       difs_us_q  <= saturated(25'(cfg_difs_us) + extra_us_q);
       eifs_us_q  <= saturated(25'(cfg_eifs_us) + extra_us_q);
     end

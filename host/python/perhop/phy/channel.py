@@ -37,16 +37,23 @@ def received(
     before: int = 400,
     after: int = 200,
     level: float = 1000.0,
+    echo: tuple[float, complex] | None = None,
 ) -> NDArray[np.int64]:
     """What a converter of 16 bits gives at two samples a chip, I and Q in two columns.
 
     `level` is the root mean square of the signal without noise, in steps of the converter; the noise fills the whole
-    band of the samples. Es is the energy of a symbol of 22 samples.
+    band of the samples. Es is the energy of a symbol of 22 samples. An `echo` is a second ray: microseconds behind the
+    first, and its amplitude against it; level and Es/N0 are those of the sum.
     """
     ratio = samples_per_chip / 2
     samples = int(len(wave) / ratio) + after
     step = ratio * (1 + clock_ppm * 1e-6)
-    out = np.concatenate([np.zeros(before), resampled(wave, step, -delay_samples * ratio, samples)])
+    rays = resampled(wave, step, -delay_samples * ratio, samples)
+    if echo is not None:
+        delay_us, amplitude = echo
+        later = delay_samples + 2 * CHIPS_PER_US * delay_us
+        rays = rays + amplitude * resampled(wave, step, -later * ratio, samples)
+    out = np.concatenate([np.zeros(before), rays])
     times_us = np.arange(len(out)) / (2 * CHIPS_PER_US)
     out *= np.exp(2j * np.pi * (carrier_hz * 1e-6 * times_us + random.uniform()))
     middle = out[before + 200 : before + int(len(wave) / ratio) - 200]
