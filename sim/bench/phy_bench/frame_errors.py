@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -112,7 +113,7 @@ def limit_db(points: Sequence[tuple[float, float]], frames: int) -> float | None
     """
     logs = [(es_n0_db, math.log(max(per, 0.5 / frames))) for es_n0_db, per in sorted(points)]
     wanted = math.log(PER_LIMIT)
-    for (before_db, before), (after_db, after) in zip(logs, logs[1:], strict=False):
+    for (before_db, before), (after_db, after) in itertools.pairwise(logs):
         if before >= wanted > after:
             return before_db + (after_db - before_db) * (before - wanted) / (before - after)
     return None

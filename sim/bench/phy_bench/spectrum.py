@@ -25,11 +25,9 @@ class Spectrum:
 
     mhz: NDArray[np.float64]
     dbr: NDArray[np.float64]
-    side_margin_db: float
+    side_margin_db: float | None
     far_margin_db: float | None
-    """None: these samples have no power there before a converter makes its images."""
-    carrier_dbr: float
-    """Power in the middle 0.1 MHz against the strongest."""
+    """None: these samples have no such frequencies."""
 
 
 def mask_dbr(mhz: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -60,13 +58,9 @@ def of_transmitter(samples_per_chip: int, octets: int = 2000, hold: bool = False
     dbr = 10 * np.log10(power / power.max())
     side = (np.abs(mhz) > SIDE_MHZ) & (np.abs(mhz) <= FAR_MHZ)
     far = np.abs(mhz) > FAR_MHZ + RESOLUTION_MHZ
-    carrier = float(dbr[np.abs(mhz) <= RESOLUTION_MHZ / 2].max())
     return Spectrum(
         mhz,
         dbr,
-        float(SIDE_DBR - dbr[side].max()),
+        float(SIDE_DBR - dbr[side].max()) if side.any() else None,
         float(FAR_DBR - dbr[far].max()) if far.any() else None,
-        carrier,
     )
-
-

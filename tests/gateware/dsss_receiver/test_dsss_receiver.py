@@ -223,9 +223,27 @@ async def other_implementation_with_offsets_at_18_db(dut, name: str, carrier_khz
     await decodes(dut, wave, samples)
 
 
+@cocotb.test()
+@cocotb.parametrize(rate=[RATE_1MBPS, RATE_2MBPS], seed=[1, 2, 3])
+async def frames_at_the_limit(dut, rate: int, seed: int):
+    """1024 octets where one frame in twelve is lost, at the worst offsets: what noise does, too, it does to both."""
+    noise = np.random.default_rng([seed, rate])
+    samples = received(
+        waves(Frame(noise.bytes(1024), rate)),
+        4,
+        es_n0_db={RATE_1MBPS: 11.0, RATE_2MBPS: 16.2}[rate],
+        random=noise,
+        carrier_hz=122e3 * noise.choice((-1, 1)),
+        clock_ppm=50 * noise.choice((-1, 1)),
+        delay_samples=noise.uniform(),
+    )
+    await as_the_model(dut, np.vstack([samples, SILENCE]), gaps=(2,))
+
+
 ALL = cocotb_tests(globals())
 THEIRS = [name for name in ALL if name.startswith("other_implementation")]
-OURS = [name for name in ALL if name not in THEIRS]
+AT_THE_LIMIT = [name for name in ALL if name.startswith("frames_at_the_limit")]
+OURS = [name for name in ALL if name not in (*THEIRS, *AT_THE_LIMIT)]
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -238,3 +256,9 @@ def test_dsss_receiver(name):
 def test_other_implementation(name):
     dsss_vectors.folder()
     simulate("dsss_receiver", __file__, name, THEIRS)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", AT_THE_LIMIT)
+def test_frames_at_the_limit(name):
+    simulate("dsss_receiver", __file__, name, AT_THE_LIMIT)

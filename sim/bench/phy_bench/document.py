@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""docs/phy: the page of what was measured, and its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from perhop import files, paths
+from perhop.figures import COLOURS, MARKERS, drawing
+
+from phy_bench import carrier_sense, frame_errors, spectrum
+from phy_bench.frame_errors import PER_LIMIT, RATE_NAMES
+
+
+@dataclass
+class Curve:
+    """Frame errors over Es/N0 of one rate, with the worst offsets or without any."""
+
+    rate: int
+    offsets: bool
+    points: list[tuple[float, float, float]]
+    """Es/N0 in dB, frame error rate, bit error rate."""
+    limit_db: float | None
+
+    @property
+    def loss_db(self) -> float | None:
+        """Above theory's Es/N0."""
+        return None if self.limit_db is None else self.limit_db - frame_errors.theory_point_db(self.rate)
+
+    @property
+    def name(self) -> str:
+        return f"{RATE_NAMES[self.rate]}, {'worst offsets' if self.offsets else 'no offsets'}"
+
+
+@dataclass
+class Measured:
+    """All that `make bench-phy` has found."""
+
+    frames: int
+    """A point of the curves."""
+    curves: list[Curve]
+    loss_bound_db: dict[int, float]
+    sensed: dict[float, list[float | None]]
+    """By Es/N0 in dB: microseconds to the lock, None where there was none."""
+    false_alarms: int
+    noise_s: float
+    echo_es_n0_db: float
+    echoes: dict[tuple[int, float, float], float]
+    """Frame error rate by rate, power of the echo in dB, its delay in microseconds."""
+    echo_frames: int
+    levels: dict[tuple[int, str], float]
+    """Frame error rate by rate and level."""
+    shape: spectrum.Spectrum
+    rtl_agreed: int
+    rtl_compared: int
+
+
+def percent(values: Sequence[float | None], limit_us: float) -> float:
+    return 100 * sum(value is not None and value <= limit_us for value in values) / len(values)
+
+
+def draw_errors(curves: Sequence[Curve], file: Path) -> None:
+    with drawing(file, columns=2) as (_, axes):
+        for axis, rate in zip(axes, RATE_NAMES, strict=True):
+            point_db = frame_errors.theory_point_db(rate)
+            fine = np.linspace(point_db - 1.5, point_db + 2.5, 80)
+            theory = [frame_errors.theory_per(rate, value) for value in fine]
+            axis.plot(fine, theory, color="#7F7F7F", label="theory: differential detection")
+            for number, curve in enumerate(each for each in curves if each.rate == rate):
+                shown = [(es_n0_db, per) for es_n0_db, per, _ in curve.points if per]
+                style = {"color": COLOURS[number], "marker": MARKERS[number], "linewidth": 1.8}
+                axis.plot(*zip(*shown, strict=True), label=curve.name.partition(", ")[2], **style)
+            axis.axhline(PER_LIMIT, color="#5B6673", linewidth=0.8, linestyle="--")
+            axis.text(fine[0], PER_LIMIT * 1.08, "8 %", color="#5B6673", fontsize=9)
+            axis.set_yscale("log")
+            axis.set_ylim(1e-3, 1)
+            axis.set_title(f"{RATE_NAMES[rate]}, frames of {frame_errors.OCTETS} octets", loc="left")
+            axis.set_xlabel("Es/N0 (dB)")
+            axis.set_ylabel("frame error rate")
+            axis.legend(loc="lower left")
+
+
+def draw_sense(sensed: dict[float, list[float | None]], file: Path) -> None:
+    with drawing(file, columns=2) as (_, (left, right)):
+        levels = list(sensed)
+        shares = [percent(times, carrier_sense.CCA_TIME_US) for times in sensed.values()]
+        left.plot(levels, shares, color=COLOURS[0], marker="o", linewidth=1.8)
+        left.set_title("Signals found within 15 us", loc="left")
+        left.set_xlabel("Es/N0 (dB)")
+        left.set_ylabel("% of the preambles")
+        left.set_ylim(0, 104)
+        for number, level_db in enumerate(value for value in (6, 10, 20) if value in sensed):
+            times = sorted(time_us for time_us in sensed[level_db] if time_us is not None)
+            share = [100 * (place + 1) / len(sensed[level_db]) for place in range(len(times))]
+            right.step(times, share, where="post", color=COLOURS[number], label=f"{level_db} dB")
+        right.axvline(carrier_sense.CCA_TIME_US, color="#5B6673", linewidth=0.8, linestyle="--")
+        right.set_xlim(0, 30)
+        right.set_title("From a signal's first sample to its lock", loc="left")
+        right.set_xlabel("us")
+        right.set_ylabel("% of the preambles, at most so late")
+        right.legend(loc="lower right")
+
+
+def draw_spectrum(found: spectrum.Spectrum, file: Path) -> None:
+    with drawing(file) as (_, (axis,)):
+        axis.plot(found.mhz, found.dbr, color=COLOURS[0], linewidth=1.2, label="44 Msps, in 0.1 MHz")
+        edges = np.linspace(-22, 22, 4401)
+        axis.plot(edges, spectrum.mask_dbr(edges), color=COLOURS[1], linewidth=1.8, label="mask")
+        axis.set_title(f"The transmitter's spectrum: {found.side_margin_db:.0f} dB below the mask", loc="left")
+        axis.set_xlabel("MHz from the carrier")
+        axis.set_ylabel("dB against the strongest")
+        axis.set_ylim(-80, 5)
+        axis.legend(loc="upper right")
+
+
+def write(found: Measured, folder: Path) -> None:
+    """The page and its figures."""
+    draw_errors(found.curves, folder / "frame_errors.svg")
+    draw_sense(found.sensed, folder / "carrier_sense.svg")
+    draw_spectrum(found.shape, folder / "spectrum.svg")
+    rows = []
+    for curve in found.curves:
+        limit = "-" if curve.limit_db is None else f"{curve.limit_db:.1f}"
+        loss = "-" if curve.loss_db is None else f"{curve.loss_db:+.1f}"
+        bound = f"{found.loss_bound_db[curve.rate]:.1f}" if curve.offsets else ""
+        rows.append(f"| {curve.name} | {frame_errors.theory_point_db(curve.rate):.1f} | {limit} | {loss} | {bound} |")
+    sensed = [
+        f"| {level_db} | {percent(times, carrier_sense.CCA_TIME_US):.1f} "
+        f"| {np.median([time_us if time_us is not None else np.inf for time_us in times]):.1f} |"
+        for level_db, times in found.sensed.items()
+    ]
+    echoes_db = sorted({echo_db for _, echo_db, _ in found.echoes})
+    echoes_us = sorted({echo_us for _, _, echo_us in found.echoes})
+    echo_rows = [
+        f"| {RATE_NAMES[rate]} | {echo_db:g} | "
+        + " | ".join(f"{found.echoes[rate, echo_db, echo_us]:.0%}" for echo_us in echoes_us)
+        + " |"
+        for rate in RATE_NAMES
+        for echo_db in echoes_db
+    ]
+    names = list(dict.fromkeys(name for _, name in found.levels))
+    level_rows = [
+        f"| {RATE_NAMES[rate]} | " + " | ".join(f"{found.levels[rate, name]:.1%}" for name in names) + " |"
+        for rate in RATE_NAMES
+    ]
+    checked = (
+        f"RTL and model agreed symbol by symbol in {found.rtl_agreed} of {found.rtl_compared} frames at the limit."
+        if found.rtl_compared
+        else ""
+    )
+    text = f"""# How good the DSSS modem is
+
+Written by `sim/bench/bench_phy.py --document`; `make bench-phy` measures the same. Version {paths.version()["git"]}.
+
+Measured on the model (`perhop.phy`), which the [gateware](../../gateware/rtl/phy/README.md) equals number by number.
+{checked} Es is the energy of a symbol of 1 us; noise fills the band of 22 Msps.
+Worst offsets: carrier +-{frame_errors.CARRIER_HZ / 1e3:.0f} kHz, clock +-{frame_errors.CLOCK_PPM} ppm, signs drawn.
+
+## Frame errors
+
+{found.frames} frames of {frame_errors.OCTETS} octets a point, long preamble. Theory is ideal differential detection of
+every symbol (R. F. Pawula, 1982).
+
+| | theory: 8 % at (dB) | measured (dB) | above theory (dB) | bound (dB) |
+|---|---|---|---|---|
+{chr(10).join(rows)}
+
+![Frame errors over Es/N0](frame_errors.svg)
+
+## Carrier sense
+
+From a signal's first sample to the lock, at the worst offsets, {found.frames} preambles each:
+
+| Es/N0 (dB) | found within {carrier_sense.CCA_TIME_US} us (%) | median (us) |
+|---|---|---|
+{chr(10).join(sensed)}
+
+Locks in {found.noise_s:.1f} s of noise: {found.false_alarms}.
+
+![Carrier sense](carrier_sense.svg)
+
+## Echoes
+
+Frame errors with a second ray behind the first, its phase drawn, at the worst offsets and an Es/N0 of
+{found.echo_es_n0_db:.0f} dB of the sum; {found.echo_frames} frames each. There is no equaliser.
+
+| rate | echo (dB) | {" | ".join(f"{1000 * echo_us:.0f} ns" for echo_us in echoes_us)} |
+|{"---|" * (2 + len(echoes_us))}
+{chr(10).join(echo_rows)}
+
+## Levels
+
+Frame errors at the bound's Es/N0 when the radio's gain is off, so that the signal at the 16-bit converter is weaker or
+stronger than 1000 steps (root mean square):
+
+| rate | {" | ".join(names)} |
+|{"---|" * (1 + len(names))}
+{chr(10).join(level_rows)}
+
+## Spectrum
+
+From 11 to 22 MHz beside the carrier the transmitter's samples at 44 Msps are {found.shape.side_margin_db:.0f} dB below
+the mask (-30 dBr). Beyond 22 MHz they have no power; the images of a converter there are for the radio's filter.
+
+![Spectrum and mask](spectrum.svg)
+"""
+    files.write_text(folder / "README.md", text)
