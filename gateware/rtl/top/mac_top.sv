@@ -52,6 +52,7 @@ module mac_top
   output wire logic [31:0] s_axil_rdata,
   output wire logic [1:0]  s_axil_rresp,
   output wire logic        irq,                 // level
+  output wire logic        enabled,             // level: the host lets the MAC run
 
   // From the PHY.
   input  wire logic        phy_cca_busy,        // level
@@ -172,6 +173,7 @@ module mac_top
   logic [47:0] nbr_service_us;
 
   wire logic mac_rst = rst || !mac_enable;
+  assign enabled = mac_enable;
 
   mac_registers #(
     .QUEUES(QUEUES), .CLOCKS_PER_US(CLOCKS_PER_US), .DELAY_CLOCKS_PER_US(CLOCKS_PER_US - SETTLE_CLOCKS)

@@ -7,9 +7,9 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, RisingEdge
-from perhop.registers import MacRegisters
 from perhop.spec_generated import PROFILES, TxResult, airtime_us
 from testbench.build import cocotb_tests, simulate
+from testbench.mac_host import ADDRESS, MacHost
 
 pytestmark = pytest.mark.long
 
@@ -19,38 +19,18 @@ SEED = 1
 DELAYS_CLOCKS = {2: (6, 50), 4: (6, 50)}
 
 
-def host_of(dut, name: str):
-    """The driver of mac_top's tests."""
-    import importlib.util
-    from pathlib import Path
-
-    path = Path(__file__).resolve().parents[1] / "mac_top" / "test_mac_top.py"
-    spec = importlib.util.spec_from_file_location("mac_top_driver", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.Mac(dut, name), module.ADDRESS
-
-
 async def stations(dut, profile: str, delays_clocks: tuple[int, int]):
     Clock(dut.clk, 10, "ns").start()
     dut.preamble_us.value = PROFILES[profile].preamble_us
     dut.damage.value = dut.tx_delay_clocks.value = dut.rx_delay_clocks.value = 0
     dut.rst.value = 1
-    (a, address), (b, _) = host_of(dut, "a"), host_of(dut, "b")
+    a, b = MacHost(dut, "a"), MacHost(dut, "b")
     await ClockCycles(dut.clk, 4)
     dut.rst.value = 0
     await RisingEdge(dut.clk)
     for seed, station in enumerate((a, b), 1):
-
-        def program(mac: MacRegisters, station=station, seed=seed) -> None:
-            mac.disable()
-            mac.load_profile(profile, *delays_clocks)
-            mac.set_station(address[station.name], seed)
-            mac.write("rts_threshold", value_bytes=4095)
-            mac.enable()
-
-        await station.host(program)
-    return a, b, address
+        await station.set_up(profile, seed, delays_clocks)
+    return a, b
 
 
 @cocotb.test()
@@ -58,13 +38,13 @@ async def stations(dut, profile: str, delays_clocks: tuple[int, int]):
 async def packets_cross_and_responses_come_sifs_after_what_they_answer(dut, profile: str):
     source = random.Random(SEED)
     samples_per_chip = int(dut.SAMPLES_PER_CHIP.value)
-    a, b, address = await stations(dut, profile, DELAYS_CLOCKS[samples_per_chip])
+    a, b = await stations(dut, profile, DELAYS_CLOCKS[samples_per_chip])
     timing = PROFILES[profile]
     gaps = []
     for tag, (length, rts) in enumerate(((10, False), (33, True), (1, False), (60, True))):
         sender, receiver = (a, b) if tag % 2 else (b, a)
         msdu = source.randbytes(length)
-        await sender.give(msdu, address[receiver.name], 1, tag=tag, force_rts=rts)
+        await sender.give(msdu, ADDRESS[receiver.name], 1, tag=tag, force_rts=rts)
         record = await sender.completion()
         assert (record["tag"], record["result"], record["data_attempts"]) == (tag, TxResult.DELIVERED, 1)
         assert record["data_us"] == airtime_us(timing, 1, length + 28)

@@ -54,6 +54,7 @@ module mac_top_pair_bench
   logic [11:0] rx_bytes [2], tx_bytes [2];
   logic [7:0]  rx_data [2], tx_data [2], rx_rssi_dbm [2];
   logic [15:0] tx_airtime_us [2];
+  logic        unused_enabled [2];
 
 `define MAC(X, I) \
   mac_top #(.CLOCKS_PER_US(CLOCKS_PER_US)) u_mac_``X ( \
@@ -64,7 +65,7 @@ module mac_top_pair_bench
     .s_axil_bready(X``_s_axil_bready), .s_axil_bresp(X``_s_axil_bresp), .s_axil_arvalid(X``_s_axil_arvalid), \
     .s_axil_arready(X``_s_axil_arready), .s_axil_araddr(X``_s_axil_araddr), .s_axil_arprot(X``_s_axil_arprot), \
     .s_axil_rvalid(X``_s_axil_rvalid), .s_axil_rready(X``_s_axil_rready), .s_axil_rdata(X``_s_axil_rdata), \
-    .s_axil_rresp(X``_s_axil_rresp), .irq(X``_irq), \
+    .s_axil_rresp(X``_s_axil_rresp), .irq(X``_irq), .enabled(unused_enabled[I]), \
     .phy_cca_busy(cca_busy[I]), .phy_rx_start(rx_start[I]), .phy_rx_rate(rx_rate[I]), .phy_rx_bytes(rx_bytes[I]), \
     .phy_rx_data(rx_data[I]), .phy_rx_valid(rx_valid[I]), .phy_rx_end(rx_end[I]), .phy_rx_error(rx_error[I]), \
     .phy_rx_rssi_dbm(rx_rssi_dbm[I]), \

@@ -7,104 +7,23 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, RisingEdge, with_timeout
-from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
 from perhop.registers import RegisterError
 from perhop.spec_generated import (
     PROFILES,
-    RX_STATUS_FIELDS,
     EventKind,
     FrameKind,
     TxResult,
     airtime_us,
-    decode_completion_record,
 )
 from testbench.build import cocotb_tests, simulate
-from testbench.registers_driver import RegistersDriver
+from testbench.mac_host import ADDRESS, MacHost
 
 SEED = 1
 CLOCKS_PER_US = 64
-ADDRESS = {"a": 0x0200_0000_0001, "b": 0x0200_0000_0002}
-TX_DELAY_CLOCKS, RX_DELAY_CLOCKS = 90, 310
-IDLE = ("s_axil_awprot", "s_axil_arprot", "s_desc_valid", "s_desc_queue", "s_desc_peer")
+TX_DELAY_CLOCKS, RX_DELAY_CLOCKS = DELAYS_CLOCKS = 90, 310
 
 
-class Mac:
-    """One of the two, as its host sees it."""
-
-    def __init__(self, dut, name: str) -> None:
-        self.dut = dut
-        self.name = name
-        for port in IDLE:
-            self._port(port).value = 0
-        self.registers = RegistersDriver.__new__(RegistersDriver)
-        self.registers.dut = dut
-        self.registers.axi = AxiLiteMaster(AxiLiteBus.from_prefix(dut, f"{name}_s_axil"), dut.clk, dut.rst)
-        self._source = AxiStreamSource(AxiStreamBus.from_prefix(dut, f"{name}_s_axis_tx"), dut.clk, dut.rst)
-        self.received = AxiStreamSink(AxiStreamBus.from_prefix(dut, f"{name}_m_axis_rx"), dut.clk, dut.rst)
-        self._done = AxiStreamSink(AxiStreamBus.from_prefix(dut, f"{name}_m_done"), dut.clk, dut.rst)
-        for each in (self.registers.axi.write_if, self.registers.axi.read_if, self._source, self.received, self._done):
-            each.log.setLevel("WARNING")
-
-    def _port(self, name: str):
-        return getattr(self.dut, f"{self.name}_{name}")
-
-    async def host(self, program):
-        """Runs a function of perhop.registers.MacRegisters."""
-        return await self.registers.host(program)
-
-    async def set_up(self, profile: str, seed: int, **more) -> None:
-        """Disables, loads a profile, enables."""
-
-        def program(mac):
-            mac.disable()
-            mac.load_profile(profile, TX_DELAY_CLOCKS, RX_DELAY_CLOCKS)
-            mac.set_station(ADDRESS[self.name], seed)
-            mac.write("rts_threshold", value_bytes=4095)
-            for name, fields in more.items():
-                mac.write(name, **fields)
-            mac.enable()
-
-        await self.host(program)
-
-    async def give(self, msdu: bytes, ra: int, rate: int, tag: int, **flags: int) -> None:
-        """A descriptor, then the packet's bytes."""
-        values = {"ra": ra, "bytes": len(msdu), "rate": rate, "tag": tag, "valid": 1}
-        values |= {"queue": 0, "force_rts": 0, "peer_series": 0} | flags
-        for field, value in values.items():
-            self._port(f"s_desc_{field}").value = int(value)
-        while True:
-            await RisingEdge(self.dut.clk)
-            if self._port("s_desc_ready").value:
-                break
-        self._port("s_desc_valid").value = 0
-        await self._source.send(AxiStreamFrame(msdu))
-
-    async def completion(self) -> dict[str, int]:
-        """The next completion record."""
-        frame = await with_timeout(self._done.recv(), 60, "ms")
-        data = bytes(frame.tdata)
-        words = [int.from_bytes(data[at : at + 4], "little") for at in range(0, len(data), 4)]
-        return decode_completion_record(words)
-
-    async def reception(self) -> bytes:
-        """The MSDU that comes next."""
-        return bytes((await with_timeout(self.received.recv(), 60, "ms")).tdata)
-
-    def status(self) -> dict[str, int]:
-        """The status that stands now."""
-        value = int(self._port("m_rx_status").value)
-        record = {}
-        for field in reversed(RX_STATUS_FIELDS):
-            record[field.name] = value & (1 << field.width_bits) - 1
-            value >>= field.width_bits
-        return record
-
-    @property
-    def irq(self) -> int:
-        return int(self._port("irq").value)
-
-
-async def pair(dut, profile: str) -> tuple[Mac, Mac]:
+async def pair(dut, profile: str) -> tuple[MacHost, MacHost]:
     """Two MACs after reset, enabled under a profile."""
     Clock(dut.clk, 10, "ns").start()
     dut.tx_delay_clocks.value = TX_DELAY_CLOCKS
@@ -112,12 +31,12 @@ async def pair(dut, profile: str) -> tuple[Mac, Mac]:
     dut.preamble_us.value = PROFILES[profile].preamble_us
     dut.damage.value = 0
     dut.rst.value = 1
-    a, b = Mac(dut, "a"), Mac(dut, "b")
+    a, b = MacHost(dut, "a"), MacHost(dut, "b")
     await ClockCycles(dut.clk, 4)
     dut.rst.value = 0
     await RisingEdge(dut.clk)
-    await a.set_up(profile, 1)
-    await b.set_up(profile, 2)
+    await a.set_up(profile, 1, DELAYS_CLOCKS)
+    await b.set_up(profile, 2, DELAYS_CLOCKS)
     return a, b
 
 
@@ -172,7 +91,7 @@ async def a_packet_crosses_behind_an_rts_and_everybody_tells_of_it(dut):
 @cocotb.test()
 async def the_interrupt_stands_until_the_completion_record_is_taken(dut):
     a, _ = await pair(dut, "ofdm_20mhz")
-    a._done.pause = True
+    a.done.pause = True
     await a.host(lambda mac: mac.write("interrupt_enable", completion=1))
     await a.give(b"packet", ADDRESS["b"], 4, tag=1)
     for _ in range(100):
@@ -182,7 +101,7 @@ async def the_interrupt_stands_until_the_completion_record_is_taken(dut):
     assert a.irq == 1
     await a.host(lambda mac: mac.write("interrupt_status", completion=1))
     assert a.irq == 1, "cleared while the record waits"
-    a._done.pause = False
+    a.done.pause = False
     assert (await a.completion())["tag"] == 1
     await a.host(lambda mac: mac.write("interrupt_status", completion=1))
     assert a.irq == 0
@@ -192,7 +111,7 @@ async def the_interrupt_stands_until_the_completion_record_is_taken(dut):
 async def a_damaged_frame_is_sent_again_and_counted(dut):
     """While b hears nothing right, a retries up to its limit; the next packet goes through at once."""
     a, b = await pair(dut, "ofdm_20mhz")
-    await a.set_up("ofdm_20mhz", 1, retry_limits={"short_retry_limit": 3})
+    await a.set_up("ofdm_20mhz", 1, DELAYS_CLOCKS, retry_limits={"short_retry_limit": 3})
     dut.damage.value = 1
     await a.give(bytes(40), ADDRESS["b"], 0, tag=1)
     record = await a.completion()
@@ -212,7 +131,7 @@ async def a_damaged_frame_is_sent_again_and_counted(dut):
 async def a_packet_may_use_the_rates_that_the_registers_hold_for_its_peer(dut):
     """Two DATA frames at the first rate of peer 3, then its second; a descriptor that does not ask keeps its own."""
     a, _ = await pair(dut, "ofdm_20mhz")
-    await a.set_up("ofdm_20mhz", 1, retry_limits={"short_retry_limit": 3})
+    await a.set_up("ofdm_20mhz", 1, DELAYS_CLOCKS, retry_limits={"short_retry_limit": 3})
     await a.host(lambda mac: mac.set_rate_series(3, (5, 2), (1, 0)))
     dut.damage.value = 1
     for peer_series, rate in ((1, 1), (0, 6)):
@@ -249,13 +168,13 @@ async def the_mac_stops_when_disabled_and_begins_anew_with_another_profile(dut):
     silent = int(dut.response_clocks[0].value)
     await ClockCycles(dut.clk, 2000 * CLOCKS_PER_US)
     assert int(dut.response_clocks[0].value) == silent, "a disabled MAC sent something"
-    assert a._done.empty()
+    assert a.done.empty()
     assert await b.reception() == bytes(1000)  # the PHY had it whole
 
     new = "ofdm_10mhz"
     dut.preamble_us.value = PROFILES[new].preamble_us
-    await b.set_up(new, 4)
-    await a.set_up(new, 3)
+    await b.set_up(new, 4, DELAYS_CLOCKS)
+    await a.set_up(new, 3, DELAYS_CLOCKS)
     await a.give(b"under the new profile", ADDRESS["b"], 3, tag=2, force_rts=True)
     record = await a.completion()
     assert (record["tag"], record["result"]) == (2, TxResult.DELIVERED)

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The host of a mac_top or radio_top in a test: its registers and streams."""
+
+from cocotb.triggers import RisingEdge, with_timeout
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
+from perhop.registers import MacRegisters
+from perhop.spec_generated import RX_STATUS_FIELDS, decode_completion_record
+
+from testbench.registers_driver import RegistersDriver
+
+ADDRESS = {"a": 0x0200_0000_0001, "b": 0x0200_0000_0002}
+IDLE = ("s_axil_awprot", "s_axil_arprot", "s_desc_valid", "s_desc_queue", "s_desc_peer")
+
+
+class MacHost:
+    """One MAC, as its host sees it. Where a bench has several, `name` stands before the names of its ports."""
+
+    def __init__(self, dut, name: str = "") -> None:
+        self.dut = dut
+        self.name = name
+        self._prefix = f"{name}_" if name else ""
+        for port in IDLE:
+            self._port(port).value = 0
+        self.registers = RegistersDriver.__new__(RegistersDriver)
+        self.registers.dut = dut
+        self.registers.axi = AxiLiteMaster(AxiLiteBus.from_prefix(dut, f"{self._prefix}s_axil"), dut.clk, dut.rst)
+        self._source = AxiStreamSource(AxiStreamBus.from_prefix(dut, f"{self._prefix}s_axis_tx"), dut.clk, dut.rst)
+        self.received = AxiStreamSink(AxiStreamBus.from_prefix(dut, f"{self._prefix}m_axis_rx"), dut.clk, dut.rst)
+        self.done = AxiStreamSink(AxiStreamBus.from_prefix(dut, f"{self._prefix}m_done"), dut.clk, dut.rst)
+        for each in (self.registers.axi.write_if, self.registers.axi.read_if, self._source, self.received, self.done):
+            each.log.setLevel("WARNING")
+
+    def _port(self, name: str):
+        return getattr(self.dut, f"{self._prefix}{name}")
+
+    async def host(self, program):
+        """Runs a function of perhop.registers.MacRegisters."""
+        return await self.registers.host(program)
+
+    async def set_up(self, profile: str, seed: int, delays_clocks: tuple[int, int], **more) -> None:
+        """Disables, loads a profile, enables."""
+
+        def program(mac: MacRegisters) -> None:
+            mac.disable()
+            mac.load_profile(profile, *delays_clocks)
+            mac.set_station(ADDRESS[self.name], seed)
+            mac.write("rts_threshold", value_bytes=4095)
+            for name, fields in more.items():
+                mac.write(name, **fields)
+            mac.enable()
+
+        await self.host(program)
+
+    async def give(self, msdu: bytes, ra: int, rate: int, tag: int, **flags: int) -> None:
+        """A descriptor, then the packet's bytes."""
+        values = {"ra": ra, "bytes": len(msdu), "rate": rate, "tag": tag, "valid": 1}
+        values |= {"queue": 0, "force_rts": 0, "peer_series": 0} | flags
+        for field, value in values.items():
+            self._port(f"s_desc_{field}").value = int(value)
+        while True:
+            await RisingEdge(self.dut.clk)
+            if self._port("s_desc_ready").value:
+                break
+        self._port("s_desc_valid").value = 0
+        await self._source.send(AxiStreamFrame(msdu))
+
+    async def completion(self) -> dict[str, int]:
+        """The next completion record."""
+        frame = await with_timeout(self.done.recv(), 60, "ms")
+        data = bytes(frame.tdata)
+        words = [int.from_bytes(data[at : at + 4], "little") for at in range(0, len(data), 4)]
+        return decode_completion_record(words)
+
+    async def reception(self) -> bytes:
+        """The MSDU that comes next."""
+        return bytes((await with_timeout(self.received.recv(), 60, "ms")).tdata)
+
+    def status(self) -> dict[str, int]:
+        """The status that stands now."""
+        value = int(self._port("m_rx_status").value)
+        record = {}
+        for field in reversed(RX_STATUS_FIELDS):
+            record[field.name] = value & (1 << field.width_bits) - 1
+            value >>= field.width_bits
+        return record
+
+    @property
+    def irq(self) -> int:
+        return int(self._port("irq").value)
