@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Generates everything that follows from protocol.yaml, frames.yaml, phy.yaml and registers.rdl.
+"""Generates everything that follows from protocol.yaml, frames.yaml, phy.yaml and the register maps.
 
 python gateware/spec/generate.py            rewrites the generated files of this repository
 python gateware/spec/generate.py --root DIR writes them below DIR instead
@@ -27,8 +27,11 @@ REGISTER_BLOCK_DIRECTORY = "gateware/rtl/common/registers"
 # The registers hold this profile after reset.
 RESET_PROFILE = "dsss_long"
 
-# Included by registers.rdl, so it is written before that is compiled.
+# Included by the register maps, so it is written before that is compiled.
 RESET_VALUES_TEMPLATE, RESET_VALUES = "constants.rdlh.j2", "gateware/spec/generated/constants.rdlh"
+
+# In the order of their addresses; each takes registers.SPACE_BYTES.
+REGISTER_MAPS = {"mac": "registers.rdl", "radio": "radio_registers.rdl"}
 
 OUTPUTS = {
     "perhop_pkg.sv.j2": "gateware/rtl/common/perhop_pkg.sv",
@@ -38,11 +41,15 @@ OUTPUTS = {
     "frames.hpp.j2": "host/core/wire/generated/frames.hpp",
     "registers.hpp.j2": "host/core/wire/generated/registers.hpp",
     "perhop_registers.h.j2": "host/core/wire/generated/perhop_registers.h",
-    "perhop_register_words_pkg.sv.j2": "gateware/rtl/common/registers/perhop_register_words_pkg.sv",
-    "perhop_register_rules.sv.j2": "gateware/rtl/common/registers/perhop_register_rules.sv",
     "reference.md.j2": "gateware/spec/reference.md",
     "spec_generated.py.j2": "host/python/perhop/spec_generated.py",
     "perhop.lua.j2": "host/python/perhop/wireshark/perhop.lua",
+}
+
+# Of each register map, in the gateware: {name} is that of the map, less the s.
+MAP_OUTPUTS = {
+    "perhop_register_words_pkg.sv.j2": "gateware/rtl/common/registers/{name}_words_pkg.sv",
+    "perhop_register_rules.sv.j2": "gateware/rtl/common/registers/{name}_rules.sv",
 }
 
 # Numbers of a profile that are given to C++ and Python, in the order of timing_profile's members.
@@ -279,7 +286,7 @@ def _write(root: Path, output: str, text: str) -> Path:
 def generate(root: Path, spec_directory: Path = SPEC_DIRECTORY) -> list[Path]:
     """Writes every generated file below `root`; returns their paths. SpecError if a source is wrong.
 
-    registers.rdl takes its reset values from the generated/constants.rdlh beside it. With a `root`
+    The register maps take their reset values from the generated/constants.rdlh beside it. With a `root`
     elsewhere that file must be current: it is compared, not rewritten.
     """
     spec = model.load_spec(spec_directory)
@@ -290,17 +297,28 @@ def generate(root: Path, spec_directory: Path = SPEC_DIRECTORY) -> list[Path]:
     if not included.exists() or included.read_text(encoding="utf-8") != reset_values:
         raise model.SpecError(f"generated/{included.name}: not current; run gateware/spec/generate.py")
 
-    source = spec_directory / "registers.rdl"
-    registers = register_map.list_registers(register_map.compile_registers(source))
-    rules = register_map.Rules(registers)
-    if spec.constants["register_space_bytes"].value != register_map.SPACE_BYTES:
-        raise model.SpecError(f"protocol.yaml: register_space_bytes is not {register_map.SPACE_BYTES}")
+    space = register_map.SPACE_BYTES
+    sizes = {"register_space_bytes": space, "radio_registers_base": space, "radio_space_bytes": 2 * space}
+    for constant, size_bytes in sizes.items():
+        if spec.constants[constant].value != size_bytes:
+            raise model.SpecError(f"protocol.yaml: {constant} is not {size_bytes}")
+    # What software knows of each map: its registers, at their addresses in radio_top.
+    maps: dict[str, list[register_map.Register]] = {}
+    for index, (short, source) in enumerate(REGISTER_MAPS.items()):
+        compiled = register_map.compile_registers(spec_directory / source)
+        maps[short] = register_map.list_registers(compiled, index * space)
+        registers = register_map.list_registers(compiled)
+        name = f"perhop_{source.removesuffix('s.rdl')}"
+        given = {"registers": registers, "rules": register_map.Rules(registers), "map": register_map, "name": name}
+        for template, output in MAP_OUTPUTS.items():
+            text = environment.get_template(template).render(given, source=source)
+            written.append(_write(root, output.format(name=name), text))
+        block = register_map.compile_registers(spec_directory / source, block=True)
+        for file, text in register_map.register_block(block, REGISTER_BLOCK_HEADER).items():
+            written.append(_write(root, f"{REGISTER_BLOCK_DIRECTORY}/{file}", text))
     for template, output in OUTPUTS.items():
-        text = environment.get_template(template).render(registers=registers, rules=rules, map=register_map)
+        text = environment.get_template(template).render(registers=maps["mac"], maps=maps, map=register_map)
         written.append(_write(root, output, text))
-    block = register_map.compile_registers(source, block=True)
-    for name, text in register_map.register_block(block, REGISTER_BLOCK_HEADER).items():
-        written.append(_write(root, f"{REGISTER_BLOCK_DIRECTORY}/{name}", text))
     return written
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compiles registers.rdl, lists its registers and their rules, and has PeakRDL-regblock write the register block."""
+"""Compiles a register map, lists its registers and their rules, and has PeakRDL-regblock write the register block."""
 
 from __future__ import annotations
 
@@ -32,13 +32,14 @@ class RegisterField:
     unit: str
     port: str  # of mac_bytes or what is beside it; "" if none
     meaning: str
-    # What it may be; see the head of registers.rdl.
+    # What it may be; see register_properties.rdlh.
     min: int
     max: int
     all_ones: bool
     at_least: str  # "register.field" or ""
     above: str  # "register.field" or ""
     needs: str  # "register.field" or ""
+    signed: bool  # two's complement; `reset` is the bits as they stand
     enum: str  # "" if none
     members: tuple[tuple[str, int, str], ...]  # of the enumeration: name, value, meaning
 
@@ -54,9 +55,9 @@ class RegisterField:
     def rules(self) -> str:
         """What it may be, as a reader wants to know it; "" where every value will do."""
         told = []
-        if self.min > 0:
+        if self.min > 0 and not self.signed:
             told.append(f"at least {self.min}")
-        if self.max < (1 << self.bits) - 1 and not self.members:
+        if self.max < (1 << self.bits) - 1 and not self.members and not self.signed:
             told.append(f"at most {self.max}")
         if self.all_ones:
             told.append("a power of two less one")
@@ -109,7 +110,7 @@ class _Collector(MessagePrinter):
         self.lines: list[str] = []
 
     def print_message(self, severity: Severity, text: str, src_ref: SourceRefBase | None) -> None:
-        where = "registers.rdl"
+        where = "register map"
         if isinstance(src_ref, FileSourceRef):
             where = f"{Path(src_ref.path).name}:{src_ref.line}"
         self.lines.append(f"{where}: {text}")
@@ -135,6 +136,11 @@ def _top(root: RootNode) -> AddrmapNode:
     return root.top
 
 
+def _file(node: FieldNode) -> str:
+    """The file that a map stands in, which is named after it."""
+    return f"{node.owning_addrmap.inst_name.removeprefix('perhop_')}.rdl"
+
+
 def _one_line(text: str | None) -> str:
     return " ".join((text or "").split())
 
@@ -148,9 +154,9 @@ def _reference(node: FieldNode, name: str) -> str:
     register = register or node.parent.inst_name
     found = node.owning_addrmap.get_child_by_name(register)
     if not isinstance(found, RegNode) or found.get_child_by_name(field) is None:
-        raise SpecError(f"registers.rdl: {node.parent.inst_name}.{node.inst_name}: {name}: there is no field {told}")
+        raise SpecError(f"{_file(node)}: {node.parent.inst_name}.{node.inst_name}: {name}: there is no field {told}")
     if name == "needs" and register != node.parent.inst_name:
-        raise SpecError(f"registers.rdl: {node.parent.inst_name}.{node.inst_name}: needs is for fields of one register")
+        raise SpecError(f"{_file(node)}: {node.parent.inst_name}.{node.inst_name}: needs is for fields of one register")
     return f"{register}.{field}"
 
 
@@ -167,8 +173,11 @@ def _field(node: FieldNode) -> RegisterField:
     encode = node.get_property("encode")
     members = tuple((m.name, m.value, _one_line(m.rdl_desc)) for m in encode) if encode else ()
     if sorted(value for _, value, _ in members) != list(range(len(members))):
-        raise SpecError(f"registers.rdl: {node.inst_name}: the values of {encode.type_name} are not 0, 1, 2, ...")
-    largest = len(members) - 1 if members else (1 << node.width) - 1
+        raise SpecError(f"{_file(node)}: {node.inst_name}: the values of {encode.type_name} are not 0, 1, 2, ...")
+    signed = bool(node.get_property("is_signed"))
+    if signed and any(node.get_property(name, default=None) for name in ("min", "max", "all_ones", "above", "at_least")):
+        raise SpecError(f"{_file(node)}: {node.parent.inst_name}.{node.inst_name}: a signed field has no rules yet")
+    largest = len(members) - 1 if members else (1 << node.width - signed) - 1
     return RegisterField(
         name=node.inst_name,
         low_bit=node.low,
@@ -178,23 +187,24 @@ def _field(node: FieldNode) -> RegisterField:
         unit=node.get_property("unit", default=""),
         port=node.get_property("port", default=""),
         meaning=meaning,
-        min=node.get_property("min", default=0),
+        min=node.get_property("min", default=-(1 << node.width - 1) if signed else 0),
         max=node.get_property("max", default=largest),
         all_ones=bool(node.get_property("all_ones")),
         at_least=_reference(node, "at_least"),
         above=_reference(node, "above"),
         needs=_reference(node, "needs"),
+        signed=signed,
         enum=encode.type_name.removesuffix("_e") if encode else "",
         members=members,
     )
 
 
-def _register(node: RegNode) -> Register:
+def _register(node: RegNode, base: int) -> Register:
     return Register(
         name=node.inst_name,
         title=_one_line(node.get_property("name")),
         meaning=_one_line(node.get_property("desc", default="")),
-        address=node.raw_address_offset,
+        address=base + node.raw_address_offset,
         bits=node.get_property("regwidth"),
         count=node.n_elements if node.is_array else 1,
         is_array=node.is_array,
@@ -204,23 +214,23 @@ def _register(node: RegNode) -> Register:
     )
 
 
-def list_registers(root: RootNode) -> list[Register]:
-    """Every register in the order of addresses; an array is one entry."""
-    registers = sorted((_register(node) for node in _top(root).registers(unroll=False)), key=lambda r: r.address)
+def list_registers(root: RootNode, base: int = 0) -> list[Register]:
+    """Every register in the order of addresses, which count from `base`; an array is one entry."""
+    registers = sorted((_register(node, base) for node in _top(root).registers(unroll=False)), key=lambda r: r.address)
     for register in registers:
-        inside = register.address < MEMORY_BYTES
+        inside = register.address - base < MEMORY_BYTES
         if inside and any(field.reset is None for field in register.fields):
             raise SpecError(
-                f"registers.rdl: {register.name}: what follows the hardware belongs at {MEMORY_BYTES:#x} or above"
+                f"{_top(root).inst_name}: {register.name}: what follows the hardware belongs at {MEMORY_BYTES:#x} or above"
             )
     return registers
 
 
 def statistics(registers: list[Register]) -> list[Register]:
-    """The counters; SpecError unless they follow one another from the first address on."""
+    """The counters of a map whose addresses count from 0; SpecError unless they follow one another."""
     found = [r for r in registers if MEMORY_BYTES <= r.address < MEMORY_BYTES + STATISTICS_BYTES]
     if [r.address for r in found] != [MEMORY_BYTES + 4 * index for index in range(len(found))]:
-        raise SpecError(f"registers.rdl: the counters are not one after another from {MEMORY_BYTES:#x} on")
+        raise SpecError(f"the register map: the counters are not one after another from {MEMORY_BYTES:#x} on")
     return found
 
 
@@ -241,7 +251,7 @@ class Rules:
         self.conditions: list[tuple[bool, tuple[str, ...]]] = sorted(set(broken.values()))
         self.first_idle_class = 1 + sum(1 for idle, _ in self.conditions if not idle)
         if len(self.conditions) > 15:
-            raise SpecError(f"registers.rdl: {len(self.conditions)} kinds of rules; the memory has room for 15")
+            raise SpecError(f"the register map: {len(self.conditions)} kinds of rules; the memory has room for 15")
         # By word of the address space: class and bits that may be 1. Reset values of the words of the memory.
         self.words: dict[int, tuple[int, int]] = {}
         self.resets: dict[int, int] = {}
@@ -280,7 +290,7 @@ class Rules:
                 found.append(f"{value} == '0")
             elif field.min > 1:
                 found.append(f"{value} < {field.bits}'d{field.min}")
-            if field.max < (1 << field.bits) - 1:
+            if field.max < (1 << field.bits) - 1 and not field.signed:
                 found.append(f"{value} > {field.bits}'d{field.max}")
             if field.all_ones:
                 found.append(f"({value} >> 1 & ~{value}) != '0")  # a bit above a 0

@@ -2,7 +2,7 @@
 """The host of a mac_top or radio_top in a test: its registers and streams."""
 
 from cocotb.triggers import RisingEdge, with_timeout
-from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
+from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
 from perhop.registers import MacRegisters
 from perhop.spec_generated import RX_STATUS_FIELDS, decode_completion_record
 
@@ -21,21 +21,19 @@ class MacHost:
         self._prefix = f"{name}_" if name else ""
         for port in IDLE:
             self._port(port).value = 0
-        self.registers = RegistersDriver.__new__(RegistersDriver)
-        self.registers.dut = dut
-        self.registers.axi = AxiLiteMaster(AxiLiteBus.from_prefix(dut, f"{self._prefix}s_axil"), dut.clk, dut.rst)
+        self.registers = RegistersDriver(dut, f"{self._prefix}s_axil")
         self._source = AxiStreamSource(AxiStreamBus.from_prefix(dut, f"{self._prefix}s_axis_tx"), dut.clk, dut.rst)
         self.received = AxiStreamSink(AxiStreamBus.from_prefix(dut, f"{self._prefix}m_axis_rx"), dut.clk, dut.rst)
         self.done = AxiStreamSink(AxiStreamBus.from_prefix(dut, f"{self._prefix}m_done"), dut.clk, dut.rst)
-        for each in (self.registers.axi.write_if, self.registers.axi.read_if, self._source, self.received, self.done):
+        for each in (self._source, self.received, self.done):
             each.log.setLevel("WARNING")
 
     def _port(self, name: str):
         return getattr(self.dut, f"{self._prefix}{name}")
 
-    async def host(self, program):
-        """Runs a function of perhop.registers.MacRegisters."""
-        return await self.registers.host(program)
+    async def host(self, program, of=MacRegisters):
+        """Runs a function of perhop.registers.MacRegisters, or of the registers that `of` makes of a bus."""
+        return await self.registers.host(program, of)
 
     async def set_up(self, profile: str, seed: int, delays_clocks: tuple[int, int], **more) -> None:
         """Disables, loads a profile, enables."""

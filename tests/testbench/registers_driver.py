@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Drives mac_registers as a host does, over AXI4-Lite, and as the MAC does."""
+"""Drives mac_registers or radio_registers as a host does, over AXI4-Lite, and as the MAC does."""
 
 import re
+from collections.abc import Callable, Mapping
 
 from cocotb.clock import Clock
 from cocotb.task import bridge, resume
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
-from perhop.registers import MacRegisters, entry_address
-from perhop.spec_generated import REGISTERS
+from perhop.registers import Bus, MacRegisters, entry_address
+from perhop.spec_generated import REGISTERS, Register
 
 QUEUES = 2
 LEVELS = (
@@ -29,11 +30,15 @@ FILL_CLOCKS = 256
 
 
 class RegistersDriver:
-    """A host and a MAC around mac_registers."""
+    """A host and a MAC around mac_registers, or around what has the registers of another map from `base` on."""
 
-    def __init__(self, dut) -> None:
+    def __init__(
+        self, dut, prefix: str = "s_axil", registers: Mapping[str, Register] = REGISTERS, base: int = 0
+    ) -> None:
         self.dut = dut
-        self.axi = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
+        self.registers = registers
+        self._base = base
+        self.axi = AxiLiteMaster(AxiLiteBus.from_prefix(dut, prefix), dut.clk, dut.rst)
         self.axi.write_if.log.setLevel("WARNING")
         self.axi.read_if.log.setLevel("WARNING")
 
@@ -68,17 +73,17 @@ class RegistersDriver:
             getattr(self.dut, name).value = 0
 
     async def read(self, address: int) -> int:
-        answer = await self.axi.read(address, 4)
+        answer = await self.axi.read(address - self._base, 4)
         assert answer.resp == AxiResp.OKAY
         return int.from_bytes(answer.data, "little")
 
     async def write(self, address: int, word: int) -> None:
-        answer = await self.axi.write(address, word.to_bytes(4, "little"))
+        answer = await self.axi.write(address - self._base, word.to_bytes(4, "little"))
         assert answer.resp == AxiResp.OKAY
         await FallingEdge(self.dut.clk)  # it takes effect with its answer
 
     async def read_register(self, name: str, index: int = 0) -> int:
-        register = REGISTERS[name]
+        register = self.registers[name]
         address = entry_address(register, index)
         value = 0
         for word in range(register.words):
@@ -86,11 +91,11 @@ class RegistersDriver:
         return value
 
     async def read_field(self, name: str, field: str, index: int = 0) -> int:
-        return REGISTERS[name].fields[field].get(await self.read_register(name, index))
+        return self.registers[name].fields[field].get(await self.read_register(name, index))
 
     async def write_register(self, name: str, index: int = 0, /, **fields: int) -> None:
         """Writes the word or words, with 0 in what is not named, whatever the rules say."""
-        register = REGISTERS[name]
+        register = self.registers[name]
         value = 0
         for field, content in fields.items():
             value = register.fields[field].put(value, content)
@@ -99,11 +104,11 @@ class RegistersDriver:
 
     async def refusal(self) -> tuple[set[str], int]:
         """Reasons and address of a refused write; none is left standing."""
-        register = REGISTERS["error"]
+        register = self.registers["error"]
         value = await self.read(register.address)
         reasons = {name for name, field in register.fields.items() if field.access == "w1c" and field.get(value)}
         await self.write(register.address, sum(register.fields[name].mask for name in reasons))
-        return reasons, register.fields["at_address"].get(value)
+        return reasons, self._base + register.fields["at_address"].get(value)
 
     def port(self, port: str, index: int, is_array: bool) -> int | None:
         """What a setting's port says; None if it is no port of mac_registers."""
@@ -114,10 +119,10 @@ class RegistersDriver:
         value = int((handle[index] if is_array else handle).value)
         return value if high is None else value >> int(low) & (1 << (int(high) - int(low) + 1)) - 1
 
-    async def host(self, program):
-        """Runs a function of a MacRegisters, which blocks, as a task of the simulation."""
+    async def host(self, program, of: Callable[[Bus], object] = MacRegisters):
+        """Runs a function of what `of` makes of a bus, which blocks, as a task of the simulation."""
         bus = _BlockingBus(self)
-        return await bridge(lambda: program(MacRegisters(bus)))()
+        return await bridge(lambda: program(of(bus)))()
 
 
 class _BlockingBus:

@@ -67,6 +67,11 @@ package perhop_pkg;
   localparam logic [31:0] CORE_ID = 32'h50657248;  // First register of the MAC: the letters PerH
   localparam int unsigned CORE_VERSION_MAJOR = 1;  // Changes when software must change with the gateware
   localparam int unsigned CORE_VERSION_MINOR = 1;  // Changes when gateware gains what older software need not know
+  localparam int unsigned RADIO_REGISTERS_BASE = 1024;  // First address of the radio's registers, behind the MAC's
+  localparam int unsigned RADIO_SPACE_BYTES = 2048;  // Addresses of radio_top: the MAC's registers and the radio's
+  localparam logic [31:0] RADIO_ID = 32'h52616469;  // First register of the radio: the letters Radi
+  localparam int unsigned RADIO_VERSION_MAJOR = 1;  // The same as core_version_major, of the radio's registers
+  localparam int unsigned RADIO_VERSION_MINOR = 0;  // The same as core_version_minor, of the radio's registers
   localparam int unsigned DEFAULT_QUEUE_PACKETS = 50;  // Drop-tail queue in front of the MAC, as in ns-2's papers
   localparam int unsigned DEFAULT_SHORT_RETRY_LIMIT = 7;  // dot11ShortRetryLimit (annex C)
   localparam int unsigned DEFAULT_LONG_RETRY_LIMIT = 4;  // dot11LongRetryLimit (annex C)

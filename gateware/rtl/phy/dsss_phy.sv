@@ -2,8 +2,8 @@
 // The DSSS PHY: samples on the radio's side, the PHY-SAP of mac_top on the other. Only instances and wires here. While the station
 // sends the receiver is in reset.
 //
-// Timing: at two samples a chip they come and go at most every second clock, at four at most every clock. phy_tx_start to the first chip's peak: three or four samples and
-// PULSE_CHIPS/2 chips. The last chip's peak to phy_rx_end: see dsss_receiver, and one clock. phy_cca_busy falls one
+// Timing: at two samples a chip they come and go at most every second clock, at four at most every clock. phy_tx_start to the first
+// chip's peak: three or four samples and PULSE_CHIPS/2 chips. The last chip's peak to phy_rx_end: see dsss_receiver, and one clock. phy_cca_busy falls one
 // clock after phy_rx_end.
 
 `default_nettype none
@@ -30,6 +30,7 @@ module dsss_phy #(
   output wire logic signed [11:0] tx_i,
   output wire logic signed [11:0] tx_q,
   output wire logic               tx_active,           // for the antenna's switch
+  output wire logic signed [7:0]  level_dbm,           // what is received now, averaged over some blocks
 
   // To the MAC.
   output wire logic               phy_cca_busy,
@@ -66,7 +67,7 @@ module dsss_phy #(
   logic [7:0]  data;
   logic        sample_valid;
   logic signed [15:0] sample_i, sample_q;
-  logic        tracking, finish, frame_start, octet_valid, frame_end, frame_lost, block_done, symbol_done, error_valid;
+  logic        tracking, framing, finish, frame_start, octet_valid, frame_end, frame_lost, block_done, symbol_done, error_valid;
   logic        given_up_lost, unused_short, unused_running;
   logic [7:0]  signal, unused_service, octet;
   logic [15:0] length_us, error_size;
@@ -103,7 +104,7 @@ module dsss_phy #(
   end
 
   dsss_receiver u_dsss_receiver (
-    .clk, .rst(rx_rst), .sample_valid, .in_i(sample_i), .in_q(sample_q), .tracking, .finish,
+    .clk, .rst(rx_rst), .sample_valid, .in_i(sample_i), .in_q(sample_q), .tracking, .framing, .finish,
     .frame_start, .signal, .service(unused_service), .length_us, .short_preamble(unused_short), .octet, .octet_valid,
     .frame_running(unused_running), .frame_end, .frame_lost,
     .evt_header_error(stat_header_error), .evt_given_up(stat_no_sfd), .given_up_lost,
@@ -118,7 +119,7 @@ module dsss_phy #(
 
   clear_channel u_clear_channel (
     .clk, .rst(rx_rst), .cfg_energy_threshold_dbm, .cfg_energy_detect, .cfg_carrier_sense, .block_done, .energy_dbm,
-    .tracking, .finish, .frame_end, .search_again(stat_header_error || (stat_no_sfd && !given_up_lost)),
+    .tracking, .framing, .finish, .frame_end, .search_again(stat_header_error || (stat_no_sfd && !given_up_lost)),
     .busy(phy_cca_busy)
   );
 
@@ -128,6 +129,8 @@ module dsss_phy #(
     .phy_rx_start, .phy_rx_rate, .phy_rx_bytes, .phy_rx_data, .phy_rx_valid, .phy_rx_end, .phy_rx_error,
     .phy_rx_rssi_dbm, .rx_snr_db, .rx_tangent_128, .evt_unsupported(stat_rx_unsupported)
   );
+
+  assign level_dbm = rssi_dbm;
 
   wire logic unused = &{1'b0, unused_short, unused_running, unused_service, unused_turn_i, unused_turn_q,
                         rotation_i[4:0], rotation_q[4:0]};

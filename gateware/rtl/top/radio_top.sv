@@ -4,6 +4,7 @@
 //
 //   host -> mac_top -> dsss_phy -> samples
 //   samples -> dsss_phy -> mac_top -> host
+//   host -> axil_split -> registers of mac_top, radio_registers -> settings of dsss_phy
 //
 // Until the host enables the MAC, and when it disables it, the PHY is in reset too: nothing is sent, and nothing heard.
 //
@@ -14,7 +15,9 @@
 
 module radio_top
   import perhop_pkg::*;
+  import perhop_register_words_pkg::*;
 #(
+  localparam int unsigned RADIO_SPACE_W   = $clog2(RADIO_SPACE_BYTES),
   parameter int unsigned CLOCKS_PER_US    = 44,
   parameter int unsigned SETTLE_CLOCKS    = 16,    // see tick_generator
   parameter int unsigned SAMPLES_PER_CHIP = 2,     // 2 or 4
@@ -28,10 +31,10 @@ module radio_top
   input  wire logic        clk,
   input  wire logic        rst,                 // synchronous, active high
 
-  // Registers: those of mac_top below 0x400, the radio's own from there on.
+  // Registers: those of mac_top in the lower half, the radio's own in the upper one.
   input  wire logic        s_axil_awvalid,
   output wire logic        s_axil_awready,
-  input  wire logic [10:0] s_axil_awaddr,
+  input  wire logic [RADIO_SPACE_W-1:0] s_axil_awaddr,
   input  wire logic [2:0]  s_axil_awprot,
   input  wire logic        s_axil_wvalid,
   output wire logic        s_axil_wready,
@@ -42,7 +45,7 @@ module radio_top
   output wire logic [1:0]  s_axil_bresp,
   input  wire logic        s_axil_arvalid,
   output wire logic        s_axil_arready,
-  input  wire logic [10:0] s_axil_araddr,
+  input  wire logic [RADIO_SPACE_W-1:0] s_axil_araddr,
   input  wire logic [2:0]  s_axil_arprot,
   output wire logic        s_axil_rvalid,
   input  wire logic        s_axil_rready,
@@ -97,6 +100,11 @@ module radio_top
   output wire logic        m_done_tlast
 );
 
+  // Registers, by slave: the MAC's, the radio's.
+  logic [1:0]  awvalid, awready, wvalid, wready, bvalid, bready, arvalid, arready, rvalid, rready;
+  logic [1:0]  bresp [2], rresp [2];
+  logic [31:0] rdata [2];
+
   // Between MAC and PHY.
   logic        phy_cca_busy, phy_rx_start, phy_rx_valid, phy_rx_end, phy_rx_error;
   logic [2:0]  phy_rx_rate, phy_tx_rate;
@@ -106,18 +114,47 @@ module radio_top
   logic [15:0] unused_airtime_us;
   logic        enabled;
 
+  // Between PHY and registers.
+  logic        cfg_short_preamble, cfg_energy_detect, cfg_carrier_sense;
+  logic [8:0]  cfg_tx_gain;
+  logic signed [7:0] cfg_rssi_base_dbm, cfg_energy_threshold_dbm, level_dbm, rx_tangent_128;
   logic signed [6:0] rx_snr_db;
-  logic signed [7:0] rx_tangent_128;
   logic        stat_header_error, stat_no_sfd, stat_rx_unsupported, stat_tx_unsupported, stat_tx_underrun;
+
+  axil_split #(.ADDRESS_W(RADIO_SPACE_W)) u_axil_split (
+    .clk, .rst,
+    .s_axil_awvalid, .s_axil_awready, .s_axil_awaddr, .s_axil_wvalid, .s_axil_wready, .s_axil_bvalid, .s_axil_bready,
+    .s_axil_bresp, .s_axil_arvalid, .s_axil_arready, .s_axil_araddr, .s_axil_rvalid, .s_axil_rready, .s_axil_rdata,
+    .s_axil_rresp,
+    .m_axil_awvalid(awvalid), .m_axil_awready(awready), .m_axil_wvalid(wvalid), .m_axil_bvalid(bvalid),
+    .m_axil_bready(bready), .m_axil_bresp(bresp), .m_axil_arvalid(arvalid), .m_axil_arready(arready),
+    .m_axil_rvalid(rvalid), .m_axil_rready(rready), .m_axil_rdata(rdata), .m_axil_rresp(rresp)
+  );
+
+  radio_registers #(.SAMPLES_PER_CHIP(SAMPLES_PER_CHIP)) u_radio_registers (
+    .clk, .rst,
+    .s_axil_awvalid(awvalid[1]), .s_axil_awready(awready[1]), .s_axil_awaddr(s_axil_awaddr[REGISTER_SPACE_W-1:0]),
+    .s_axil_wvalid(wvalid[1]), .s_axil_wready(wready[1]), .s_axil_wdata, .s_axil_wstrb, .s_axil_bvalid(bvalid[1]),
+    .s_axil_bready(bready[1]), .s_axil_bresp(bresp[1]), .s_axil_arvalid(arvalid[1]), .s_axil_arready(arready[1]),
+    .s_axil_araddr(s_axil_araddr[REGISTER_SPACE_W-1:0]), .s_axil_rvalid(rvalid[1]), .s_axil_rready(rready[1]),
+    .s_axil_rdata(rdata[1]), .s_axil_rresp(rresp[1]), .enabled,
+    .cfg_short_preamble, .cfg_tx_gain, .cfg_rssi_base_dbm, .cfg_energy_threshold_dbm, .cfg_energy_detect,
+    .cfg_carrier_sense,
+    .level_dbm, .phy_cca_busy, .tx_active, .phy_rx_start, .phy_rx_rate, .phy_rx_end, .phy_rx_error, .phy_rx_rssi_dbm,
+    .rx_snr_db, .rx_tangent_128, .stat_header_error, .stat_no_sfd, .stat_rx_unsupported, .stat_tx_unsupported,
+    .stat_tx_underrun
+  );
 
   mac_top #(
     .CLOCKS_PER_US(CLOCKS_PER_US), .SETTLE_CLOCKS(SETTLE_CLOCKS), .QUEUES(QUEUES), .RATE_SERIES(RATE_SERIES),
     .PACKETS(PACKETS), .TX_RING_BYTES(TX_RING_BYTES), .RX_RING_BYTES(RX_RING_BYTES), .RX_FRAMES(RX_FRAMES)
   ) u_mac_top (
     .clk, .rst,
-    .s_axil_awvalid, .s_axil_awready, .s_axil_awaddr(s_axil_awaddr[9:0]), .s_axil_awprot, .s_axil_wvalid, .s_axil_wready,
-    .s_axil_wdata, .s_axil_wstrb, .s_axil_bvalid, .s_axil_bready, .s_axil_bresp, .s_axil_arvalid, .s_axil_arready,
-    .s_axil_araddr(s_axil_araddr[9:0]), .s_axil_arprot, .s_axil_rvalid, .s_axil_rready, .s_axil_rdata, .s_axil_rresp,
+    .s_axil_awvalid(awvalid[0]), .s_axil_awready(awready[0]), .s_axil_awaddr(s_axil_awaddr[REGISTER_SPACE_W-1:0]),
+    .s_axil_awprot, .s_axil_wvalid(wvalid[0]), .s_axil_wready(wready[0]), .s_axil_wdata, .s_axil_wstrb,
+    .s_axil_bvalid(bvalid[0]), .s_axil_bready(bready[0]), .s_axil_bresp(bresp[0]), .s_axil_arvalid(arvalid[0]),
+    .s_axil_arready(arready[0]), .s_axil_araddr(s_axil_araddr[REGISTER_SPACE_W-1:0]), .s_axil_arprot,
+    .s_axil_rvalid(rvalid[0]), .s_axil_rready(rready[0]), .s_axil_rdata(rdata[0]), .s_axil_rresp(rresp[0]),
     .irq, .enabled,
     .phy_cca_busy, .phy_rx_start, .phy_rx_rate, .phy_rx_bytes, .phy_rx_data, .phy_rx_valid, .phy_rx_end, .phy_rx_error,
     .phy_rx_rssi_dbm,
@@ -131,17 +168,16 @@ module radio_top
   );
 
   dsss_phy #(.SAMPLES_PER_CHIP(SAMPLES_PER_CHIP)) u_dsss_phy (
-    .clk, .rst(rst || !enabled), .cfg_short_preamble(1'b0), .cfg_tx_gain(9'd256), .cfg_rssi_base_dbm(-8'sd120),
-    .cfg_energy_threshold_dbm(-8'sd60), .cfg_energy_detect(1'b1), .cfg_carrier_sense(1'b1),
-    .rx_sample_valid, .rx_i, .rx_q, .tx_sample_take, .tx_i, .tx_q, .tx_active,
+    .clk, .rst(rst || !enabled), .cfg_short_preamble, .cfg_tx_gain, .cfg_rssi_base_dbm, .cfg_energy_threshold_dbm,
+    .cfg_energy_detect, .cfg_carrier_sense,
+    .rx_sample_valid, .rx_i, .rx_q, .tx_sample_take, .tx_i, .tx_q, .tx_active, .level_dbm,
     .phy_cca_busy, .phy_rx_start, .phy_rx_rate, .phy_rx_bytes, .phy_rx_data, .phy_rx_valid, .phy_rx_end, .phy_rx_error,
     .phy_rx_rssi_dbm, .rx_snr_db, .rx_tangent_128,
     .phy_tx_start, .phy_tx_rate, .phy_tx_bytes, .phy_tx_data, .phy_tx_valid, .phy_tx_ready, .phy_tx_last,
     .stat_header_error, .stat_no_sfd, .stat_rx_unsupported, .stat_tx_unsupported, .stat_tx_underrun
   );
 
-  wire logic unused = &{1'b0, unused_airtime_us, s_axil_awaddr[10], s_axil_araddr[10], rx_snr_db, rx_tangent_128, stat_header_error,
-                        stat_no_sfd, stat_rx_unsupported, stat_tx_unsupported, stat_tx_underrun};
+  wire logic unused = &{1'b0, unused_airtime_us, wready};
 
 endmodule
 

@@ -10,7 +10,11 @@
 
 module register_guard
   import perhop_register_words_pkg::*;
-(
+#(
+  // Of the register map: the MAC's, or another one's of the same size.
+  parameter logic [511:0][35:0] WORDS      = REGISTER_WORDS,
+  parameter logic [3:0]         FIRST_IDLE = FIRST_IDLE_CLASS
+) (
   input  wire logic        clk,
   input  wire logic        rst,
 
@@ -59,7 +63,7 @@ module register_guard
   logic [35:0] memory_data_q;
 
   initial begin
-    for (int unsigned i = 0; i < 512; i++) memory_q[i] = register_word(i);
+    for (int unsigned i = 0; i < 512; i++) memory_q[i] = WORDS[i];
   end
 
   wire logic [8:0]  read_address = filling   ? {2'b01, fill_q[7:1]}
@@ -97,7 +101,7 @@ module register_guard
 
   wire logic writable = judged && kind != CLASS_NOT_WRITABLE;
   wire logic whole    = writable && bus_strobes == '1;
-  wire logic idle     = whole && !(enabled && kind >= FIRST_IDLE_CLASS);
+  wire logic idle     = whole && !(enabled && kind >= FIRST_IDLE);
 
   assign refused_not_writable  = judged && !writable;
   assign refused_partial_write = writable && !whole;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The MAC's registers by name, in their units, over any bus that reads and writes 32-bit words.
+"""The registers of MAC and radio by name, in their units, over any bus that reads and writes 32-bit words.
 
     mac = MacRegisters(bus)
     mac.load_profile("ofdm_20mhz")
@@ -7,8 +7,11 @@
     mac.write("control", enable=1)
     mac.read("retry_limits")["short_retry_limit"]
 
+    radio = RadioRegisters(bus)             # of a radio_top; perhop.radio_registers
+    radio.write("tx_gain", value_256=128)
+
 A value that the hardware would refuse is refused here first, with a sentence that says what is wrong. The rules are
-those of gateware/spec/registers.rdl, which the gateware's guard is generated from too.
+those of gateware/spec/registers.rdl and radio_registers.rdl, which the gateware's guards are generated from too.
 """
 
 from __future__ import annotations
@@ -121,11 +124,11 @@ def entry_address(register: Register, index: int = 0) -> int:
     return register.address + index * register.stride_bytes
 
 
-def find_register(name: str) -> Register:
+def find_register(name: str, registers: Mapping[str, Register] = REGISTERS) -> Register:
     """The register of that name; RegisterError with near misses if there is none."""
-    if name not in REGISTERS:
-        raise RegisterError(f"there is no register {name!r}", choose_from(name, REGISTERS))
-    return REGISTERS[name]
+    if name not in registers:
+        raise RegisterError(f"there is no register {name!r}", choose_from(name, registers))
+    return registers[name]
 
 
 def find_field(register: Register, name: str) -> RegisterField:
@@ -151,7 +154,8 @@ def _told(value: int, field: RegisterField) -> str:
 
 def _broken_alone(register: Register, field: RegisterField, value: int) -> Broken | None:
     name = f"{register.name}.{field.name}"
-    if not 0 <= value < 1 << field.width_bits:
+    least = -(1 << field.width_bits - 1) if field.signed else 0
+    if not least <= value < least + (1 << field.width_bits):
         problem = f"{_told(value, field)} does not fit the field's {field.width_bits} bits"
         return Broken(name, problem, f"use {field.min} to {field.max}")
     if field.enum is not None and value not in list(field.enum):
@@ -171,21 +175,26 @@ def _broken_alone(register: Register, field: RegisterField, value: int) -> Broke
 class Rules:
     """Which values registers may have, given those that they hold.
 
-    `values` maps (register, index) to what it holds, in fields; `clock` is what that register says.
+    `values` maps (register, index) to what it holds, in fields; `clock` is what that register says; `registers` is the
+    map.
     """
 
     def __init__(
-        self, values: Mapping[tuple[str, int], Mapping[str, int]], clock: Mapping[str, int] = DEFAULT_CLOCK
+        self,
+        values: Mapping[tuple[str, int], Mapping[str, int]],
+        clock: Mapping[str, int] = DEFAULT_CLOCK,
+        registers: Mapping[str, Register] = REGISTERS,
     ) -> None:
         self._values = values
         self._clock = clock
+        self._registers = registers
 
     def broken_by(self, register: Register, index: int, written: Mapping[str, int]) -> Broken | None:
         """The first rule that is broken if these fields, which are all of it that can be written, are written."""
         for name, value in written.items():
             if (broken := _broken_alone(register, register.fields[name], value)) is not None:
                 return broken
-        for owner in REGISTERS.values():
+        for owner in self._registers.values():
             for field in owner.fields.values():
                 for reference, strict in ((field.at_least, False), (field.above, True)):
                     if reference:
@@ -287,33 +296,36 @@ def mixed_seed(number: int) -> int:
     return z ^ z >> 31
 
 
-class MacRegisters:
-    """The registers of one MAC.
+class MappedRegisters:
+    """The registers of one map.
 
-    Everything is read from the hardware: two programs may use one MAC as long as they do not write at once.
+    Everything is read from the hardware: two programs may use one map as long as they do not write at once.
     """
 
-    def __init__(self, bus: Bus) -> None:
+    def __init__(
+        self, bus: Bus, registers: Mapping[str, Register], what: str, core_id: int, version_major: int
+    ) -> None:
         self._bus = bus
-        if (found := bus.read32(REGISTERS["id"].address)) != CORE_ID:
-            raise RegisterError(f"the registers say {found:#010x}; a MAC says {CORE_ID:#010x}", "check the address")
+        self._registers = registers
+        if (found := bus.read32(registers["id"].address)) != core_id:
+            raise RegisterError(f"the registers say {found:#010x}; a {what} says {core_id:#010x}", "check the address")
         major = self.read("version")["version_major"]
-        if major != CORE_VERSION_MAJOR:
+        if major != version_major:
             raise RegisterError(
-                f"the gateware's registers have version {major}; this software knows {CORE_VERSION_MAJOR}",
+                f"the gateware's registers have version {major}; this software knows {version_major}",
                 "use the software that came with the gateware",
             )
 
     def read(self, name: str, index: int = 0, /) -> dict[str, int]:
         """A register's fields, in the units of the reference."""
-        register = find_register(name)
+        register = find_register(name, self._registers)
         address = entry_address(register, index)
         value = sum(self._bus.read32(address + 4 * word) << 32 * word for word in range(register.words))
         return split(register, value)
 
     def write(self, name: str, index: int = 0, /, **fields: int) -> None:
         """Writes fields of a register; those not named keep their values. RegisterError if they are not legal."""
-        register = find_register(name)
+        register = find_register(name, self._registers)
         self._may_be_written(register, fields)
         self._write(register, index, fields)
         self.raise_if_refused()
@@ -324,13 +336,63 @@ class MacRegisters:
         reasons = [name for name in ERROR_MEANINGS if error[name]]
         if not reasons:
             return
-        register = REGISTERS["error"]
+        register = self._registers["error"]
         self._bus.write32(register.address, sum(register.fields[name].mask for name in reasons))
         told = "; ".join(ERROR_MEANINGS[name] for name in reasons)
+        # It counts from the first register of the map, which is its id.
+        place = register_at(self._registers["id"].address + error["at_address"], self._registers)
         raise RegisterError(
-            f"a write to {register_at(error['at_address'])} was refused: {told}",
+            f"a write to {place} was refused: {told}",
             "see the register in gateware/spec/reference.md",
         )
+
+    def read_statistics(self) -> dict[str, int]:
+        """Every counter by name, without stat_; they wrap at 2^32, so differences are modulo that."""
+        names = [name for name in self._registers if name.startswith("stat_")]
+        return {name.removeprefix("stat_"): self.read(name)["count"] for name in names}
+
+    def _may_be_written(self, register: Register, fields: Mapping[str, int]) -> None:
+        for name in fields:
+            if find_field(register, name).access == "r":
+                raise RegisterError(f"{register.name}.{name} can only be read", "leave it out")
+        if not register.writable:
+            raise RegisterError(f"register {register.name} can only be read", "leave it out")
+        if not register.live and self._running():
+            problem = f"register {register.name} changes only while the MAC does not run"
+            raise RegisterError(problem, "write control.enable = 0 first")
+
+    def _write(self, register: Register, index: int, fields: Mapping[str, int]) -> None:
+        """Writes one register, in words, none of which need be legal without the others but for its own fields."""
+        address = entry_address(register, index)
+        whole = {name for name, field in register.fields.items() if field.access == "rw"} <= set(fields)
+        now = {} if whole else self.read(register.name, index)
+        written = {
+            name: int(fields.get(name, now.get(name, 0) if field.access == "rw" else 0))
+            for name, field in register.fields.items()
+            if field.access != "r"
+        }
+        if (broken := self._rules(register).broken_by(register, index, written)) is not None:
+            raise broken.error()
+        value = 0
+        for name, content in written.items():
+            value = register.fields[name].put(value, content)
+        for word in range(register.words):
+            self._bus.write32(address + 4 * word, value >> 32 * word & WORD)
+
+    def _running(self) -> bool:
+        """Whether the MAC runs, so that settings stand."""
+        return bool(self._bus.read32(REGISTERS["control"].address) & REGISTERS["control"].fields["enable"].mask)
+
+    def _rules(self, register: Register) -> Rules:
+        """What a write to the register is held against."""
+        return Rules({}, registers=self._registers)
+
+
+class MacRegisters(MappedRegisters):
+    """The registers of one MAC."""
+
+    def __init__(self, bus: Bus) -> None:
+        super().__init__(bus, REGISTERS, "MAC", CORE_ID, CORE_VERSION_MAJOR)
 
     def load_profile(self, name: str, tx_delay_clocks: int | None = None, rx_delay_clocks: int | None = None) -> None:
         """Writes a timing profile of protocol.yaml, and what the PHY delays; the MAC must not run.
@@ -422,11 +484,6 @@ class MacRegisters:
             histogram=tuple(histogram),
         )
 
-    def read_statistics(self) -> dict[str, int]:
-        """Every counter by name, without stat_; they wrap at 2^32, so differences are modulo that."""
-        names = [name for name in REGISTERS if name.startswith("stat_")]
-        return {name.removeprefix("stat_"): self.read(name)["count"] for name in names}
-
     def log_events(self, *kinds: EventKind, fill: int = 1) -> None:
         """Chooses what the event log takes, and from how many entries on it interrupts."""
         self.write("event_log_settings", fill=fill)
@@ -465,35 +522,9 @@ class MacRegisters:
                 queue = entry["queue"] if kind in of_exchange else QUEUE_OF.get(kind)
                 yield Event(tsf_us, kind, arguments.get(kind), queue)
 
-    def _may_be_written(self, register: Register, fields: Mapping[str, int]) -> None:
-        for name in fields:
-            if find_field(register, name).access == "r":
-                raise RegisterError(f"{register.name}.{name} can only be read", "leave it out")
-        if not register.writable:
-            raise RegisterError(f"register {register.name} can only be read", "leave it out")
-        if not register.live and self.read("control")["enable"]:
-            problem = f"register {register.name} changes only while the MAC does not run"
-            raise RegisterError(problem, "write control.enable = 0 first")
-
-    def _write(self, register: Register, index: int, fields: Mapping[str, int]) -> None:
-        """Writes one register, in words, none of which need be legal without the others but for its own fields."""
-        address = entry_address(register, index)
-        whole = {name for name, field in register.fields.items() if field.access == "rw"} <= set(fields)
-        now = {} if whole else self.read(register.name, index)
-        written = {
-            name: int(fields.get(name, now.get(name, 0) if field.access == "rw" else 0))
-            for name, field in register.fields.items()
-            if field.access != "r"
-        }
+    def _rules(self, register: Register) -> Rules:
         held = {(name, 0): self.read(name) for name in ORDERED} if register.name in ORDERED else {}
-        clock = self.read("clock") if register.name in DELAYED else DEFAULT_CLOCK
-        if (broken := Rules(held, clock).broken_by(register, index, written)) is not None:
-            raise broken.error()
-        value = 0
-        for name, content in written.items():
-            value = register.fields[name].put(value, content)
-        for word in range(register.words):
-            self._bus.write32(address + 4 * word, value >> 32 * word & WORD)
+        return Rules(held, self.read("clock") if register.name in DELAYED else DEFAULT_CLOCK)
 
 
 QUEUE_OF = {
@@ -549,9 +580,9 @@ def planned(
     return order
 
 
-def register_at(address: int) -> str:
+def register_at(address: int, registers: Mapping[str, Register] = REGISTERS) -> str:
     """What stands at a byte address, to be told to a user."""
-    for register in REGISTERS.values():
+    for register in registers.values():
         for index in range(register.count):
             if 0 <= address - entry_address(register, index) < 4 * register.words:
                 place = f"[{index}]" if register.is_array else ""

@@ -40,6 +40,11 @@ MAX_DURATION_US = 32767  # Largest Duration a frame can carry (8.2.4.2), us
 CORE_ID = 0x50657248  # First register of the MAC: the letters PerH
 CORE_VERSION_MAJOR = 1  # Changes when software must change with the gateware
 CORE_VERSION_MINOR = 1  # Changes when gateware gains what older software need not know
+RADIO_REGISTERS_BASE = 1024  # First address of the radio's registers, behind the MAC's, bytes
+RADIO_SPACE_BYTES = 2048  # Addresses of radio_top: the MAC's registers and the radio's, bytes
+RADIO_ID = 0x52616469  # First register of the radio: the letters Radi
+RADIO_VERSION_MAJOR = 1  # The same as core_version_major, of the radio's registers
+RADIO_VERSION_MINOR = 0  # The same as core_version_minor, of the radio's registers
 DEFAULT_QUEUE_PACKETS = 50  # Drop-tail queue in front of the MAC, as in ns-2's papers, packets
 DEFAULT_SHORT_RETRY_LIMIT = 7  # dot11ShortRetryLimit (annex C), attempts
 DEFAULT_LONG_RETRY_LIMIT = 4  # dot11LongRetryLimit (annex C), attempts
@@ -1222,7 +1227,7 @@ class RxStatus:
 
 @dataclass(frozen=True)
 class RegisterField:
-    """A field of a register of the MAC."""
+    """A field of a register of the MAC or the radio."""
 
     name: str
     low_bit: int
@@ -1238,6 +1243,7 @@ class RegisterField:
     at_least: str = ""  # not below that field: "register.field"
     above: str = ""  # above that field
     needs: str = ""  # other than 0 only where that field of the same register is
+    signed: bool = False  # two's complement; `reset` is the bits as they stand
     enum: type[IntEnum] | None = None
 
     @property
@@ -1247,18 +1253,20 @@ class RegisterField:
 
     def get(self, word: int) -> int:
         """The field's value in a register's word."""
-        return (word & self.mask) >> self.low_bit
+        value = (word & self.mask) >> self.low_bit
+        return value - (1 << self.width_bits) if self.signed and value >> self.width_bits - 1 else value
 
     def put(self, word: int, value: int) -> int:
         """The word with the field set to `value`; ValueError if it does not fit."""
-        if not 0 <= value < 1 << self.width_bits:
+        lowest = -(1 << self.width_bits - 1) if self.signed else 0
+        if not lowest <= value < lowest + (1 << self.width_bits):
             raise ValueError(f"{self.name} is {value}; it has {self.width_bits} bits")
-        return word & ~self.mask | value << self.low_bit
+        return word & ~self.mask | (value << self.low_bit & self.mask)
 
 
 @dataclass(frozen=True)
 class Register:
-    """A register of the MAC, or an array of `count` of them, `stride_bytes` apart."""
+    """A register of the MAC or the radio, or an array of `count` of them, `stride_bytes` apart."""
 
     name: str
     title: str
@@ -1594,3 +1602,89 @@ REGISTERS: Mapping[str, Register] = MappingProxyType({
         RegisterField("sum_high_us", 32, 16, "r", None, "us", "nbr_service_us[47:32]", "High 16 bits.", 0, 65535),
     ),
 })
+
+RADIO_REGISTERS: Mapping[str, Register] = MappingProxyType({
+    "id": _register(
+        "id", "Identification", 0x400, 32, 1, 4, False, False,
+        RegisterField("value", 0, 32, "r", 0x52616469, "", "", "Always the letters Radi: there is no radio here if it reads differently.", 0, 4294967295),
+    ),
+    "version": _register(
+        "version", "Version", 0x404, 32, 1, 4, False, False,
+        RegisterField("version_minor", 0, 16, "r", 0, "", "", "Changes when something was added.", 0, 65535),
+        RegisterField("version_major", 16, 16, "r", 1, "", "", "Changes when software written for the last one can fail.", 0, 65535),
+    ),
+    "tx_gain": _register(
+        "tx_gain", "Transmit gain", 0x420, 32, 1, 4, False, True,
+        RegisterField("value_256", 0, 9, "rw", 0x100, "1/256", "cfg_tx_gain", "Amplitude of what is sent; 256 is one, 0 is silence. Each frame keeps what its begin found.", 0, 256),
+    ),
+    "preamble": _register(
+        "preamble", "Preamble", 0x424, 32, 1, 4, False, False,
+        RegisterField("short_preamble", 0, 1, "rw", 0, "", "cfg_short_preamble", "1: frames at 2 Mb/s go out with the short preamble. It belongs to the profile dsss_short; both preambles are received. 1 Mb/s always has the long one.", 0, 1),
+    ),
+    "clear_channel": _register(
+        "clear_channel", "Clear channel assessment", 0x428, 32, 1, 4, False, True,
+        RegisterField("energy_threshold_dbm", 0, 8, "rw", 0xBA, "dBm", "cfg_energy_threshold_dbm", "Energy from this on makes the medium busy; as much as status.rssi_dbm and rssi.base_dbm.", -128, 127, signed=True),
+        RegisterField("energy_detect", 8, 1, "rw", 1, "", "cfg_energy_detect", "1: energy makes the medium busy.", 0, 1),
+        RegisterField("carrier_sense", 9, 1, "rw", 1, "", "cfg_carrier_sense", "1: a DSSS signal makes the medium busy, however weak.", 0, 1),
+    ),
+    "rssi": _register(
+        "rssi", "RSSI", 0x42C, 32, 1, 4, False, True,
+        RegisterField("base_dbm", 0, 8, "rw", 0x88, "dBm", "cfg_rssi_base_dbm", "Received power at which |I| + |Q| of the converter sum to 1 over 22 samples: what the receiver's gain and converter make it.", -128, 127, signed=True),
+    ),
+    "stat_rx_frames": _register(
+        "stat_rx_frames", "Frames begun whose PLCP header was good, at our rates", 0x600, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
+    ),
+    "stat_rx_carrier_lost": _register(
+        "stat_rx_carrier_lost", "Frames of these whose carrier was lost for some time", 0x604, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
+    ),
+    "stat_rx_header_errors": _register(
+        "stat_rx_header_errors", "PLCP headers with a bad CRC", 0x608, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
+    ),
+    "stat_rx_no_sfd": _register(
+        "stat_rx_no_sfd", "Signals without an SFD", 0x60C, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
+    ),
+    "stat_rx_unsupported": _register(
+        "stat_rx_unsupported", "Frames at rates, or of lengths, that are none of ours", 0x610, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
+    ),
+    "stat_tx_unsupported": _register(
+        "stat_tx_unsupported", "Frames of the MAC at rates that are none of ours: not sent", 0x614, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
+    ),
+    "stat_tx_underruns": _register(
+        "stat_tx_underruns", "Octets that the MAC did not give in time", 0x618, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
+    ),
+    "status": _register(
+        "status", "Status", 0x680, 32, 1, 4, False, False,
+        RegisterField("rssi_dbm", 0, 8, "r", None, "dBm", "level_dbm", "Received power, averaged over some blocks of 22 samples; rssi.base_dbm while the station sends.", -128, 127, signed=True),
+        RegisterField("busy", 8, 1, "r", None, "", "phy_cca_busy", "The medium is busy.", 0, 1),
+        RegisterField("sending", 9, 1, "r", None, "", "tx_active", "The station sends.", 0, 1),
+    ),
+    "error": _register(
+        "error", "Error", 0x684, 32, 1, 4, False, True,
+        RegisterField("illegal_value", 0, 1, "w1c", 0, "", "", "The value is against a rule of its field, or of a bit that belongs to no field.", 0, 1),
+        RegisterField("not_idle", 1, 1, "w1c", 0, "", "", "The register changes only while the MAC's control.enable is 0.", 0, 1),
+        RegisterField("partial_write", 2, 1, "w1c", 0, "", "", "Only whole words can be written.", 0, 1),
+        RegisterField("not_writable", 3, 1, "w1c", 0, "", "", "Nothing can be written there.", 0, 1),
+        RegisterField("at_address", 16, 10, "r", 0, "bytes", "", "Address of the first write that was refused since the bits were all 0; it counts from the first register of the radio.", 0, 1023),
+    ),
+    "last_frame": _register(
+        "last_frame", "Last frame", 0x688, 32, 1, 4, False, False,
+        RegisterField("snr_db", 0, 7, "r", None, "dB", "rx_snr_db", "Signal-to-noise ratio of a symbol, Es/N0; within 3 dB up to 26 dB.", -64, 63, signed=True),
+        RegisterField("tangent_128", 8, 8, "r", None, "1/128", "rx_tangent_128", "Tangent of the angle by which the carrier turns in a symbol: f = atan(this / 128) / (2 pi symbol).", -128, 127, signed=True),
+        RegisterField("rssi_dbm", 16, 8, "r", None, "dBm", "phy_rx_rssi_dbm", "Received power.", -128, 127, signed=True),
+        RegisterField("rate", 24, 3, "r", None, "", "phy_rx_rate", "Rate index.", 0, 7),
+        RegisterField("carrier_lost", 27, 1, "r", None, "", "phy_rx_error", "Its carrier was lost for some time.", 0, 1),
+        RegisterField("frame", 28, 4, "r", None, "frames", "", "Number of the frame since the MAC was enabled, modulo 16: another one says that it is another frame.", 0, 15),
+    ),
+    "modem": _register(
+        "modem", "Modem", 0x68C, 32, 1, 4, False, False,
+        RegisterField("samples_per_chip", 0, 4, "r", None, "samples", "", "Samples of a chip: 2 or 4.", 0, 15),
+    ),
+})
+

@@ -13,7 +13,7 @@ SEED = 1
 
 
 INPUTS = ("rst", "cfg_energy_threshold_dbm", "cfg_energy_detect", "cfg_carrier_sense", "block_done", "energy_dbm")
-INPUTS += ("tracking", "finish", "frame_end", "search_again")
+INPUTS += ("tracking", "framing", "finish", "frame_end", "search_again")
 
 
 async def ready(dut, **settings: int) -> Clocked:

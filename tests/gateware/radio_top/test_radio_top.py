@@ -12,6 +12,8 @@ from perhop.phy.channel import received
 from perhop.phy.plcp import RATE_1MBPS, RATE_2MBPS, SIGNALS, Frame
 from perhop.phy.receiver import Receiver
 from perhop.phy.transmitter import transmitted
+from perhop.radio_registers import RadioRegisters
+from perhop.registers import MacRegisters, RegisterError
 from perhop.spec_generated import PROFILES, FrameKind, TxResult, airtime_us
 from testbench import mpdu
 from testbench.antenna import Antenna
@@ -21,11 +23,10 @@ from testbench.mpdu import control_frame, data_frame
 
 SEED = 1
 PEER = 0x0200_0000_00AA
-# From phy_tx_start to the begin of the frame on the air, and from its end to phy_rx_end; measured here.
-DELAYS_CLOCKS = (14, 29)
 SIFS_US = 10
 SAMPLES_PER_US = 22
 HALF_CHIP = 1.0
+LONGEST_WAIT_US = 3000
 # From a frame's first sample to the middle of its first chip's pulse, which has 12 or 24 taps.
 HALF_PULSE_2, HALF_PULSE_4 = 11 / 2, 23 / 4
 
@@ -52,8 +53,27 @@ class Station:
         dut.rst.value = 0
         await RisingEdge(dut.clk)
         cocotb.start_soon(station.antenna.run())
-        await station.mac.set_up(profile, 1, DELAYS_CLOCKS, **more)
+        await station.set_up(profile, **more)
         return station
+
+    async def set_up(self, profile: str, **more) -> None:
+        """Disables, loads a profile, writes registers of the radio, enables."""
+
+        def program(registers: tuple[MacRegisters, RadioRegisters]) -> None:
+            mac, radio = registers
+            mac.disable()
+            radio.load_profile(mac, profile, SAMPLES_PER_US)
+            mac.set_station(ADDRESS["a"], SEED)
+            mac.write("rts_threshold", value_bytes=4095)
+            for name, fields in more.items():
+                radio.write(name, **fields)
+            mac.enable()
+
+        await self.mac.host(program, lambda bus: (MacRegisters(bus), RadioRegisters(bus)))
+
+    async def radio(self, program):
+        """Runs a function of the radio's registers."""
+        return await self.mac.host(program, RadioRegisters)
 
     def hear(self, psdu: bytes, rate: int, short: bool = False, **channel) -> "OnAir":
         """Puts a frame on the air, behind what waits there."""
@@ -61,27 +81,32 @@ class Station:
         wave = transmitted(frame, 4) @ np.array([1, 1j])
         settings = {"es_n0_db": 24, "before": 220, "after": 20, "level": 1000} | channel
         first, _ = self.antenna.put(received(wave, 4, random=self.random, **settings))
-        return OnAir(psdu, rate, first + settings["before"] + HALF_PULSE_4 - HALF_CHIP, frame.airtime_us())
+        return OnAir(psdu, rate, short, first + settings["before"] + HALF_PULSE_4 - HALF_CHIP, frame.airtime_us())
 
-    def answer(self, heard: "OnAir", psdu: bytes, rate: int, **channel) -> "OnAir":
+    def answer(self, heard: "OnAir", psdu: bytes, rate: int, short: bool = False, **channel) -> "OnAir":
         """Puts a frame on the air SIFS after another, to the sample."""
         begin = heard.end + SIFS_US * SAMPLES_PER_US + HALF_CHIP - HALF_PULSE_4
         before = round(begin - self.antenna.at - self.antenna.waiting)
         assert before > 0, "too late to answer"
-        return self.hear(psdu, rate, before=before, **channel)
+        return self.hear(psdu, rate, short, before=before, **channel)
 
-    async def next_sent(self) -> "OnAir":
+    async def next_sent(self, gain: int = 256) -> "OnAir":
         """The next frame that the radio sends, when it is over. Every sample of it is the model's."""
-        while not self.antenna.sent:
+        for _ in range(LONGEST_WAIT_US):
+            if self.antenna.sent:
+                break
             await ClockCycles(self.dut.clk, 44)
+        assert self.antenna.sent, "the radio sent nothing"
         first, samples = self.antenna.sent.pop(0)
         noise = np.round(self.random.standard_normal((400, 2)) * 20).astype(np.int64)
         (reception,) = Receiver().run(np.vstack([noise, samples * 8, noise]))
         rate = SIGNALS.index(reception.signal)
         frame = Frame(reception.psdu, rate, reception.short_preamble)
-        expected = transmitted(frame, 2)
+        expected = transmitted(frame, 2, gain)
         (at,) = [at for at in range(len(samples)) if np.array_equal(samples[at : at + len(expected)], expected)]
-        return OnAir(reception.psdu, rate, first + at + HALF_PULSE_2 - HALF_CHIP, frame.airtime_us())
+        return OnAir(
+            reception.psdu, rate, frame.short_preamble, first + at + HALF_PULSE_2 - HALF_CHIP, frame.airtime_us()
+        )
 
 
 @dataclass(frozen=True)
@@ -91,6 +116,7 @@ class OnAir:
 
     psdu: bytes
     rate: int
+    short: bool
     begin: float
     airtime_us: int
 
@@ -105,25 +131,26 @@ def sifs_after(heard: OnAir, response: OnAir) -> float:
 
 
 @cocotb.test()
-@cocotb.parametrize(rate=[RATE_1MBPS, RATE_2MBPS])
-async def what_comes_behind_an_rts_is_answered_and_reaches_the_host(dut, rate: int):
+@cocotb.parametrize((("rate", "name"), [(0, "dsss_long"), (1, "dsss_long"), (1, "dsss_short")]))
+async def what_comes_behind_an_rts_is_answered_and_reaches_the_host(dut, rate: int, name: str):
     """RTS, CTS, DATA, MAC ACK: the model sends, the radio answers, SIFS after each frame's last chip."""
-    station = await Station.start(dut)
-    profile = PROFILES["dsss_long"]
+    station = await Station.start(dut, name)
+    profile, short = PROFILES[name], name == "dsss_short"
     msdu = station.random.bytes(40)
-    ack_us = airtime_us(profile, profile.rates[rate].control_rate_index, 14)
-    data = data_frame(SIFS_US + ack_us, (ADDRESS["a"], PEER, ADDRESS["a"]), 7, msdu)
+    mac_ack_us = airtime_us(profile, profile.rates[rate].control_rate_index, 14)
+    data = data_frame(SIFS_US + mac_ack_us, (ADDRESS["a"], PEER, ADDRESS["a"]), 7, msdu)
     data_us = airtime_us(profile, rate, len(data))
     cts_us = airtime_us(profile, profile.rates[rate].control_rate_index, 14)
-    rts_duration_us = 3 * SIFS_US + cts_us + data_us + ack_us
-    rts = station.hear(control_frame(FrameKind.RTS, rts_duration_us, ADDRESS["a"], PEER), rate)
+    rts_duration_us = 3 * SIFS_US + cts_us + data_us + mac_ack_us
+    rts = station.hear(control_frame(FrameKind.RTS, rts_duration_us, ADDRESS["a"], PEER), rate, short)
     cts = await station.next_sent()
     assert cts.psdu == control_frame(FrameKind.CTS, rts_duration_us - SIFS_US - cts_us, PEER)
-    heard = station.answer(cts, data, rate)
-    ack = await station.next_sent()
-    assert ack.psdu == control_frame(FrameKind.MAC_ACK, 0, PEER)
+    heard = station.answer(cts, data, rate, short)
+    mac_ack = await station.next_sent()
+    assert mac_ack.psdu == control_frame(FrameKind.MAC_ACK, 0, PEER)
     assert await station.mac.reception() == msdu
-    for response, to in ((cts, rts), (ack, heard)):
+    assert {cts.short, mac_ack.short} == {short}
+    for response, to in ((cts, rts), (mac_ack, heard)):
         assert response.rate == profile.rates[rate].control_rate_index
         dut._log.info("SIFS %.3f us", sifs_after(to, response))
         assert sifs_after(to, response) == pytest.approx(SIFS_US, abs=0.1)
@@ -153,6 +180,117 @@ async def a_packet_of_the_host_crosses_behind_an_rts(dut):
     assert record["control_us"] == rts.airtime_us
 
 
-@pytest.mark.parametrize("name", cocotb_tests(globals()))
+@cocotb.test()
+async def the_registers_of_the_radio_reach_the_modem(dut):
+    """Gain and counters, level and last frame; what is illegal is refused in both halves of the address space."""
+    station = await Station.start(dut, tx_gain={"value_256": 100}, rssi={"base_dbm": -110})
+    rts = control_frame(FrameKind.RTS, 5000, ADDRESS["a"], PEER)
+    station.hear(rts, RATE_2MBPS, es_n0_db=20, carrier_hz=-61e3, level=2000)
+    assert (await station.next_sent(gain=100)).psdu[:2] == b"\xc4\x00"
+    frame = await station.radio(lambda radio: radio.last_frame())
+    rssi_dbm = 20 * np.log10(22 * 2000 * 4 / np.pi) - 110  # the mean of |I| + |Q| of a circle
+    assert (frame.number, frame.rate, frame.carrier_lost) == (1, RATE_2MBPS, False)
+    assert frame.snr_db == pytest.approx(20, abs=3)
+    assert frame.carrier_hz == pytest.approx(-61e3, abs=4e3)
+    assert frame.rssi_dbm == pytest.approx(rssi_dbm, abs=2)
+    status = await station.radio(lambda radio: radio.read("status"))
+    assert not status["sending"] and not status["busy"]
+    assert status["rssi_dbm"] < frame.rssi_dbm - 30
+    counted = await station.radio(lambda radio: radio.read_statistics())
+    assert counted == dict.fromkeys(counted, 0) | {"rx_frames": 1}
+
+    registers = station.mac.registers
+    for address, word in ((0x420, 257), (0x030, 0)):
+        before = await registers.read(address)
+        await registers.write(address, word)
+        assert await registers.read(address) == before
+    with pytest.raises(RegisterError, match=r"tx_gain \(0x420\) was refused: the value is against a rule"):
+        await station.radio(lambda radio: radio.raise_if_refused())
+    with pytest.raises(RegisterError, match=r"slot \(0x030\) was refused: it is a setting, and the MAC runs"):
+        await station.mac.host(lambda mac: mac.raise_if_refused())
+    with pytest.raises(RegisterError, match="changes only while the MAC does not run"):
+        await station.radio(lambda radio: radio.write("preamble", short_preamble=1))
+
+
+@cocotb.test()
+async def a_radio_that_is_disabled_is_silent_and_deaf_and_begins_anew(dut):
+    """Disabled in the middle of an own frame and of one that comes; enabled again it answers the next frame."""
+    station = await Station.start(dut)
+    await station.mac.give(bytes(100), PEER, RATE_2MBPS, tag=1)
+    while not int(dut.tx_active.value):
+        await RisingEdge(dut.clk)
+    await ClockCycles(dut.clk, 44 * 300)
+    assert int(dut.tx_active.value)
+    await station.mac.host(lambda mac: mac.disable())
+    assert not int(dut.tx_active.value) and not int(dut.tx_i.value) and not int(dut.tx_q.value)
+    rts = control_frame(FrameKind.RTS, 5000, ADDRESS["a"], PEER)
+    station.hear(rts, RATE_1MBPS)
+    await ClockCycles(dut.clk, 44 * 200)
+    assert not (await station.radio(lambda radio: radio.read("status")))["busy"]
+    station.antenna.sent.clear()
+    # In the middle of the frame's PSDU.
+    await station.set_up("dsss_long")
+    await ClockCycles(dut.clk, 44 * 400)
+    assert not station.antenna.sent, "a frame that was half heard was answered"
+    heard = station.hear(rts, RATE_1MBPS)
+    cts = await station.next_sent()
+    assert sifs_after(heard, cts) == pytest.approx(SIFS_US, abs=0.1)
+    assert (await station.radio(lambda radio: radio.last_frame())).number == 1
+
+
+@cocotb.test()
+async def whatever_is_heard_the_next_good_frame_is_answered(dut):
+    """Noise, tones, silence, a converter at its ends, frames that are cut off or come over each other: then an RTS."""
+    station = await Station.start(dut)
+    random = station.random
+    rts = control_frame(FrameKind.RTS, 500, ADDRESS["a"], PEER)
+    whole = received(
+        transmitted(Frame(rts, RATE_2MBPS), 4) @ np.array([1, 1j]), 4, es_n0_db=20, random=random, before=0, after=0
+    )
+    times = np.arange(6000)
+
+    def tone(hertz_per_sample: float, level: float) -> np.ndarray:
+        wave = level * np.exp(2j * np.pi * hertz_per_sample * times)
+        return np.stack([wave.real, wave.imag], axis=1)
+
+    disturbances = {
+        "noise": random.standard_normal((6000, 2)) * 3000,
+        "a carrier": tone(0.0, 2000),
+        "a tone": tone(0.031, 5000),
+        "a fast tone": tone(0.49, 32767),
+        "silence": np.zeros((2000, 2)),
+        "the converter's end": np.full((2000, 2), -32768),
+        "clipped noise": np.sign(random.standard_normal((4000, 2))) * 32767,
+        "cut in SYNC": whole[: 22 * 90],
+        "cut in the header": whole[: 22 * 170],
+        "cut in the PSDU": whole[: 22 * 230],
+        "without its begin": whole[22 * 150 :],
+        "a frame over its second half": np.vstack([whole[: 22 * 150], whole[: 22 * 100]]),
+    }
+    for name, samples in disturbances.items():
+        station.antenna.put(np.clip(np.round(samples), -32768, 32767).astype(np.int64))
+        station.antenna.put(np.round(random.standard_normal((22 * 60, 2)) * 4).astype(np.int64))
+        heard = station.hear(rts, RATE_2MBPS)
+        while station.antenna.at < heard.end:
+            await ClockCycles(dut.clk, 440)
+        cts = await station.next_sent()
+        assert cts.psdu[:2] == b"\xc4\x00", name
+        assert sifs_after(heard, cts) == pytest.approx(SIFS_US, abs=0.15), name
+        # The reservation of the RTS passes, so that the next one is answered.
+        station.antenna.put(np.round(random.standard_normal((22 * 520, 2)) * 4).astype(np.int64))
+        await ClockCycles(dut.clk, 440)
+
+
+NAMES = cocotb_tests(globals())
+QUICK = [name for name in NAMES if "short" in name or "host_crosses" in name or "registers" in name]
+
+
+@pytest.mark.parametrize("name", QUICK)
 def test_radio_top(name):
-    simulate("radio_top", __file__, name, cocotb_tests(globals()))
+    simulate("radio_top", __file__, name, QUICK)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in QUICK])
+def test_radio_top_at_length(name):
+    simulate("radio_top", __file__, name)

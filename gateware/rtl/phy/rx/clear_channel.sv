@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Clear channel assessment (IEEE 802.11-2012, 17.4.8.5): the medium is busy while there is energy above the threshold, while a DSSS
-// signal is being received, and after a good header for as long as LENGTH says.
+// signal is being received, and from its SFD on, whatever the settings, to the end of the frame, or for as long as LENGTH says.
 //
 // Where a signal's header was missed or bad its carrier is likely to be there still: the medium stays busy while it is looked for
 // again. Energy needs two blocks above the threshold, and after a frame's end the blocks that its end may be in do not count: the medium is
@@ -24,6 +24,7 @@ module clear_channel (
 
   // The receiver's state.
   input  wire logic              tracking,
+  input  wire logic              framing,         // its SFD was found
   input  wire logic              finish,          // nothing more is wanted of what is tracked
   input  wire logic              frame_end,
   input  wire logic              search_again,    // one clock: a signal without a good header
@@ -61,7 +62,7 @@ module clear_channel (
         energy_q <= above && above_q;
       end
       busy_q <= (cfg_energy_detect && energy_q && !frame_end)
-                || (cfg_carrier_sense && ((tracking && !finish) || hold_q != '0));
+                || ((cfg_carrier_sense || framing) && tracking && !finish) || (cfg_carrier_sense && hold_q != '0);
     end
   end
 

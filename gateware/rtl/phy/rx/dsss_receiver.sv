@@ -15,6 +15,7 @@ module dsss_receiver (
 
   // A signal is being received, a preamble or a frame: level.
   output wire logic               tracking,
+  output wire logic               framing,        // level: its SFD was found
   output wire logic               finish,         // level: nothing more is wanted of it
 
   // A frame, from a good header on, whatever its rate.
@@ -98,6 +99,7 @@ module dsss_receiver (
   );
 
   assign given_up_lost = carrier_lost;
+  assign framing       = !in_sync;
 
 endmodule
 

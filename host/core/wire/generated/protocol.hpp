@@ -70,6 +70,16 @@ inline constexpr std::uint32_t core_id = 0x50657248;
 inline constexpr std::uint32_t core_version_major = 1;
 /// Changes when gateware gains what older software need not know.
 inline constexpr std::uint32_t core_version_minor = 1;
+/// First address of the radio's registers, behind the MAC's, bytes.
+inline constexpr std::uint32_t radio_registers_base = 1024;
+/// Addresses of radio_top: the MAC's registers and the radio's, bytes.
+inline constexpr std::uint32_t radio_space_bytes = 2048;
+/// First register of the radio: the letters Radi.
+inline constexpr std::uint32_t radio_id = 0x52616469;
+/// The same as core_version_major, of the radio's registers.
+inline constexpr std::uint32_t radio_version_major = 1;
+/// The same as core_version_minor, of the radio's registers.
+inline constexpr std::uint32_t radio_version_minor = 0;
 /// Drop-tail queue in front of the MAC, as in ns-2's papers, packets.
 inline constexpr std::uint32_t default_queue_packets = 50;
 /// dot11ShortRetryLimit (annex C), attempts.

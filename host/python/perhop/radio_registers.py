@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The registers of a radio: settings of its modem, its counters, its last frame.
+
+radio = RadioRegisters(bus)              # the bus of a radio_top
+mac = MacRegisters(bus)
+mac.disable()
+radio.load_profile(mac, "dsss_short", samples_per_us=22)
+mac.enable()
+radio.last_frame().snr_db
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from perhop.registers import Bus, MacRegisters, MappedRegisters, RegisterError
+from perhop.spec_generated import RADIO_ID, RADIO_REGISTERS, RADIO_VERSION_MAJOR
+
+LONG_PREAMBLE, SHORT_PREAMBLE = "dsss_long", "dsss_short"
+"""The timing profiles that the modem can keep."""
+
+DELAYS = {2: ((8.0, 1.5), (3.5, 20.0)), 4: ((13.0, 1.5), (7.5, 21.0))}
+"""By samples a chip, of transmission and reception: samples and clocks that dsss_phy takes; its tests measure them."""
+
+
+@dataclass(frozen=True)
+class LastFrame:
+    """What the modem made of a frame."""
+
+    number: int
+    """Modulo 16: another one says that it is another frame."""
+    rate: int
+    rssi_dbm: int
+    snr_db: int
+    """Of a symbol, Es/N0."""
+    carrier_hz: float
+    """Offset of the carrier; of symbols of 1 us."""
+    carrier_lost: bool
+
+
+def modem_delays_clocks(clocks_per_sample: float, samples_per_chip: int) -> tuple[int, int]:
+    """Clocks from phy_tx_start to a frame's first chip on the air, and from the end of its last chip to phy_rx_end.
+
+    Their sum is within half a clock of the mean; a sample is what a frame's begin and end on the air are rounded to.
+    """
+    if samples_per_chip not in DELAYS:
+        raise RegisterError(f"the modem has no {samples_per_chip} samples a chip", "use 2 or 4")
+    (tx_samples, tx_clocks), (rx_samples, rx_clocks) = DELAYS[samples_per_chip]
+    tx = tx_samples * clocks_per_sample + tx_clocks
+    both = tx + rx_samples * clocks_per_sample + rx_clocks
+    return round(tx), round(both) - round(tx)
+
+
+class RadioRegisters(MappedRegisters):
+    """The registers of one radio, which stand behind its MAC's."""
+
+    def __init__(self, bus: Bus) -> None:
+        super().__init__(bus, RADIO_REGISTERS, "radio", RADIO_ID, RADIO_VERSION_MAJOR)
+
+    def load_profile(self, mac: MacRegisters, name: str, samples_per_us: float) -> None:
+        """Loads a timing profile into the MAC, with the modem's preamble and delays; the MAC must not run."""
+        if name not in (LONG_PREAMBLE, SHORT_PREAMBLE):
+            raise RegisterError(
+                f"the modem cannot keep the timing profile {name!r}", f"use {LONG_PREAMBLE} or {SHORT_PREAMBLE}"
+            )
+        clocks_per_sample = mac.read("clock")["per_us"] / samples_per_us
+        delays_clocks = modem_delays_clocks(clocks_per_sample, self.read("modem")["samples_per_chip"])
+        self.write("preamble", short_preamble=int(name == SHORT_PREAMBLE))
+        mac.load_profile(name, *delays_clocks)
+
+    def last_frame(self) -> LastFrame:
+        """Of the last frame that the MAC got, good or bad."""
+        told = self.read("last_frame")
+        return LastFrame(
+            number=told["frame"],
+            rate=told["rate"],
+            rssi_dbm=told["rssi_dbm"],
+            snr_db=told["snr_db"],
+            carrier_hz=math.atan(told["tangent_128"] / 128) / (2e-6 * math.pi),
+            carrier_lost=bool(told["carrier_lost"]),
+        )
