@@ -43,7 +43,10 @@ PACKAGES = (
 )
 RTL = "gateware/rtl"
 REGISTERS = f"{RTL}/common/registers/perhop_register"
-REGISTER_PACKAGES = (f"{REGISTERS}_words_pkg.sv", f"{REGISTERS}s_pkg.sv")
+REGISTER_PACKAGES = (
+    *(f"{REGISTERS}_words_pkg.sv", f"{REGISTERS}s_pkg.sv"),
+    f"{RTL}/common/registers/perhop_radio_register_words_pkg.sv",
+)
 AT_ONCE = 2
 # CPU time that each program of a job may take, so that a busy machine changes no verdict; and time in all.
 CPU_S = {"test": 600, "long": 3600}

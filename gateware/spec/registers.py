@@ -175,7 +175,8 @@ def _field(node: FieldNode) -> RegisterField:
     if sorted(value for _, value, _ in members) != list(range(len(members))):
         raise SpecError(f"{_file(node)}: {node.inst_name}: the values of {encode.type_name} are not 0, 1, 2, ...")
     signed = bool(node.get_property("is_signed"))
-    if signed and any(node.get_property(name, default=None) for name in ("min", "max", "all_ones", "above", "at_least")):
+    rules = ("min", "max", "all_ones", "above", "at_least")
+    if signed and any(node.get_property(name, default=None) for name in rules):
         raise SpecError(f"{_file(node)}: {node.parent.inst_name}.{node.inst_name}: a signed field has no rules yet")
     largest = len(members) - 1 if members else (1 << node.width - signed) - 1
     return RegisterField(
@@ -220,9 +221,8 @@ def list_registers(root: RootNode, base: int = 0) -> list[Register]:
     for register in registers:
         inside = register.address - base < MEMORY_BYTES
         if inside and any(field.reset is None for field in register.fields):
-            raise SpecError(
-                f"{_top(root).inst_name}: {register.name}: what follows the hardware belongs at {MEMORY_BYTES:#x} or above"
-            )
+            where = f"{_top(root).inst_name}: {register.name}"
+            raise SpecError(f"{where}: what follows the hardware belongs at {MEMORY_BYTES:#x} or above")
     return registers
 
 

@@ -90,7 +90,7 @@ module radio_registers
     .bus_valid, .bus_write, .bus_address, .bus_word, .bus_strobes, .bus_done, .bus_read_word
   );
 
-  register_guard #(.WORDS(REGISTER_WORDS), .FIRST_IDLE(FIRST_IDLE_CLASS)) u_register_guard (
+  register_guard #(.RADIO(1'b1)) u_register_guard (
     .clk, .rst, .bus_valid, .bus_write, .bus_address, .bus_word, .bus_strobes, .bus_done, .hold(1'b0),
     .kind, .broken, .enabled,
     .write, .refused_not_writable, .refused_partial_write, .refused_not_idle, .refused_illegal_value, .refused,

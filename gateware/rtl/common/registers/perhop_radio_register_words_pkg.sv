@@ -39,10 +39,4 @@ package perhop_radio_register_words_pkg;
     endcase
   endfunction
 
-  function automatic logic [511:0][35:0] all_words();
-    for (int unsigned i = 0; i < 512; i++) all_words[i] = register_word(i);
-  endfunction
-
-  localparam logic [511:0][35:0] REGISTER_WORDS = all_words();
-
 endpackage
