@@ -26,11 +26,13 @@
 #include <string>
 #include <vector>
 
+#include "sim/air/air_impl.hpp"
 #include "sim/air/bytes_node.hpp"
 #include "sim/air/core_node.hpp"
 #include "sim/air/held_news.hpp"
 #include "sim/air/medium.hpp"
 #include "sim/air/pattern.hpp"
+#include "sim/air/samples/samples_air.hpp"
 #include "sim/air/stopwatch.hpp"
 #include "sim/air/wake_tree.hpp"
 
@@ -41,25 +43,6 @@ namespace {
 constexpr unsigned settle_limit_clocks = 64;
 
 }  // namespace
-
-class air::impl {
-public:
-  virtual ~impl() = default;
-  tick now() const { return now_; }
-  virtual tick next_event() const = 0;
-  virtual void advance(tick until) = 0;
-  virtual bool can_submit(node_id node) const = 0;
-  virtual void submit(node_id node, const tx_request& request) = 0;
-  virtual void set_position(node_id node, node_position position) = 0;
-  virtual void set_blocked(node_id one, node_id other, bool blocked) = 0;
-  virtual neighbour_snapshot take_neighbour(node_id node, std::uint8_t slot, std::uint8_t bin) = 0;
-  virtual void set_silent(node_id node, bool silent) = 0;
-  virtual void set_frame_error_rate(double frame_error_rate) = 0;
-  virtual const air_counters& counters() = 0;
-
-protected:
-  tick now_ = 0;
-};
 
 namespace {
 
@@ -492,10 +475,16 @@ void listener::write_msdu(node_id, const tx_request& request, std::vector<std::u
 air::air(const air_config& config, listener& listener) {
   if (config.mac.profile == nullptr) throw std::invalid_argument("mac.profile: not set");
   if (config.nodes.empty()) throw std::invalid_argument("nodes: there must be at least one");
-  if (config.mac.fidelity == mac_fidelity::bytes) {
-    impl_ = std::make_unique<scheduler<bytes_node>>(config, listener);
-  } else {
-    impl_ = std::make_unique<scheduler<core_node>>(config, listener);
+  switch (config.mac.fidelity) {
+    case mac_fidelity::core:
+      impl_ = std::make_unique<scheduler<core_node>>(config, listener);
+      break;
+    case mac_fidelity::bytes:
+      impl_ = std::make_unique<scheduler<bytes_node>>(config, listener);
+      break;
+    case mac_fidelity::samples:
+      impl_ = samples::make_samples_air(config, listener);
+      break;
   }
 }
 

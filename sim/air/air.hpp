@@ -24,15 +24,17 @@ namespace perhop::air {
 class listener {
 public:
   virtual ~listener() = default;
-  /// A frame starts.
+  /// A frame starts; at fidelity samples it has been sent by now, and those that began before it, too.
   virtual void on_transmission(const transmission&) {}
-  /// Its bytes with the FCS, as the framer made them. Fidelity bytes only, just after on_transmission().
+  /// Its bytes with the FCS, as the framer made them. Just after on_transmission(); not at fidelity core.
   virtual void on_frame_bytes(const transmission&, byte_span) {}
-  /// Fidelity bytes only: the MSDU of a packet that is being submitted, msdu_bytes(request) of them. By default a pattern
+  /// Not at fidelity core: the MSDU of a packet that is being submitted, msdu_bytes(request) of them. By default a pattern
   /// that differs from packet to packet. @param msdu empty
   virtual void write_msdu(node_id node, const tx_request& request, std::vector<std::uint8_t>& msdu);
   /// The MAC of `to` received a DATA frame for it: good FCS, own or group address, no duplicate.
   virtual void on_delivery(tick now, node_id to, const transmission& frame) = 0;
+  /// Fidelity samples only.
+  virtual void on_phy(const phy_event&) {}
   /// The MAC of record.node is done with a packet.
   virtual void on_completion(tick now, const completion& record) = 0;
 };
@@ -92,7 +94,7 @@ public:
 
   const air_counters& counters() const;
 
-  class impl;  ///< air.cpp: one scheduler for each fidelity
+  class impl;  ///< air_impl.hpp
 
 private:
   std::unique_ptr<impl> impl_;

@@ -22,8 +22,9 @@ enum class mac_compatibility { standard, ns2 };
 
 /// What of a node is Verilated. Frames start at the same times, whatever it is.
 enum class mac_fidelity {
-  core,   ///< mac_core: channel access, without bytes
-  bytes,  ///< mac_bytes: real MSDUs and MPDUs through framer, deframer and packet buffers
+  core,     ///< mac_core: channel access, without bytes
+  bytes,    ///< mac_bytes: real MSDUs and MPDUs through framer, deframer and packet buffers
+  samples,  ///< radio_top: the modem too, and a channel between the antennas. At the same times within what the modem delays
 };
 
 struct mac_config {
@@ -54,6 +55,22 @@ enum class loss_kind {
   log_distance,  ///< exponent loss_exponent from 1 m on
 };
 
+/// A path of the channel beside the direct one, or that one.
+struct multipath_tap {
+  double delay_ns = 0;
+  double gain_db = 0;                 ///< on top of the path loss
+  std::optional<double> phase_deg{};  ///< against the link's own; without it at random, by link
+};
+
+/// What fidelity samples knows more of the medium. Node i has entry i of a list, which is repeated; of an empty one, 0.
+struct samples_config {
+  std::vector<double> carrier_offset_hz;
+  std::vector<double> clock_offset_ppm;
+  std::vector<multipath_tap> taps;  ///< of every link; empty: one path
+  double noise_figure_db = 6;       ///< counts where medium.noise_dbm does not say what the noise is
+  double full_scale_dbm = -26;      ///< of a wave whose amplitude is the converter's largest number
+};
+
 struct medium_config {
   reception_kind reception = reception_kind::ns2;
   loss_kind loss = loss_kind::range;
@@ -65,8 +82,9 @@ struct medium_config {
   double loss_exponent = 3;                     ///< log_distance only
   double tx_power_dbm = 24.5;
   std::vector<double> sinr_threshold_db;  ///< sinr only: one for each rate of the profile
-  std::optional<double> noise_dbm;        ///< sinr only; without it every rate is good up to tx_range_m
+  std::optional<double> noise_dbm;        ///< sinr: without it every rate is good up to tx_range_m; samples: in their band
   std::optional<double> relock_ratio_db;  ///< sinr only; without it a receiver stays with the first frame
+  samples_config samples;
 };
 
 enum class warp_mode {

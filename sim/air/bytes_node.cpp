@@ -12,6 +12,7 @@
 
 #include "sim/air/fcs.hpp"
 #include "sim/air/frame_damage.hpp"
+#include "sim/air/frame_fields.hpp"
 #include "sim/air/node_settings.hpp"
 
 namespace perhop::air {
@@ -26,77 +27,6 @@ constexpr std::uint32_t clock_limit = 10'000;
 
 /// First octet of Frame Control: a control frame of a reserved subtype, of which a station knows the Duration only.
 constexpr std::uint8_t reserved_control = 0x04;
-
-struct parsed_frame {
-  frame_kind kind = frame_kind::other;
-  std::uint16_t duration_us = 0;
-  std::uint64_t ra = 0, ta = 0;
-  std::uint16_t sequence = 0;
-  bool retry = false;
-  std::size_t header_bytes = 0;
-  std::uint64_t a3 = 0, a4 = 0;
-};
-
-std::uint64_t address_at(byte_span bytes, std::size_t offset) {
-  std::uint64_t address = 0;
-  for (const std::uint8_t octet : bytes.subspan(offset, 6)) address = address << 8 | octet;
-  return address;
-}
-
-/// What a sent frame says of itself (IEEE 802.11-2012, 8.2.4 and 8.3).
-parsed_frame parse(byte_span psdu) {
-  if (const auto rts = wire::rts_frame::decode(psdu); rts && psdu.size() == rts_bytes) {
-    return {.kind = frame_kind::rts,
-            .duration_us = rts->duration_us,
-            .ra = rts->receiver_address,
-            .ta = rts->transmitter_address,
-            .header_bytes = wire::rts_frame::size_bytes};
-  }
-  if (const auto cts = wire::cts_frame::decode(psdu); cts && psdu.size() == cts_bytes) {
-    return {
-        .kind = frame_kind::cts, .duration_us = cts->duration_us, .ra = cts->receiver_address, .header_bytes = wire::cts_frame::size_bytes};
-  }
-  if (const auto mac_ack = wire::mac_ack_frame::decode(psdu); mac_ack && psdu.size() == mac_ack_bytes) {
-    return {.kind = frame_kind::mac_ack,
-            .duration_us = mac_ack->duration_us,
-            .ra = mac_ack->receiver_address,
-            .header_bytes = wire::mac_ack_frame::size_bytes};
-  }
-  // A header with four addresses is one with three, but for the bits to DS and from DS and what follows.
-  constexpr std::uint8_t to_and_from_ds = 0x03;
-  std::array<std::uint8_t, wire::data_header::size_bytes> header{};
-  if (psdu.size() < header.size() + fcs_bytes) return {};
-  std::copy_n(psdu.begin(), header.size(), header.begin());
-  const bool four_address = (header[1] & to_and_from_ds) == to_and_from_ds;
-  if (four_address) header[1] &= static_cast<std::uint8_t>(~to_and_from_ds);
-  const auto data = wire::data_header::decode(header);
-  if (!data || (four_address && psdu.size() < header.size() + fourth_address_bytes + fcs_bytes)) return {};
-  return {.kind = frame_kind::data,
-          .duration_us = data->duration_us,
-          .ra = data->receiver_address,
-          .ta = data->transmitter_address,
-          .sequence = data->sequence,
-          .retry = data->retry != 0,
-          .header_bytes = header.size() + (four_address ? fourth_address_bytes : 0),
-          .a3 = data->bssid,
-          .a4 = four_address ? address_at(psdu, header.size()) : 0};
-}
-
-/// The record from the port of SystemVerilog: its first member in the highest bits.
-rx_status unpack_status(const EData* words) {
-  std::size_t above = 0;
-  for (const record_field& field : rx_status_fields) above += field.width_bits;
-  rx_status status;
-  std::size_t index = 0;
-  for_each_field(status, [&](std::string_view, auto& value) {
-    const std::size_t width = rx_status_fields[index++].width_bits;
-    above -= width;
-    std::uint64_t bits = 0;
-    for (std::size_t bit = 0; bit < width; ++bit) bits |= std::uint64_t{words[(above + bit) / 32] >> (above + bit) % 32 & 1} << bit;
-    value = static_cast<std::remove_reference_t<decltype(value)>>(bits);
-  });
-  return status;
-}
 
 }  // namespace
 
@@ -381,7 +311,7 @@ void bytes_node::give_packet() {
 // ---- Checks
 
 void bytes_node::check_sent(const event& frame) const {
-  const parsed_frame parsed = parse(frame.bytes);
+  const frame_fields parsed = read_frame(frame.bytes);
   if (parsed.kind == frame_kind::other) fail("the framer made a frame that is none of ours");
   if (frame.bytes.size() != frame.told_bytes) {
     fail("the framer made " + std::to_string(frame.bytes.size()) + " bytes of a frame of " + std::to_string(frame.told_bytes));
@@ -392,10 +322,10 @@ void bytes_node::check_sent(const event& frame) const {
 }
 
 void bytes_node::check_delivered(const event& delivery) {
-  const parsed_frame parsed = parse(rx_psdu_);
+  const frame_fields parsed = read_frame(rx_psdu_);
   const byte_span body = byte_span(rx_psdu_).subspan(parsed.header_bytes, rx_psdu_.size() - parsed.header_bytes - fcs_bytes);
   if (!std::ranges::equal(body, delivery.bytes)) fail("the host got other bytes than were sent");
-  rx_status status = unpack_status(model_->pins.m_rx_status.data());
+  rx_status status = unpack_rx_status(model_->pins.m_rx_status.data());
   status.tsf_us = 0;  // of the first bit, by a setting that holds for one of the profile's preambles
   const rx_status right{.tsf_us = 0,
                         .bytes = static_cast<std::uint16_t>(rx_psdu_.size()),
@@ -420,7 +350,7 @@ std::uint16_t bytes_node::nav_left_us() const { return model_->pins.nav_left_us;
 bool bytes_node::contending() const { return model_->pins.contending != 0; }
 
 transmission bytes_node::read_transmission(tick now) const {
-  const parsed_frame parsed = parse(now_.bytes);
+  const frame_fields parsed = read_frame(now_.bytes);
   return {.id = 0,
           .node = node_,
           .start = now,
@@ -440,38 +370,7 @@ transmission bytes_node::read_transmission(tick now) const {
 
 completion bytes_node::read_completion(tick now) const {
   const completion_record record = decode_completion_record(now_.words);
-  return {.node = node_,
-          .payload = 0,
-          .ra = 0,
-          .tag = record.tag,
-          .peer = record.peer,
-          .sequence = record.sequence,
-          .mpdu_bytes = record.bytes,
-          .rate_index = record.rate,
-          .result = record.result,
-          .rts_attempts = record.rts_attempts,
-          .data_attempts = record.data_attempts,
-          .ssrc = record.ssrc,
-          .slrc = record.slrc,
-          .cw = record.cw,
-          .slots_drawn = record.slots_drawn,
-          .t_enqueue_us = widen(now, record.t_enqueue_us),
-          .t_head_us = widen(now, record.t_head_us),
-          .t_first_tx_us = widen(now, record.t_first_tx_us),
-          .t_done_us = widen(now, record.t_done_us),
-          .parts = {.queue_us = record.queue_us,
-                    .ifs_us = record.ifs_us,
-                    .backoff_us = record.backoff_us,
-                    .frozen_cca_us = record.frozen_cca_us,
-                    .frozen_nav_us = record.frozen_nav_us,
-                    .control_us = record.control_us,
-                    .data_us = record.data_us,
-                    .response_us = record.response_us,
-                    .timeout_us = record.timeout_us,
-                    .responder_us = record.responder_us},
-          .avg_contention_us16 = record.avg_contention_us16,
-          .avg_overhead_us16 = record.avg_overhead_us16,
-          .avg_data_attempts_256 = record.avg_data_attempts_256};
+  return completion_of(record, node_, [now](std::uint32_t low) { return widen(now, low); });
 }
 
 }  // namespace perhop::air

@@ -5,13 +5,12 @@
 #include <cmath>
 #include <utility>
 
+#include "sim/air/blocked_links.hpp"
 #include "sim/air/loss_model.hpp"
 
 namespace perhop::air {
 
 namespace {
-
-constexpr double speed_of_light_m_per_us = 299.8;
 
 // Distances are square roots of decimal fractions: a node at exactly the range is in range.
 constexpr double threshold_tolerance = 1 - 1e-9;
@@ -37,24 +36,17 @@ link_table::link_table(const air_config& config) {
     tick delay;
     link to;
   };
-  const auto blocked = [&config](node_id one, node_id other) {
-    return std::any_of(config.blocked.begin(), config.blocked.end(),
-                       [&](const auto& pair) { return pair == std::pair(one, other) || pair == std::pair(other, one); }) ||
-           std::any_of(config.silent.begin(), config.silent.end(), [&](node_id node) { return node == one || node == other; });
-  };
   std::vector<candidate> candidates;
   const auto nodes = static_cast<node_id>(config.nodes.size());
   for (node_id transmitter = 0; transmitter < nodes; ++transmitter) {
     group_first_.push_back(static_cast<std::uint32_t>(groups_.size()));
     candidates.clear();
     for (node_id receiver = 0; receiver < nodes; ++receiver) {
-      if (receiver == transmitter || blocked(transmitter, receiver)) continue;
-      const double distance_m = std::hypot(config.nodes[receiver].x_m - config.nodes[transmitter].x_m,
-                                           config.nodes[receiver].y_m - config.nodes[transmitter].y_m);
-      const double power_w = loss->received_power_w(distance_m);
+      if (receiver == transmitter || is_blocked(config, transmitter, receiver)) continue;
+      const double away_m = distance_m(config.nodes[transmitter], config.nodes[receiver]);
+      const double power_w = loss->received_power_w(away_m);
       if (power_w <= 0 || power_w < floor_w) continue;
-      const double delay_us =
-          medium.propagation_us ? *medium.propagation_us : std::max(1.0, std::round(distance_m / speed_of_light_m_per_us));
+      const double delay_us = medium.propagation_us ? *medium.propagation_us : std::max(1.0, std::round(away_m / speed_of_light_m_per_us));
       candidates.push_back({static_cast<tick>(delay_us), {receiver, power_w}});
     }
     std::stable_sort(candidates.begin(), candidates.end(),

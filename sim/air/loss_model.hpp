@@ -2,6 +2,7 @@
 /// Received power as a function of distance.
 #pragma once
 
+#include <cmath>
 #include <memory>
 
 #include "sim/air/air_config.hpp"
@@ -17,6 +18,12 @@ public:
 };
 
 std::unique_ptr<loss_model> make_loss_model(const medium_config& config);
+
+inline constexpr double speed_of_light_m_per_us = 299.8;
+
+inline double distance_m(const node_position& one, const node_position& other) {
+  return std::hypot(other.x_m - one.x_m, other.y_m - one.y_m);
+}
 
 double watts_from_dbm(double dbm);
 double ratio_from_db(double db);

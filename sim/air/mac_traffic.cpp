@@ -171,7 +171,7 @@ void mac_traffic::submit(node_id id, const packet& packet) {
 
 void mac_traffic::on_transmission(const transmission& frame) {
   report_.on_transmission(frame);
-  if (capture_ == nullptr || config_.air.mac.fidelity == mac_fidelity::bytes) return;
+  if (capture_ == nullptr || config_.air.mac.fidelity != mac_fidelity::core) return;
   std::vector<std::uint8_t> msdu;
   if (frame.kind == frame_kind::data) append_msdu(flows_[frame.payload >> 32], static_cast<std::uint32_t>(frame.payload), msdu);
   capture_->write(frame, msdu);
@@ -211,6 +211,8 @@ void mac_traffic::on_completion(tick, const completion& record) {
       static_cast<std::uint32_t>(std::lround(predicted_service_us(*config_.air.mac.profile, record)));
   pump(record.node);
 }
+
+void mac_traffic::on_phy(const phy_event& event) { report_.on_phy(event); }
 
 std::vector<std::uint64_t> mac_traffic::delivered_bytes() const {
   std::vector<std::uint64_t> bytes;

@@ -40,6 +40,7 @@ public:
   void write_msdu(node_id node, const tx_request& request, std::vector<std::uint8_t>& msdu) override;
   void on_delivery(tick now, node_id to, const transmission& frame) override;
   void on_completion(tick now, const completion& record) override;
+  void on_phy(const phy_event& event) override;
 
 private:
   struct packet {

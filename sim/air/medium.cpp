@@ -4,6 +4,7 @@
 #include <cassert>
 #include <utility>
 
+#include "sim/air/blocked_links.hpp"
 #include "sim/air/loss_model.hpp"
 #include "sim/air/reception_ns2.hpp"
 #include "sim/air/reception_sinr.hpp"
@@ -47,14 +48,12 @@ void medium::set_position(node_id node, node_position position) {
 }
 
 void medium::set_blocked(node_id one, node_id other, bool blocked) {
-  std::erase_if(config_.blocked, [&](const auto& pair) { return pair == std::pair(one, other) || pair == std::pair(other, one); });
-  if (blocked) config_.blocked.emplace_back(one, other);
+  change_blocked(config_, one, other, blocked);
   links_changed_ = true;
 }
 
 void medium::set_silent(node_id node, bool silent) {
-  std::erase(config_.silent, node);
-  if (silent) config_.silent.push_back(node);
+  change_silent(config_, node, silent);
   links_changed_ = true;
 }
 

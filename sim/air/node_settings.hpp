@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "host/core/wire/generated/frames.hpp"
 #include "sim/air/air_config.hpp"
 #include "sim/air/mix.hpp"
 #include "sim/air/types.hpp"
@@ -65,5 +66,43 @@ neighbour_snapshot snapshot_of(const Pins& pins) {
 
 /// The absolute time, not after `now`, whose lower 32 bits are `low`.
 inline tick widen(tick now, std::uint32_t low) { return now - (static_cast<std::uint32_t>(now) - low); }
+
+/// A packet's record; payload, ra: left to the caller.
+/// @param absolute makes the time of which it gets the lower 32 bits
+template <typename Absolute>
+completion completion_of(const completion_record& record, node_id node, Absolute&& absolute) {
+  return {.node = node,
+          .payload = 0,
+          .ra = 0,
+          .tag = record.tag,
+          .peer = record.peer,
+          .sequence = record.sequence,
+          .mpdu_bytes = record.bytes,
+          .rate_index = record.rate,
+          .result = record.result,
+          .rts_attempts = record.rts_attempts,
+          .data_attempts = record.data_attempts,
+          .ssrc = record.ssrc,
+          .slrc = record.slrc,
+          .cw = record.cw,
+          .slots_drawn = record.slots_drawn,
+          .t_enqueue_us = absolute(record.t_enqueue_us),
+          .t_head_us = absolute(record.t_head_us),
+          .t_first_tx_us = absolute(record.t_first_tx_us),
+          .t_done_us = absolute(record.t_done_us),
+          .parts = {.queue_us = record.queue_us,
+                    .ifs_us = record.ifs_us,
+                    .backoff_us = record.backoff_us,
+                    .frozen_cca_us = record.frozen_cca_us,
+                    .frozen_nav_us = record.frozen_nav_us,
+                    .control_us = record.control_us,
+                    .data_us = record.data_us,
+                    .response_us = record.response_us,
+                    .timeout_us = record.timeout_us,
+                    .responder_us = record.responder_us},
+          .avg_contention_us16 = record.avg_contention_us16,
+          .avg_overhead_us16 = record.avg_overhead_us16,
+          .avg_data_attempts_256 = record.avg_data_attempts_256};
+}
 
 }  // namespace perhop::air

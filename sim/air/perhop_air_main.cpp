@@ -25,7 +25,8 @@ namespace {
 using namespace perhop::air;
 
 // Between two looks at the clock and at SIGINT.
-constexpr tick slice_us = 20'000;
+constexpr tick slice_us_of_frames = 20'000;
+constexpr tick slice_us_of_samples = 1'000;
 constexpr std::chrono::milliseconds progress_interval{500};
 
 volatile std::sig_atomic_t interrupted = 0;
@@ -75,13 +76,15 @@ int run(const std::filesystem::path& file) {
   const run_config config = load_run_config(file);
   const std::filesystem::path& directory = config.outputs.directory;
   std::filesystem::create_directories(directory);
-  std::optional<std::ofstream> lines, completions;
+  const bool samples = config.air.mac.fidelity == mac_fidelity::samples;
+  std::optional<std::ofstream> lines, completions, phy;
   if (config.outputs.trace) lines = open_output(directory / "trace.txt");
+  if (config.outputs.trace && samples) phy = open_output(directory / "phy.csv");
   if (config.outputs.completions) completions = open_output(directory / "completions.csv");
   std::optional<pcapng_writer> capture;
   if (config.outputs.pcapng) capture.emplace(directory / "packets.pcapng", *config.air.mac.profile);
 
-  run_report report(config, lines ? &*lines : nullptr, completions ? &*completions : nullptr);
+  run_report report(config, lines ? &*lines : nullptr, completions ? &*completions : nullptr, phy ? &*phy : nullptr);
   mac_traffic traffic(config, report, capture ? &*capture : nullptr);
   perhop::air::air medium(config.air, traffic);
   traffic.attach(medium);
@@ -90,6 +93,8 @@ int run(const std::filesystem::path& file) {
 
   const auto end = static_cast<tick>(std::llround(config.duration_s * ticks_per_second));
   auto next_progress = std::chrono::steady_clock::now();
+  // A slice of samples takes some hundred times as long.
+  const tick slice_us = samples ? slice_us_of_samples : slice_us_of_frames;
   while (interrupted == 0) {
     const tick now = medium.now();
     events.act(now, medium);

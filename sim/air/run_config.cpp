@@ -11,6 +11,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/air/samples/samples_air.hpp"
+
 namespace perhop::air {
 
 namespace {
@@ -147,7 +149,8 @@ mac_config read_mac(section mac) {
   config.compatibility = mac.one_of<mac_compatibility>("compat", "compatibility",
                                                        {{"standard", mac_compatibility::standard}, {"ns2", mac_compatibility::ns2}});
   if (mac.has("fidelity")) {
-    config.fidelity = mac.one_of<mac_fidelity>("fidelity", "fidelity", {{"core", mac_fidelity::core}, {"bytes", mac_fidelity::bytes}});
+    config.fidelity = mac.one_of<mac_fidelity>(
+        "fidelity", "fidelity", {{"core", mac_fidelity::core}, {"bytes", mac_fidelity::bytes}, {"samples", mac_fidelity::samples}});
   }
   if (mac.has("access_mode")) {
     config.access = mac.one_of<access_mode>("access_mode", "access mode",
@@ -166,6 +169,42 @@ mac_config read_mac(section mac) {
   config.queue_packets = static_cast<std::uint32_t>(mac.integer("queue_packets", 1, 1'000'000));
   config.average_shift = static_cast<std::uint8_t>(mac.integer("average_shift", 0, 7));
   mac.finish();
+  return config;
+}
+
+samples_config read_samples(section samples) {
+  samples_config config;
+  // One entry a node, repeated where there are fewer.
+  const auto list_of = [&](const char* key, double most) {
+    std::vector<double> values;
+    for (const json& value : samples.list(key)) {
+      if (!value.is_number() || std::abs(value.get<double>()) > most) {
+        samples.fail(key, value.dump() + " is not a number from " + number_text(-most) + " to " + number_text(most));
+      }
+      values.push_back(value.get<double>());
+    }
+    return values;
+  };
+  samples.optional("carrier_offset_hz", config.carrier_offset_hz, [&](const char* key) { return list_of(key, 1e6); });
+  samples.optional("clock_offset_ppm", config.clock_offset_ppm, [&](const char* key) { return list_of(key, 1000); });
+  const auto decibels = [&](const char* key) { return samples.number(key, 0, 60); };
+  samples.optional("noise_figure_db", config.noise_figure_db, decibels);
+  // The modem's scale of levels ends a little above.
+  const auto full_scale = [&](const char* key) { return samples.number(key, -100, 0); };
+  samples.optional("full_scale_dbm", config.full_scale_dbm, full_scale);
+  if (samples.has("taps")) {
+    const std::size_t taps = samples.list("taps").size();
+    if (taps == 0) samples.fail("taps", "is empty; give at least one path, or leave it out");
+    for (std::size_t index = 0; index < taps; ++index) {
+      section tap = samples.element("taps", index);
+      multipath_tap& added = config.taps.emplace_back();
+      added.delay_ns = tap.number("delay_ns", 0, 100'000);
+      added.gain_db = tap.number("gain_db", -100, 20);
+      tap.optional("phase_deg", added.phase_deg, [&](const char* key) { return tap.number(key, -360, 360); });
+      tap.finish();
+    }
+  }
+  samples.finish();
   return config;
 }
 
@@ -196,6 +235,7 @@ medium_config read_medium(section medium, const timing_profile& profile) {
   medium.optional("tx_power_dbm", config.tx_power_dbm, decibels);
   medium.optional("noise_dbm", config.noise_dbm, decibels);
   medium.optional("relock_ratio_db", config.relock_ratio_db, decibels);
+  if (medium.has("samples")) config.samples = read_samples(medium.object("samples"));
   config.sinr_threshold_db = profile.symbol_us == 0 ? default_dsss_threshold_db : default_ofdm_threshold_db;
   if (medium.has("sinr_threshold_db")) {
     const json& values = medium.list("sinr_threshold_db");
@@ -513,6 +553,15 @@ run_config parse_run_config(const std::string& text, const std::string& name) {
   }
   if (run.has("exact")) config.exact = read_exact(run.object("exact"), nodes);
   config.outputs = read_outputs(run.object("outputs"));
+  if (config.air.mac.fidelity == mac_fidelity::samples) {
+    const std::string complaint = samples::samples_complaint(config.air);
+    if (!complaint.empty()) throw config_error(name + ": field " + complaint);
+    for (std::size_t index = 0; index < config.events.size(); ++index) {
+      if (config.events[index].kind != event_config::event_kind::loss) continue;
+      run.fail("events[" + std::to_string(index) + "].kind",
+               "at fidelity samples no frame is lost but by its waveform; leave the event out, or set mac.fidelity to core or bytes");
+    }
+  }
   if (config.outputs.pcapng && config.air.mac.four_address && config.air.mac.fidelity == mac_fidelity::core) {
     run.fail("outputs.pcapng", "of frames with four addresses needs the framer; set mac.fidelity to bytes, or mac.four_address to false");
   }

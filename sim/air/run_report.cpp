@@ -2,7 +2,10 @@
 #include "sim/air/run_report.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
+#include <numbers>
 #include <ostream>
 #include <string_view>
 
@@ -30,6 +33,18 @@ std::string_view name_of(flow_kind kind) {
   return {};
 }
 
+std::string_view name_of(mac_fidelity fidelity) {
+  switch (fidelity) {
+    case mac_fidelity::core:
+      return "core";
+    case mac_fidelity::bytes:
+      return "bytes";
+    case mac_fidelity::samples:
+      return "samples";
+  }
+  return {};
+}
+
 /// What applies to a flow over UDP; what does not is left out.
 void add_udp(ordered_json& json, const flow_result& measured) {
   if (measured.rtt_ms != 0) json["rtt_ms"] = measured.rtt_ms;
@@ -52,6 +67,8 @@ constexpr std::string_view completions_header =
     "t_enqueue_us,t_head_us,t_first_tx_us,queue_us,ifs_us,backoff_us,frozen_cca_us,frozen_nav_us,control_us,data_us,response_us,"
     "timeout_us,responder_us,avg_contention_us16,avg_overhead_us16,avg_data_attempts_256\n";
 
+constexpr std::string_view phy_header = "time_us,node,event,rate_index,bytes,error,rssi_dbm,snr_db,carrier_khz\n";
+
 }  // namespace
 
 double predicted_service_us(const timing_profile& profile, const completion& record) {
@@ -60,14 +77,16 @@ double predicted_service_us(const timing_profile& profile, const completion& rec
              airtime_us(profile, record.rate_index, record.mpdu_bytes);
 }
 
-run_report::run_report(const run_config& config, std::ostream* lines, std::ostream* completions_csv)
+run_report::run_report(const run_config& config, std::ostream* lines, std::ostream* completions_csv, std::ostream* phy_csv)
     : config_(config),
       measure_from_(static_cast<tick>(std::llround(config.warmup_s * ticks_per_second))),
       trace_(lines),
       completions_csv_(completions_csv),
+      phy_csv_(phy_csv),
       queue_drops_(config.air.nodes.size()),
       link_failure_drops_(config.air.nodes.size()) {
   if (completions_csv_ != nullptr) *completions_csv_ << completions_header;
+  if (phy_csv_ != nullptr) *phy_csv_ << phy_header;
 }
 
 run_report::hop_sums& run_report::hop(node_id from, node_id to) {
@@ -115,6 +134,17 @@ void run_report::on_completion(const completion& record) {
   sums.table_contention_us += static_cast<double>(record.avg_contention_us16) / neighbour_average_steps_per_us;
   sums.table_overhead_us += static_cast<double>(record.avg_overhead_us16) / neighbour_average_steps_per_us;
   sums.table_data_attempts += static_cast<double>(record.avg_data_attempts_256) / neighbour_attempt_steps;
+}
+
+void run_report::on_phy(const phy_event& event) {
+  if (phy_csv_ == nullptr) return;
+  constexpr double symbol_us = 1;
+  const double carrier_khz = std::atan(event.tangent_128 / 128.0) / (2 * std::numbers::pi * symbol_us) * 1e3;
+  std::array<char, 120> line;
+  const int length = std::snprintf(line.data(), line.size(), "%.3f,%u,%s,%u,%u,%d,%d,%d,%.1f\n", event.time_us, event.node,
+                                   phy_event::names[static_cast<std::size_t>(event.kind)].data(), event.rate_index, event.bytes,
+                                   event.error, event.rssi_dbm, event.snr_db, carrier_khz);
+  phy_csv_->write(line.data(), length);
 }
 
 void run_report::on_path_header_delay(tick now, node_id from, node_id to, double delay_us) {
@@ -199,7 +229,7 @@ ordered_json run_report::result(tick end, const air_counters& counters, const cp
       {"measured_s", end > measure_from_ ? static_cast<double>(end - measure_from_) / ticks_per_second : 0.0},
       {"reception", config_.air.medium.reception == reception_kind::ns2 ? "ns2" : "sinr"},
       {"profile", config_.air.mac.profile->name},
-      {"fidelity", config_.air.mac.fidelity == mac_fidelity::core ? "core" : "bytes"},
+      {"fidelity", name_of(config_.air.mac.fidelity)},
       {"compat", config_.air.mac.compatibility == mac_compatibility::ns2 ? "ns2" : "standard"},
       {"transmissions", transmissions_},
       {"trace_hash", trace_.hash_text()},

@@ -61,9 +61,10 @@ struct cpu_times {
 
 class run_report {
 public:
-  /// @param lines where trace lines go, or null; @param completions_csv likewise for completions.csv.
-  ///        Both must outlive the report.
-  explicit run_report(const run_config& config, std::ostream* lines = nullptr, std::ostream* completions_csv = nullptr);
+  /// @param lines where trace lines go, or null; @param completions_csv likewise for completions.csv, @param phy_csv for phy.csv.
+  ///        All must outlive the report.
+  explicit run_report(const run_config& config, std::ostream* lines = nullptr, std::ostream* completions_csv = nullptr,
+                      std::ostream* phy_csv = nullptr);
 
   // To be called from the listener's callbacks, for every one of them.
   void on_transmission(const transmission& frame) {
@@ -71,6 +72,7 @@ public:
     trace_.add(frame);
   }
   void on_completion(const completion& record);
+  void on_phy(const phy_event& event);
 
   /// A packet that has crossed one hop only showed this total delay in its path header at the far end.
   void on_path_header_delay(tick now, node_id from, node_id to, double delay_us);
@@ -116,6 +118,7 @@ private:
   tick measure_from_;
   trace trace_;
   std::ostream* completions_csv_;
+  std::ostream* phy_csv_;
   std::uint64_t transmissions_ = 0;
   std::uint64_t completions_checked_ = 0;
   std::uint64_t sum_mismatches_ = 0;

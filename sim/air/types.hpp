@@ -129,4 +129,19 @@ struct completion {
   tick service_time_us() const { return t_done_us - t_head_us; }
 };
 
+/// Fidelity samples: what a PHY tells its MAC, and when what the MAC sends is at the antenna.
+struct phy_event {
+  enum class what : std::uint8_t { tx_start, rx_start, rx_end, busy, idle };
+  static constexpr std::array<std::string_view, 5> names = {"tx_start", "rx_start", "rx_end", "busy", "idle"};
+  what kind = what::tx_start;
+  node_id node = 0;
+  double time_us = 0;           ///< tx_start: of the first chip's begin at the antenna; else of the indication
+  std::uint8_t rate_index = 0;  ///< tx_start, rx_start
+  std::uint16_t bytes = 0;      ///< likewise
+  bool error = false;           ///< rx_end: the carrier was lost, or the modulation violated
+  std::int16_t rssi_dbm = 0;    ///< rx_end, as the next two
+  std::int8_t snr_db = 0;       ///< Es/N0
+  std::int8_t tangent_128 = 0;  ///< of the carrier's turn in a symbol
+};
+
 }  // namespace perhop::air

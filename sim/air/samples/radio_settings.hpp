@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// The registers of a radio_top for a node of a run: the MAC's settings as the other fidelities have them, and the modem's.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/air/air_config.hpp"
+
+namespace perhop::air::samples {
+
+struct register_setting {
+  std::uint32_t address;  ///< bytes
+  std::uint32_t word;
+};
+
+/// In any order: where a rule joins two, either may be refused until the other is there.
+std::vector<register_setting> radio_settings(const air_config& config, node_id node);
+
+/// The level at which energy alone makes the medium busy: what arrives over medium.cs_range_m, in whole dBm.
+int energy_threshold_dbm(const medium_config& medium);
+
+/// Levels are told to the radio, and by it, so much higher than they are: its registers end at -128 dBm, and the converter's smallest
+/// step is less.
+int level_offset_db(const medium_config& medium);
+
+}  // namespace perhop::air::samples
