@@ -62,17 +62,17 @@ class Case:
 
 FORWARD = ((0, 1), (1, 2))
 CASES = [
-    Case("chain-3-dsss_short", 3, FORWARD, "dsss_short", 0.35),
-    Case("chain-3-dsss_long", 3, FORWARD, "dsss_long", 0.15),
-    Case("pair-dsss_short-basic", 2, ((0, 1), (1, 0)), "dsss_short", 0.15, rts_threshold_bytes=4095, ip_bytes=200),
+    Case("chain-3-dsss_short", 3, FORWARD, "dsss_short", 0.25),
+    Case("chain-3-dsss_long", 3, FORWARD, "dsss_long", 0.1),
+    Case("pair-dsss_short-basic", 2, ((0, 1), (1, 0)), "dsss_short", 0.1, rts_threshold_bytes=4095, ip_bytes=200),
     Case(
-        *("chain-3-dsss_short-offsets", 3, FORWARD, "dsss_short", 0.15),
+        *("chain-3-dsss_short-offsets", 3, FORWARD, "dsss_short", 0.1),
         carrier_offset_hz=(60e3, -60e3, 0),
         clock_offset_ppm=(25, -25, 10),
     ),
 ]
-QUICK_CASES = [Case("chain-3-dsss_long", 3, FORWARD, "dsss_long", 0.02)]
-HIDDEN_CASE = Case("hidden-3-dsss_long", 3, ((0, 1), (2, 1)), "dsss_long", 0.2)
+QUICK_CASES = [Case("chain-3-dsss_short", 3, FORWARD, "dsss_short", 0.02)]
+HIDDEN_CASE = Case("hidden-3-dsss_long", 3, ((0, 1), (2, 1)), "dsss_long", 0.12)
 FAULT_CASE = Case("chain-3-dsss_short", 3, FORWARD, "dsss_short", 0.02)
 
 
@@ -265,7 +265,7 @@ def verify_times(build: Path, case: Case, seed: int, keep: Path) -> dict[str, An
 # The second RTS begins in the first one's preamble, before its start frame delimiter.
 SECOND_AFTER_US = 40
 CHIP_M = 299.8 / 11
-SEEDS_PER_ROW = 12
+SEEDS_PER_ROW = 10
 QUICK_SEEDS_PER_ROW = 2
 
 

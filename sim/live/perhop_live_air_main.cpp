@@ -145,6 +145,9 @@ bool ask_for_real_time() {
 
 int run(const std::string& file, const std::string& socket_path) {
   const air::run_config config = air::load_run_config(file);
+  if (config.air.mac.fidelity == air::mac_fidelity::samples) {
+    throw air::config_error("run.json: field mac.fidelity: samples is too slow for real time; give core or bytes");
+  }
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);

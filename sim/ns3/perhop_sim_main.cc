@@ -82,6 +82,10 @@ int
 Run(const std::string& file)
 {
     const perhop::air::run_config config = perhop::air::load_run_config(file);
+    if (config.air.mac.fidelity == perhop::air::mac_fidelity::samples)
+    {
+        throw perhop::air::config_error("run.json: field mac.fidelity: samples needs perhop-air and its flows; give core or bytes");
+    }
     std::filesystem::create_directories(config.outputs.directory);
 
     const ns3::ScenarioResult result = RunWithProgress(file, config);

@@ -123,6 +123,30 @@ def _propagation(value: Any) -> Any:
     return value
 
 
+class Tap(Section):
+    """A path of the channel."""
+
+    delay_ns: float = Field(default=0, ge=0, le=100_000, description="after the direct wave")
+    gain_db: float = Field(default=0, ge=-100, le=20, description="on top of the path loss")
+    phase_deg: float | None = Field(default=None, ge=-360, le=360, description="null: at random, by link and seed")
+
+
+CarrierOffset = Annotated[float, Field(ge=-1e6, le=1e6)]
+ClockOffset = Annotated[float, Field(ge=-1000, le=1000)]
+
+
+class Samples(Section):
+    """What fidelity samples knows more of the air. Node i has entry i of a list, which is repeated."""
+
+    carrier_offset_hz: list[CarrierOffset] = Field(default=[], description="of each node's radio; empty: none")
+    clock_offset_ppm: list[ClockOffset] = Field(default=[], description="of each node's clock; empty: none")
+    taps: list[Tap] | None = Field(default=None, min_length=1, description="paths of every link; null: one")
+    noise_figure_db: float = Field(default=6, ge=0, le=60, description="where medium.noise_dbm is null")
+    full_scale_dbm: float = Field(
+        default=-26, ge=-100, le=0, description="of a wave whose amplitude is the converter's largest number"
+    )
+
+
 class Medium(Section):
     """The air between the nodes. The reception rule is named in every result, because it decides chain results."""
 
@@ -139,11 +163,17 @@ class Medium(Section):
     frame_error_rate: float = Field(default=0, ge=0, lt=1, description="share of good frames lost at random")
     loss_exponent: float = Field(default=3.0, gt=0, description="of log_distance")
     tx_power_dbm: float = Field(default=24.5, description="0.28 W, the papers' radio")
-    noise_dbm: float | None = Field(default=None, ge=-200, le=200, description="of the sinr rule; null: by range only")
+    noise_dbm: float | None = Field(
+        default=None,
+        ge=-200,
+        le=200,
+        description="of the sinr rule, null: by range only; of fidelity samples in 22 MHz, null: by noise figure",
+    )
     relock_ratio_db: float | None = Field(
         default=None, ge=-200, le=200, description="of the sinr rule: a later frame this much stronger takes over"
     )
     sinr_threshold_db: list[float] | None = Field(default=None, description="one value a rate, of the sinr rule")
+    samples: Samples | None = Field(default=None, description="of fidelity samples: radios that are off, echoes, noise")
 
 
 class Mac(Section):
@@ -153,9 +183,10 @@ class Mac(Section):
     compat: Literal["standard", "ns2"] = Field(
         default="standard", description="ns2: the quirks of ns-2's 802.11, for the papers' results"
     )
-    fidelity: Literal["core", "bytes"] = Field(
+    fidelity: Literal["core", "bytes", "samples"] = Field(
         default="core",
-        description="core: channel access alone. bytes: the whole MAC with real frames, at the same times; far slower",
+        description="core: channel access alone. bytes: the whole MAC with real frames, at the same times; far slower. "
+        "samples: MAC and DSSS modem, waveforms between them; a hundredth of real time",
     )
     access_mode: Literal["dcf", "csma", "fama"] = Field(
         default="dcf",

@@ -120,6 +120,7 @@ def _resolve_point(point: Point) -> list[Run]:
     _check_exact(experiment, len(nodes))
     _check_routing(experiment, has_ip)
     _check_events(experiment, nodes)
+    _check_samples(experiment, rate_index, has_ip)
     hops = len(paths[0]) - 1
     own = [flow.model.policy for flow in flows if isinstance(flow.model, ex.TcpFlow)]
     texts = experiment.policies if None in own else own[:1] or ["none"]
@@ -397,6 +398,34 @@ def _check_medium(experiment: ex.Experiment) -> None:
                 f"has {len(medium.sinr_threshold_db)} values for the {rates} rates of {experiment.mac.profile}",
                 f"list {rates} values, slowest rate first",
             )
+
+
+def _check_samples(experiment: ex.Experiment, rate_index: int, has_ip: bool) -> None:
+    """Fidelity samples has a DSSS modem of 1 and 2 Mb/s and no simulator with TCP."""
+    mac, medium = experiment.mac, experiment.medium
+    if mac.fidelity != "samples":
+        return
+    what = "at fidelity samples"
+    if mac.profile not in ("dsss_long", "dsss_short"):
+        raise FieldError(
+            ("mac", "profile"), f"is {mac.profile}; {what} the PHY is a DSSS modem", "use dsss_long or dsss_short"
+        )
+    if rate_index > 1:
+        raise FieldError(
+            ("mac", "data_rate_mbps"), f"is {mac.data_rate_mbps:g}; {what} the modem sends 1 and 2 Mb/s", "use 1 or 2"
+        )
+    if medium.frame_error_rate:
+        raise FieldError(
+            ("medium", "frame_error_rate"),
+            f"is {medium.frame_error_rate:g}; {what} no frame is lost but by its waveform",
+            "leave it out, and raise the noise (medium.noise_dbm, medium.samples.noise_figure_db)",
+        )
+    if has_ip:
+        raise FieldError(
+            ("mac", "fidelity"),
+            "is samples; TCP and UDP are simulated with core and bytes only",
+            "use flows of kind mac_saturated and mac_poisson, or another fidelity",
+        )
 
 
 def _mac(mac: ex.Mac, rate_index: int) -> dict[str, Any]:

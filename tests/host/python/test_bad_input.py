@@ -49,11 +49,19 @@ FILES = {
     "nothing left to measure": ("warmup_s: 2", "warmup_s: 10", 21, "warmup_s", "leaves nothing", "below duration_s"),
     "unknown fidelity": (
         "_mbps: 2",
+        "_mbps: 2\n  fidelity: waves",
+        12,
+        "mac.fidelity",
+        "'waves'",
+        "use one of: core, bytes, samples",
+    ),
+    "TCP over samples": (
+        "_mbps: 2",
         "_mbps: 2\n  fidelity: samples",
         12,
         "mac.fidelity",
-        "'samples'",
-        "use one of: core, bytes",
+        "TCP and UDP",
+        "flows of kind mac_saturated",
     ),
     "unknown reception": ("reception: ns2", "reception: ns3", 7, "medium.reception", "'ns3'", "did you mean 'ns2'"),
     "sensing less than reading": (

@@ -44,6 +44,34 @@ def test_a_fidelity_is_told_to_the_simulators_only_where_it_is_not_the_default(r
     assert not {"fidelity", "four_address"} & set(runs("seeds=[1]")[0].config["mac"])
 
 
+def test_samples_know_of_radios_that_are_off(runs):
+    one_hop = ("sweep.topology.hops=[1]", "flows=[{kind: mac_saturated, src: 0, dst: 1, ip_bytes: 60}]")
+    samples = "medium.samples={carrier_offset_hz: [1000, -1000], taps: [{delay_ns: 50, gain_db: -6}]}"
+    (run,) = runs(*one_hop, "mac.fidelity=samples", samples, "policies=[none]", "seeds=[1]")
+    assert run.config["mac"]["fidelity"] == "samples"
+    told = run.config["medium"]["samples"]
+    assert told["carrier_offset_hz"] == [1000, -1000]
+    assert told["taps"] == [{"delay_ns": 50, "gain_db": -6}]
+    (core,) = runs(*one_hop, "policies=[none]", "seeds=[1]")
+    assert "samples" not in core.config["medium"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "field"),
+    [
+        ("mac.profile=ofdm_20mhz", "mac.profile"),
+        ("mac.data_rate_mbps=11", "mac.data_rate_mbps"),
+        ("medium.frame_error_rate=0.1", "medium.frame_error_rate"),
+        ("duration_s=10", "mac.fidelity"),  # TCP, as the file has it
+    ],
+)
+def test_what_the_modem_cannot_do_is_refused_at_fidelity_samples(runs, setting, field):
+    more = ["mac.data_rate_mbps=24"] if "ofdm" in setting else []
+    with pytest.raises(ExperimentError) as refused:
+        runs("mac.fidelity=samples", setting, *more)
+    assert field in str(refused.value)
+
+
 def test_an_access_mode_is_told_to_the_simulators(runs):
     swept = runs("sweep.mac.access_mode=[csma, fama]", "mac.path_header=false", "policies=[none]", "seeds=[1]")
     assert [run.config["mac"]["access_mode"] for run in swept] == ["csma", "fama"] * 2

@@ -79,14 +79,61 @@ TEST(run_config, a_run_is_of_the_core_unless_it_wants_bytes) {
   run["mac"]["four_address"] = true;
   EXPECT_EQ(mac().fidelity, mac_fidelity::bytes);
   EXPECT_TRUE(mac().four_address);
-  EXPECT_EQ(message([](json& changed) { changed["mac"]["fidelity"] = "samples"; }),
-            "run.json: field mac.fidelity: unknown fidelity 'samples'; one of core, bytes");
+  EXPECT_EQ(message([](json& changed) { changed["mac"]["fidelity"] = "waves"; }),
+            "run.json: field mac.fidelity: unknown fidelity 'waves'; one of core, bytes, samples");
   EXPECT_EQ(message([](json& changed) {
               changed["mac"]["four_address"] = true;
               changed["outputs"]["pcapng"] = true;
             }),
             "run.json: field outputs.pcapng: of frames with four addresses needs the framer; set mac.fidelity to bytes, or "
             "mac.four_address to false");
+}
+
+TEST(run_config, samples_have_offsets_echoes_and_noise) {
+  json run = two_node_run();
+  run["mac"]["fidelity"] = "samples";
+  const auto samples = [&run] { return parse_run_config(run.dump(), "run.json").air.medium.samples; };
+  EXPECT_TRUE(samples().carrier_offset_hz.empty());
+  EXPECT_TRUE(samples().taps.empty());
+  run["medium"]["samples"] = json::parse(R"({"carrier_offset_hz": [1000, -2e3], "clock_offset_ppm": [25], "noise_figure_db": 9,
+      "full_scale_dbm": -30, "taps": [{"delay_ns": 0, "gain_db": 0}, {"delay_ns": 90.5, "gain_db": -3, "phase_deg": 45}]})");
+  EXPECT_EQ(samples().carrier_offset_hz, (std::vector<double>{1000, -2000}));
+  EXPECT_EQ(samples().clock_offset_ppm, std::vector<double>{25});
+  EXPECT_EQ(samples().noise_figure_db, 9);
+  EXPECT_EQ(samples().full_scale_dbm, -30);
+  ASSERT_EQ(samples().taps.size(), 2U);
+  EXPECT_FALSE(samples().taps[0].phase_deg);
+  EXPECT_EQ(samples().taps[1].delay_ns, 90.5);
+  EXPECT_EQ(*samples().taps[1].phase_deg, 45);
+}
+
+TEST(run_config, what_a_modem_of_dsss_cannot_do_is_refused) {
+  const auto refused = [](auto&& change) {
+    return message([&](json& run) {
+      run["mac"]["fidelity"] = "samples";
+      change(run);
+    });
+  };
+  EXPECT_EQ(refused([](json& run) { run["mac"]["profile"] = "ofdm_20mhz"; }),
+            "run.json: field mac.profile: fidelity samples has a DSSS PHY; give dsss_long or dsss_short, or another mac.fidelity");
+  EXPECT_EQ(refused([](json& run) { run["mac"]["data_rate_index"] = 3; }),
+            "run.json: field mac.data_rate_index: the DSSS PHY of fidelity samples sends 1 and 2 Mb/s; give 0 or 1");
+  EXPECT_EQ(refused([](json& run) { run["medium"]["frame_error_rate"] = 0.1; }),
+            "run.json: field medium.frame_error_rate: at fidelity samples no frame is lost but by its waveform; give 0");
+  EXPECT_EQ(refused([](json& run) { run["events"] = json::parse(R"([{"at_s": 0.1, "kind": "loss", "frame_error_rate": 0.5}])"); }),
+            "run.json: field events[0].kind: at fidelity samples no frame is lost but by its waveform; leave the event out, or set "
+            "mac.fidelity to core or bytes");
+  EXPECT_EQ(
+      refused([](json& run) { run["medium"]["cs_range_m"] = 900; }),
+      "run.json: field medium.cs_range_m: what arrives from there, -94 dBm, is no more than 4 dB above the receiver's noise, -95 dBm, "
+      "which would be heard as carrier; give a smaller range, more medium.tx_power_dbm, or less noise (medium.noise_dbm, "
+      "medium.samples.noise_figure_db)");
+  EXPECT_EQ(refused([](json& run) { run["medium"]["samples"]["carrier_offset_hz"] = json::array({1, "much"}); }),
+            "run.json: field medium.samples.carrier_offset_hz: \"much\" is not a number from -1e+06 to 1e+06");
+  EXPECT_EQ(refused([](json& run) { run["medium"]["samples"]["taps"] = json::array(); }),
+            "run.json: field medium.samples.taps: is empty; give at least one path, or leave it out");
+  EXPECT_EQ(refused([](json& run) { run["medium"]["samples"]["taps"] = json::parse(R"([{"delay_ns": -1, "gain_db": 0}])"); }),
+            "run.json: field medium.samples.taps[0].delay_ns: -1 is out of range; give a number from 0 to 100000");
 }
 
 TEST(run_config, unknown_missing_and_wrong_fields_are_named) {
