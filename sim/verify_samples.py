@@ -5,7 +5,8 @@ Times: every case is run at fidelity core (reception rule sinr) and at fidelity 
 lost but by collision with what its receiver sends itself. Every frame must be the same, and begin at the antenna within
 BOUND_US of the core's microsecond: TX_DELAY_US after it, which is what the modem and its pulse delay a start, less than
 a sample's time more or less because a frame begins with a sample. With clocks that are off the bound is on the time
-from each start to the next. tshark dissects the captures.
+from each start to the next. Where a modem took what was none for a signal (a false carrier) its node waits, and what
+follows is not compared; such are counted. tshark dissects the captures.
 
 Capture: two RTS from hidden nodes overlap at the node between them, with powers and chip phases as told. What survives
 is counted, and compared with what a receiver of spread symbols must do.
@@ -25,6 +26,7 @@ import tempfile
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,12 @@ TX_DELAY_US = 18 / 44
 # A frame begins with a sample of the sender's clock, and an end is told with one of the receiver's.
 BOUND_US = 2 / SAMPLES_PER_US
 KINDS = ("rts", "cts", "data", "mac_ack")
+# A frame that begins so far from when it should was sent for another reason.
+MISSED_US = 5.0
+# What goes on after the last chip: the pulse and the falling amplitude, and what a receiver delays.
+TAIL_US = 4.0
+# False carriers for each frame sent: what a frame's tail leaves in the modem's search can be taken for a signal.
+MOST_FALSE_CARRIERS = 0.05
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,7 @@ class Case:
     flows: tuple[tuple[int, int], ...]
     profile: str
     duration_s: float
+    runs: int = 1
     rts_threshold_bytes: int = 0
     ip_bytes: int = 60
     carrier_offset_hz: tuple[float, ...] = ()
@@ -62,11 +71,12 @@ class Case:
 
 FORWARD = ((0, 1), (1, 2))
 CASES = [
-    Case("chain-3-dsss_short", 3, FORWARD, "dsss_short", 0.25),
-    Case("chain-3-dsss_long", 3, FORWARD, "dsss_long", 0.1),
-    Case("pair-dsss_short-basic", 2, ((0, 1), (1, 0)), "dsss_short", 0.1, rts_threshold_bytes=4095, ip_bytes=200),
+    Case("chain-3-dsss_short", 3, FORWARD, "dsss_short", 0.04, runs=7),
+    Case("chain-3-dsss_long", 3, FORWARD, "dsss_long", 0.05, runs=2),
+    Case("pair-dsss_short-basic", 2, ((0, 1), (1, 0)), "dsss_short", 0.05, 2, rts_threshold_bytes=4095, ip_bytes=200),
     Case(
-        *("chain-3-dsss_short-offsets", 3, FORWARD, "dsss_short", 0.1),
+        *("chain-3-dsss_short-offsets", 3, FORWARD, "dsss_short", 0.04),
+        runs=3,
         carrier_offset_hz=(60e3, -60e3, 0),
         clock_offset_ppm=(25, -25, 10),
     ),
@@ -179,84 +189,131 @@ def read_phy(directory: Path, event: str) -> list[dict[str, Any]]:
     return rows
 
 
-def compare_starts(core: Path, samples: Path) -> dict[str, Any]:
-    """Frames one by one: the same ones, and how far their starts are from TX_DELAY_US after the core's."""
+def false_carriers(samples: Path, case: Case) -> list[float]:
+    """Times at which a modem took for a signal what was none: no node in its range was sending."""
+    timing = capture_check.Timing(case.profile)
+    sent = [
+        (row["time_us"], row["node"], timing.airtime_us(int(row["rate_index"]), int(row["bytes"])))
+        for row in read_phy(samples, "tx_start")
+    ]
+    return [
+        row["time_us"]
+        for row in read_phy(samples, "busy")
+        if not any(
+            abs(node - row["node"]) == 1 and start_us - 1 < row["time_us"] < start_us + airtime_us + TAIL_US
+            for start_us, node, airtime_us in sent
+        )
+    ]
+
+
+def compare_starts(core: Path, samples: Path, false_us: list[float]) -> dict[str, Any]:
+    """Frames one by one: the same ones, and how far their starts are from TX_DELAY_US after the core's.
+
+    Where a modem took something for a signal its node waits, and what follows is another story: not compared.
+    """
     wanted, sent = read_lines(core, "T"), read_lines(samples, "T")
     starts = read_phy(samples, "tx_start")
-    # A frame that the end of the run cuts off is told of at fidelity core only.
-    differing = 0 if 0 <= len(wanted) - len(sent) <= 3 else abs(len(wanted) - len(sent))
     differences: list[float] = []
-    changes: list[float] = []
     kinds: Counter[str] = Counter()
+    # A frame that the end of the run cuts off is told of at fidelity core only.
+    differing, astray_us = not 0 <= len(wanted) - len(sent) <= 3, None
     # Frames that begin within a sample of each other may change places.
     order = sorted(range(len(sent)), key=lambda index: (int(sent[index][1]), int(sent[index][3])))
     for index, line in zip(order, wanted, strict=False):
-        if sent[index][3:] != line[3:] or int(starts[index]["node"]) != int(line[3]):
-            differing += 1
-            continue
+        difference_us = starts[index]["time_us"] - int(line[1]) - TX_DELAY_US
+        if sent[index][3:] != line[3:] or abs(difference_us) > MISSED_US:
+            differing = True
+            astray_us = min(starts[index]["time_us"], float(line[1]))
+            break
         kinds[KINDS[int(line[4])]] += 1
-        differences.append(starts[index]["time_us"] - int(line[1]) - TX_DELAY_US)
-        changes.append(abs(differences[-1] - differences[-2]) if len(differences) > 1 else 0.0)
+        differences.append(difference_us)
+    if differing and any(time_us < (astray_us or float("inf")) for time_us in false_us):
+        differing = False
+    changes = [abs(b - a) for a, b in pairwise(differences)]
     return {
         "transmissions": len(differences),
         "kinds": dict(kinds),
-        "differing": differing,
+        "differing": int(differing),
         "least_us": round(min(differences, default=0), 3),
         "most_us": round(max(differences, default=0), 3),
         "most_change_us": round(max(changes, default=0), 3),
+        "until_us": astray_us,
     }
 
 
-def compare_records(core: Path, samples: Path) -> int:
+def compare_records(core: Path, samples: Path, until_us: float | None) -> int:
     """Completion records that differ in more than when the host's bytes were in the MAC, and what follows from it."""
     # Node, sequence, result, attempts, counters, window.
     columns = (2, 5, 8, 9, 10, 11, 12, 13)
-    wanted, sent = read_lines(core, "C"), read_lines(samples, "C")
-    differing = abs(len(wanted) - len(sent)) if abs(len(wanted) - len(sent)) > 2 else 0
-    return differing + sum(
-        [a[i] for i in columns] != [b[i] for i in columns] for a, b in zip(wanted, sent, strict=False)
+    wanted, sent = (
+        [line for line in read_lines(folder, "C") if until_us is None or int(line[1]) < until_us]
+        for folder in (core, samples)
     )
+    return sum([a[i] for i in columns] != [b[i] for i in columns] for a, b in zip(wanted, sent, strict=False))
 
 
-def verify_times(build: Path, case: Case, seed: int, keep: Path) -> dict[str, Any]:
+def verify_run(build: Path, case: Case, seed: int, keep: Path) -> dict[str, Any]:
     """Runs a case at both fidelities and compares."""
-    folders = {fidelity: keep / f"{case.name}-{fidelity}" for fidelity in ("core", "samples")}
+    folders = {fidelity: keep / f"{case.name}-{seed}-{fidelity}" for fidelity in ("core", "samples")}
     results = {}
     for fidelity, folder in folders.items():
         results[fidelity], complaint = simulate(build, run_json(case, fidelity, seed, folder))
         if complaint:
-            return {"case": case.name, "ok": False, "error": f"{fidelity}: {complaint}", "transmissions": 0}
-    row = compare_starts(folders["core"], folders["samples"])
+            return {"error": f"{fidelity}: {complaint}", "transmissions": 0, "differing": 1}
+    false_us = false_carriers(folders["samples"], case)
+    row = compare_starts(folders["core"], folders["samples"], false_us)
+    whole = row["until_us"] is None
     frames = capture_check.dissect(folders["samples"] / "packets.pcapng")
     found = capture_check.judge(
         frames,
         capture_check.read_trace(folders["samples"] / "trace.txt"),
-        capture_check.read_packets(folders["core"] / "completions.csv"),
+        # What the core's hosts gave is what the radios' hosts gave as long as both delivered the same.
+        capture_check.read_packets(folders["core" if whole else "samples"] / "completions.csv"),
         capture_check.Timing(case.profile),
     )
-    wrong = {name: found[name] for name in capture_check.WRONG if found[name]}
-    different_records = compare_records(folders["core"], folders["samples"])
-    in_time = (
-        row["most_change_us"] <= BOUND_US
-        if case.clock_offset_ppm
-        else max(-row["least_us"], row["most_us"]) <= BOUND_US
-    )
-    result = results["samples"]
     return {
-        "case": case.name,
-        "simulated_s": case.duration_s,
         **row,
-        "different_records": different_records,
-        "sum_mismatches": result["sum_mismatches"],
+        "false_carriers": len(false_us),
+        "sent": len(read_lines(folders["samples"], "T")),
+        "different_records": compare_records(folders["core"], folders["samples"], row["until_us"]),
+        "sum_mismatches": results["samples"]["sum_mismatches"],
         "frames": len(frames),
-        **wrong,
-        "simulated_s_per_cpu_s": round(case.duration_s / result["cpu_s"]["total"], 5),
-        "ok": in_time
-        and row["differing"] == 0
-        and row["transmissions"] > 20
-        and different_records == 0
-        and result["sum_mismatches"] == 0
-        and not wrong,
+        **{name: found[name] for name in capture_check.WRONG},
+        "cpu_s": results["samples"]["cpu_s"]["total"],
+    }
+
+
+def verify_times(build: Path, case: Case, seed: int, keep: Path) -> dict[str, Any]:
+    """All runs of a case, one after the other; each begins a simulation of its own."""
+    runs = [verify_run(build, case, seed + index, keep) for index in range(case.runs)]
+    errors = [run["error"] for run in runs if "error" in run]
+    if errors:
+        return {"case": case.name, "ok": False, "error": errors[0], "transmissions": 0, "differing": 1}
+    sums = {
+        name: sum(run[name] for run in runs)
+        for name in (
+            *("transmissions", "sent", "differing", "false_carriers", "different_records", "sum_mismatches", "frames"),
+            *capture_check.WRONG,
+        )
+    }
+    row = {
+        "case": case.name,
+        "runs": case.runs,
+        "simulated_s": round(case.runs * case.duration_s, 3),
+        **sums,
+        "kinds": dict(sum((Counter(run["kinds"]) for run in runs), Counter())),
+        "least_us": min(run["least_us"] for run in runs),
+        "most_us": max(run["most_us"] for run in runs),
+        "most_change_us": max(run["most_change_us"] for run in runs),
+        "simulated_s_per_cpu_s": round(case.runs * case.duration_s / sum(run["cpu_s"] for run in runs), 5),
+    }
+    off_us = row["most_change_us"] if case.clock_offset_ppm else max(-row["least_us"], row["most_us"])
+    wrong = ("differing", "different_records", "sum_mismatches", *capture_check.WRONG)
+    return row | {
+        "ok": off_us <= BOUND_US
+        and not any(row[name] for name in wrong)
+        and row["transmissions"] > 20 * case.runs
+        and row["false_carriers"] <= MOST_FALSE_CARRIERS * row["sent"] + 1
     }
 
 
@@ -421,9 +478,9 @@ def planted_in_gateware(seed: int, keep: Path) -> dict[str, str | None]:
     return detected
 
 
-def planted_in_trace(case: Case, keep: Path) -> bool:
-    """Whether one start that is a fifth of a microsecond late is found in what the last run of the case wrote."""
-    core, samples = keep / f"{case.name}-core", keep / f"{case.name}-samples"
+def planted_in_trace(case: Case, seed: int, keep: Path) -> bool:
+    """Whether one start that is a fifth of a microsecond late is found in what the first run of the case wrote."""
+    core, samples = (keep / f"{case.name}-{seed}-{fidelity}" for fidelity in ("core", "samples"))
     late = keep / "late"
     shutil.rmtree(late, ignore_errors=True)
     shutil.copytree(samples, late)
@@ -432,13 +489,15 @@ def planted_in_trace(case: Case, keep: Path) -> bool:
     time_us, rest = lines[starts[10]].split(",", 1)
     lines[starts[10]] = f"{float(time_us) + 0.2:.3f},{rest}"
     (late / "phy.csv").write_text("\n".join(lines) + "\n")
-    row = compare_starts(core, late)
+    row = compare_starts(core, late, [])
     return max(-row["least_us"], row["most_us"]) > BOUND_US
 
 
 def times_line(row: dict[str, Any]) -> str:
-    found = f"{row.get('least_us')} to {row.get('most_us')} us, {row.get('most_change_us')} from one to the next"
-    return f"{row['case']:<32}{row['transmissions']:>6} frames  {found}  {'ok' if row['ok'] else f'WRONG {row}'}"
+    if not row["ok"]:
+        return f"{row['case']:<32}WRONG {row}"
+    found = f"{row['least_us']} to {row['most_us']} us, {row['most_change_us']} from one to the next"
+    return f"{row['case']:<32}{row['transmissions']:>6} frames  {found}, {row['false_carriers']} false carriers  ok"
 
 
 def capture_line(row: dict[str, Any]) -> str:
@@ -478,7 +537,7 @@ def main() -> int:
                 capture_rows.append(row)
                 progress.advance(task)
                 console.print(capture_line(row), highlight=False)
-        in_trace = planted_in_trace(cases[0], keep)
+        in_trace = planted_in_trace(cases[0], options.seed, keep)
         if not quick:
             hidden = hidden_terminals(BUILD, HIDDEN_CASE, options.seed, keep)
             console.print(str(hidden), highlight=False)
@@ -504,6 +563,7 @@ def main() -> int:
         "hidden_terminals": hidden,
         "planted_in_trace_detected": in_trace,
         "planted_in_gateware": in_gateware,
+        "false_carriers": sum(row.get("false_carriers", 0) for row in rows),
         "simulated_s_per_cpu_s": rows[0].get("simulated_s_per_cpu_s"),
         "ok": ok,
     }
