@@ -66,8 +66,8 @@ void channel::renew_links() {
   for (node_id to = 0; to < nodes_.size(); ++to) {
     nodes_[to].links.clear();
     for (node_id from = 0; from < nodes_.size(); ++from) {
-      const double power = power_w(from, to);
-      if (power <= noise_w_ * ratio_from_db(-negligible_db)) continue;
+      const double received_w = power_w(from, to);
+      if (received_w <= noise_w_ * ratio_from_db(-negligible_db)) continue;
       link& added = nodes_[to].links.emplace_back();
       added.from = from;
       added.turns_per_sample =
@@ -76,14 +76,14 @@ void channel::renew_links() {
       for (std::size_t index = 0; index < taps.size(); ++index) {
         const multipath_tap& tap = taps[index];
         const double turns = uniform(phases) + (tap.phase_deg ? *tap.phase_deg / 360 : uniform(random_bits(phases, index, 0)));
-        const double steps = amplitude_steps(power * ratio_from_db(tap.gain_db)) / transmitter_level_steps;
-        const double delay = samples_of_us(propagation_us(from, to) + tap.delay_ns * 1e-3) + converter_delay_samples;
-        if (delay > sent_wave::longest_delay_samples) {
+        const double steps = amplitude_steps(received_w * ratio_from_db(tap.gain_db)) / transmitter_level_steps;
+        const double delay_samples = samples_of_us(propagation_us(from, to) + tap.delay_ns * 1e-3) + converter_delay_samples;
+        if (delay_samples > sent_wave::longest_delay_samples) {
           throw std::invalid_argument("medium.samples: what node " + std::to_string(from) + " sends reaches node " + std::to_string(to) +
                                       " after more than " + std::to_string(static_cast<int>(us_of(sent_wave::longest_delay_samples))) +
                                       " us; place them nearer to each other, or shorten the delays of taps");
         }
-        added.paths.push_back({delay, steps * turned(turns)});
+        added.paths.push_back({delay_samples, steps * turned(turns)});
       }
     }
   }

@@ -43,10 +43,10 @@ public:
 private:
   static constexpr int phases = 512;
 
-  static double kernel(double distance) {
-    if (std::abs(distance) >= half_samples) return 0;
-    const double angle = std::numbers::pi * distance;
-    const double sinc = distance == 0 ? 1 : std::sin(angle) / angle;
+  static double kernel(double samples) {
+    if (std::abs(samples) >= half_samples) return 0;
+    const double angle = std::numbers::pi * samples;
+    const double sinc = samples == 0 ? 1 : std::sin(angle) / angle;
     const double window = std::cos(angle / (2 * half_samples));
     return sinc * window * window;
   }

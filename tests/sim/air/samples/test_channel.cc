@@ -99,22 +99,22 @@ TEST(samples_channel, noise_is_that_of_its_band_and_white) {
     drive air(config, {{}, {}});
     constexpr int count = 200'000;
     air.run(count);
-    double power = 0, mean = 0, neighbours = 0, before = 0, cross = 0;
+    double squares = 0, mean = 0, neighbours = 0, before = 0, cross = 0;
     for (const auto& [i, q] : air.heard[1]) {
-      power += i * i + q * q;
+      squares += i * i + q * q;
       mean += i;
       neighbours += i * before;
       cross += i * q;
       before = i;
     }
     const double rounding = count / 6.0;  // 1/12 of I and of Q
-    const double dbm = decibels((power - rounding) / count / (32767.0 * 32767.0)) + config.medium.samples.full_scale_dbm;
+    const double dbm = decibels((squares - rounding) / count / (32767.0 * 32767.0)) + config.medium.samples.full_scale_dbm;
     EXPECT_NEAR(dbm, thermal_dbm_per_hz + decibels(22e6) + figure_db, 0.05) << figure_db << " dB";
     // Of white noise these are Gaussian of deviation 1 / sqrt(count).
     const double limit = 5 / std::sqrt(count);
-    EXPECT_NEAR(mean / std::sqrt(power / 2 * count), 0, limit);
-    EXPECT_NEAR(neighbours / (power / 2), 0, limit);
-    EXPECT_NEAR(cross / (power / 2), 0, limit);
+    EXPECT_NEAR(mean / std::sqrt(squares / 2 * count), 0, limit);
+    EXPECT_NEAR(neighbours / (squares / 2), 0, limit);
+    EXPECT_NEAR(cross / (squares / 2), 0, limit);
     config.medium.noise_dbm = -90;
     EXPECT_DOUBLE_EQ(receiver_noise_dbm(config.medium), -90);
     config.medium.noise_dbm.reset();

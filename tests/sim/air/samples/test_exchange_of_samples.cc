@@ -92,10 +92,10 @@ TEST(radio_node, the_wave_of_a_frame_is_as_strong_and_begins_where_the_channel_t
   for (; listener.now < 700 * samples_per_us; ++listener.now) sent.push_back(radio.step({}, listener));
   ASSERT_GT(listener.started, 0U);
 
-  double power = 0;
+  double squares = 0;
   const std::size_t first = listener.started + 100, count = 400 * samples_per_us;
-  for (std::size_t at = first; at < first + count; ++at) power += std::norm(sent[at]);
-  const double level = std::sqrt(power / static_cast<double>(count));
+  for (std::size_t at = first; at < first + count; ++at) squares += std::norm(sent[at]);
+  const double level = std::sqrt(squares / static_cast<double>(count));
   EXPECT_NEAR(20 * std::log10(level / samples::transmitter_level_steps), 0, 0.1) << level;
 
   // The Barker code (16.4.6.4), two samples a chip, over 20 symbols: where its correlation is largest chips have their middles.
