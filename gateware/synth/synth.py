@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Synthesises, places and routes the MAC for a Lattice ECP5-25, and counts it for Xilinx 7; `make synth` calls it.
+"""Synthesises, places and routes MAC and radio for a Lattice ECP5-25, counts them for Xilinx 7; `make synth` calls it.
 
 For each top module:
   whole    Yosys synth_ecp5, flattened: what the module takes, without anything around it
@@ -11,8 +11,9 @@ For each top module:
 A LUT4 is one of the device's 24,288: those of carry chains (two for each CCU2C) and of memories made of LUTs
 (six for each TRELLIS_DPR16X4) count as much as those of logic, as in nextpnr's total.
 
-Writes hw/reports/synth.md (with --report, as `make synth` does); ends with a line RESULT and JSON, also in
-out/synth/result.json; exit status 1 when a bound does not hold or a tool fails, 2 for wrong arguments.
+Writes hw/reports/synth.md (with --report, as `make synth` does); of tops that were not asked for the report keeps what
+it said, with the RTL that they were made of. Ends with a line RESULT and JSON, also in out/synth/result.json; exit
+status 1 when a bound does not hold or a tool fails, 2 for wrong arguments.
 """
 
 import argparse
@@ -40,7 +41,7 @@ FOLDERS = ("common", "common/registers", "mac", "datapath", "phy", "phy/plcp", "
 DEVICE = "LFE5U-25F"
 SPEED = 6  # the slowest grade
 SEED = 1
-DEVICE_EBR = 56
+DEVICE_LUT4, DEVICE_EBR, DEVICE_MULT = 24_288, 56, 28
 MIN_FMAX_MHZ = 64.0
 # How Yosys maps logic: for area where ABC's own estimate keeps to this time, and without PFUMX and L6MUX21, each of
 # which binds two LUT4s to their place.
@@ -55,14 +56,16 @@ LARGEST = 3
 SHOWN_LUT4 = 50
 CARRY_NS = 0.05  # a net that takes less goes from one carry cell to the next
 
-# What a top must keep to; everything else is told and not judged.
-BOUNDS = {
-    "mac_core": ("fmax_mhz",),
-    "mac_bytes": ("fmax_mhz",),
-    "mac_top": ("fmax_mhz", "lut4", "ebr"),
-    "dsss_phy": (),
+# What a top must keep to; everything else is told and not judged. The radio runs at its samples' clock: four samples a
+# chip, 11 Mchip/s.
+SAMPLE_CLOCK_MHZ = 44.0
+LIMITS: dict[str, dict[str, float]] = {
+    "mac_core": {"fmax_mhz": MIN_FMAX_MHZ},
+    "mac_bytes": {"fmax_mhz": MIN_FMAX_MHZ},
+    "mac_top": {"fmax_mhz": MIN_FMAX_MHZ, "lut4": MAX_LUT4, "ebr": MAX_EBR},
+    "dsss_phy": {"fmax_mhz": SAMPLE_CLOCK_MHZ, "lut4": 3500, "mult": 4},
+    "radio_top": {"fmax_mhz": SAMPLE_CLOCK_MHZ, "lut4": DEVICE_LUT4, "ebr": DEVICE_EBR, "mult": DEVICE_MULT},
 }
-LIMITS = {"fmax_mhz": MIN_FMAX_MHZ, "lut4": MAX_LUT4, "ebr": MAX_EBR}
 # With the parameters that hardware has.
 HARDWARE = {"UNIT_TICKS": "1", "QUEUES": "2", "RATE_SERIES": "4"}
 TOPS: dict[str, dict[str, str]] = {
@@ -70,6 +73,7 @@ TOPS: dict[str, dict[str, str]] = {
     "mac_bytes": HARDWARE,
     "mac_top": {},
     "dsss_phy": {"SAMPLES_PER_CHIP": "4"},
+    "radio_top": {"SAMPLES_PER_CHIP": "4"},
 }
 
 
@@ -291,10 +295,10 @@ def broken(found: Found, arguments: argparse.Namespace) -> list[str]:
     """The bounds that do not hold."""
     numbers = found.numbers()
     wrong = []
-    for key in BOUNDS[found.top]:
+    for key, limit in LIMITS[found.top].items():
         if key == "fmax_mhz" and not arguments.route:
             continue
-        value, limit = numbers[key], LIMITS[key]
+        value = numbers[key]
         if value < limit if key == "fmax_mhz" else value > limit:
             wrong.append(f"{found.top}: {key} is {value:g}, the bound is {limit:g}")
     return wrong
@@ -313,60 +317,100 @@ def revision() -> str:
     return f"{tree.stdout.strip()[:12] or 'unknown'}{' and changes' if changed.stdout.strip() else ''}"
 
 
+@dataclass(frozen=True)
+class Told:
+    """What the report says of a top."""
+
+    row: str
+    xc7_row: str
+    section: str
+
+
+def told_before(text: str) -> dict[str, Told]:
+    """What a report says, by top; nothing of one in another form."""
+    rows = {
+        (table, match[1]): match[0]
+        for table, block in enumerate(re.findall(r"^\| top \|.*\n\|-.*\n((?:\|.*\n)+)", text, re.M))
+        for match in re.finditer(r"^\| (\w+) \|.*$", block, re.M)
+    }
+    sections = {match[1]: match[0].rstrip("\n") for match in re.finditer(r"^## (\w+)\n(?:(?!## ).*\n)*", text, re.M)}
+    return {
+        top: Told(rows[0, top], rows[1, top], sections[top]) for top in TOPS if (1, top) in rows and top in sections
+    }
+
+
 def report(
-    all_found: list[Found], versions: list[str], wrong: list[str], seconds: float, arguments: argparse.Namespace
+    all_found: list[Found],
+    versions: list[str],
+    wrong: list[str],
+    seconds: float,
+    arguments: argparse.Namespace,
+    before: str = "",
 ) -> str:
-    """The report for people."""
+    """The report for people. `before` is the one that was there: what it says of other tops stands."""
     keys = ("lut4", "lut4_logic", "lut4_carry", "lut4_memory", "ff", "ebr", "mult", "fmax_mhz")
     xc7 = ("xc7_lut", "xc7_ff", "xc7_bram", "xc7_dsp")
+    told = told_before(before)
+    made = [found.top for found in all_found]
+    of_these = f" of {' '.join(made)}" if set(told) - set(made) else ""
     lines = [
         "<!-- SPDX-License-Identifier: GPL-2.0-or-later -->",
-        "# Area and timing of the MAC",
+        "# Area and timing of MAC and radio",
         "",
         "Written by `make synth` (`gateware/synth/synth.py --report`), which says what is counted and how.",
         f"Device: Lattice ECP5 {DEVICE}, package CABGA256, speed grade {arguments.speed} (6 is the slowest), placement "
         f"seed {arguments.seed}; xc7: Xilinx 7 series, counts only.",
         "A LUT4 counts whether it is logic, half a carry cell or part of a memory made of LUTs.",
         f"Mapped with `{'; '.join((*MAPPING, f'synth_ecp5 {MAPPING_OPTIONS}'))}`.",
-        f"Bounds: routed at {MIN_FMAX_MHZ:g} MHz or more; mac_top at most {MAX_LUT4} LUT4 and {MAX_EBR} of the "
-        f"{DEVICE_EBR} block RAMs (EBR).",
+        "Bounds (most, of fmax_mhz least): "
+        + "; ".join(
+            f"{top} {', '.join(f'{key} {limit:g}' for key, limit in limits.items())}" for top, limits in LIMITS.items()
+        )
+        + f". The device has {DEVICE_LUT4} LUT4, {DEVICE_EBR} block RAMs (EBR) and {DEVICE_MULT} multipliers.",
         "",
-        f"- RTL: git tree {revision()} (`git rev-parse HEAD:{RTL}`)",
+        f"- RTL: git tree of {RTL} (`git rev-parse HEAD:{RTL}`)",
         *(f"- {tool}" for tool in versions),
-        f"- took {seconds / 60:.0f} minutes",
+        f"- {' '.join(made)} took {seconds / 60:.0f} minutes",
         "",
-        f"**{len(wrong)} of the bounds do not hold:**" if wrong else "All bounds hold.",
+        f"**{len(wrong)} of the bounds do not hold:**" if wrong else f"All bounds{of_these} hold.",
         *(f"\n- {line}" for line in wrong),
         "",
-        "| top | parameters | " + " | ".join(keys) + " |",
-        "|---" * (len(keys) + 2) + "|",
+        "| top | parameters | RTL | " + " | ".join(keys) + " |",
+        "|---" * (len(keys) + 3) + "|",
     ]
+    rtl = revision()
     for found in all_found:
         numbers = found.numbers()
         parameters = " ".join(f"{name}={value}" for name, value in TOPS[found.top].items())
-        lines.append(f"| {found.top} | {parameters} | " + " | ".join(f"{numbers[key]:g}" for key in keys) + " |")
-    lines += ["", "| top | " + " | ".join(xc7) + " |", "|---" * (len(xc7) + 1) + "|"]
-    for found in all_found:
-        numbers = found.numbers()
-        lines.append(f"| {found.top} | " + " | ".join(f"{numbers[key]:g}" for key in xc7) + " |")
-    for found in all_found:
-        lines += [
-            "",
-            f"## {found.top}",
-            "",
-            f"The {LARGEST} largest contributors come first; all of {SHOWN_LUT4} LUT4 and more, each without its",
-            "instances. (Synthesised with the hierarchy kept, so that the sum is more than the whole.)",
-            "",
-            "| module | LUT4 | FF | EBR | MULT |",
-            "|---|---|---|---|---|",
-        ]
-        for name, cells in found.parts:
-            if lut4(cells) >= SHOWN_LUT4:
-                lines.append(
-                    f"| {name} | {lut4(cells)} | {cells['TRELLIS_FF']} | {cells['DP16KD']} | {cells['MULT18X18D']} |"
-                )
-        lines += ["", "Critical path (ns so far, ns of the net, the net):", "", "```", *found.path, "```"]
+        row = f"| {found.top} | {parameters} | {rtl} | " + " | ".join(f"{numbers[key]:g}" for key in keys) + " |"
+        xc7_row = f"| {found.top} | " + " | ".join(f"{numbers[key]:g}" for key in xc7) + " |"
+        told[found.top] = Told(row, xc7_row, section(found))
+    shown = [told[top] for top in TOPS if top in told]
+    lines += [each.row for each in shown]
+    lines += ["", "| top | " + " | ".join(xc7) + " |", "|---" * (len(xc7) + 1) + "|", *(each.xc7_row for each in shown)]
+    for each in shown:
+        lines += ["", each.section]
     return "\n".join(lines) + "\n"
+
+
+def section(found: Found) -> str:
+    """What the report says of a top's parts and its slowest path."""
+    lines = [
+        f"## {found.top}",
+        "",
+        f"The {LARGEST} largest contributors come first; all of {SHOWN_LUT4} LUT4 and more, each without its",
+        "instances. (Synthesised with the hierarchy kept, so that the sum is more than the whole.)",
+        "",
+        "| module | LUT4 | FF | EBR | MULT |",
+        "|---|---|---|---|---|",
+    ]
+    for name, cells in found.parts:
+        if lut4(cells) >= SHOWN_LUT4:
+            lines.append(
+                f"| {name} | {lut4(cells)} | {cells['TRELLIS_FF']} | {cells['DP16KD']} | {cells['MULT18X18D']} |"
+            )
+    lines += ["", "Critical path (ns so far, ns of the net, the net):", "", "```", *found.path, "```"]
+    return "\n".join(lines)
 
 
 def main() -> int:
@@ -393,7 +437,8 @@ def main() -> int:
     wrong = [line for found in all_found for line in broken(found, arguments)]
     if arguments.report:
         REPORT.parent.mkdir(parents=True, exist_ok=True)
-        REPORT.write_text(report(all_found, versions, wrong, seconds, arguments))
+        before = REPORT.read_text() if REPORT.exists() else ""
+        REPORT.write_text(report(all_found, versions, wrong, seconds, arguments, before))
     for found in all_found:
         numbers = found.numbers()
         print(

@@ -57,6 +57,27 @@ def test_the_report_says_which_bounds_do_not_hold():
     assert "All bounds hold." in synth.report([found()], ["Yosys"], [], 600, ARGUMENTS)
 
 
+def test_the_modem_has_bounds_of_its_own():
+    modem = synth.Found("dsss_phy", Counter(LUT4=3501, MULT18X18D=5), routed_fmax_mhz=43.9)
+    assert synth.broken(modem, ARGUMENTS) == [
+        "dsss_phy: fmax_mhz is 43.9, the bound is 44",
+        "dsss_phy: lut4 is 3501, the bound is 3500",
+        "dsss_phy: mult is 5, the bound is 4",
+    ]
+
+
+def test_a_report_keeps_what_it_said_of_other_tops():
+    first = synth.report([found(path=["  1.00   1.00  u.a"])], ["Yosys"], [], 600, ARGUMENTS)
+    modem = synth.Found("dsss_phy", Counter(LUT4=1234), [("dsss_phy.u_x", Counter(LUT4=99))], routed_fmax_mhz=50.0)
+    both = synth.report([modem], ["Yosys"], [], 60, ARGUMENTS, first)
+    assert synth.told_before(both)["mac_top"] == synth.told_before(first)["mac_top"]
+    assert "| dsss_phy | SAMPLES_PER_CHIP=4 | " in both and "| dsss_phy.u_x | 99 |" in both
+    assert both.index("## mac_top") < both.index("## dsss_phy")
+    assert "All bounds of dsss_phy hold." in both and "All bounds hold." in first
+    again = synth.report([found(path=["  2.00   2.00  u.b"])], ["Yosys"], [], 600, ARGUMENTS, both)
+    assert "u.a" not in again and "u.b" in again and again.count("## mac_top") == 1
+
+
 def test_every_port_gets_a_register_and_no_output_is_lost():
     text = synth.wrapper("top", PORTS)
     assert "reg [26:0] in_q;" in text and "wire [5:0] out;" in text

@@ -24,7 +24,6 @@ module acquisition #(
   localparam int unsigned FRACTION_BITS = 5;
   localparam int unsigned FIRST_TESTED  = 3;   // symbols of a search that are too few to tell a peak from noise
   localparam int unsigned LOCK_SYMBOLS  = 4;
-  localparam int unsigned LOCK_RATIO    = 10;  // this many of a peak exceed the sum of the bins
   localparam int unsigned BIN_W         = 11 + FRACTION_BITS;
   localparam int unsigned SUM_W         = BIN_W + 5;
 
@@ -50,7 +49,8 @@ module acquisition #(
   wire logic first = place == '0;
   wire logic last  = place == 5'(SYMBOL_SAMPLES - 1);
   wire logic tested = sample_valid && searching && first && symbols_q == 3'(FIRST_TESTED + 1);
-  wire logic [SUM_W-1:0] peak_times = SUM_W'(LOCK_RATIO) * SUM_W'(peak_q);
+  // A peak is one where 10 of it exceed the sum of the bins. An adder: a multiplier is dearer.
+  wire logic [SUM_W-1:0] peak_times = (SUM_W'(peak_q) << 3) + (SUM_W'(peak_q) << 1);
   wire logic is_peak = peak_times > sum_q;
   wire logic signed [5:0] moved = $signed({1'b0, peak_place_q}) - $signed({1'b0, last_place_q});
   wire logic near = moved == 0 || moved == 1 || moved == -1

@@ -41,7 +41,6 @@ module symbol_timing #(
   localparam int unsigned FRACTION_BITS    = 5;
   localparam int unsigned EARLY_LATE_SHIFT = 4;
   localparam int unsigned LEVEL_SHIFT      = 3;
-  localparam int unsigned LOST_RATIO       = 15;   // lost where this many of the peak do not exceed the sum of a symbol
   localparam int unsigned AVERAGE_W        = 11 + FRACTION_BITS;
   localparam int unsigned SUM_W            = AVERAGE_W + 5;
 
@@ -73,7 +72,8 @@ module symbol_timing #(
   wire logic track = sample_valid && state_q == ST_TRACK;
   wire logic last  = place_q == 5'(SYMBOL_SAMPLES - 1) + 5'(slip_q);
   wire logic signed [SUM_W:0] sum_change = $signed({1'b0, total_q, FRACTION_BITS'(0)}) - $signed({1'b0, sum_q});
-  wire logic [SUM_W-1:0] level_times = SUM_W'(LOST_RATIO) * SUM_W'(level_q);
+  // The carrier is lost where 15 of the peak do not exceed the sum of a symbol. An adder: a multiplier is dearer.
+  wire logic [SUM_W-1:0] level_times = (SUM_W'(level_q) << 4) - SUM_W'(level_q);
 
   always_comb begin
     state_d = state_q;
