@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport VERILATOR_ROOT PYTHONPATH PYTHONHOME CDPATH
 export CCACHE_BASEDIR := $(CURDIR)
 
-.PHONY: help setup programs build bindings chain live soak reproduce bianchi verify-warp verify-bytes verify-samples bench-bound bench-core bench-exact bench-phy bench-sifs bench-sim synth prove test test-gateware mutate test-long fuzz fuzz-gateware clean
+.PHONY: help setup programs build bindings chain live soak reproduce bianchi verify-warp verify-bytes verify-samples bench-antenna bench-bound bench-core bench-exact bench-phy bench-sifs bench-sim synth prove test test-gateware mutate test-long fuzz fuzz-gateware clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -82,6 +82,10 @@ verify-bytes: programs ## The core alone and the MAC with all its bytes: same ti
 
 verify-samples: programs ## Radios that exchange samples: start times of the core, collisions of waveforms, hidden terminals (5 to 10 min)
 	@$(PYTHON) sim/verify_samples.py --jobs $(JOBS)
+
+bench-antenna: setup out/build/build.ninja ## SIFS at the antenna: from a frame's last chip to its response's first, two radios over a channel (some minutes)
+	@JOBS=$(JOBS) ./setup.sh build perhop-bench-antenna perhop-bench-antenna-64 perhop-bench-antenna-faulty
+	@$(PYTHON) sim/bench/bench_antenna.py
 
 bench-bound: programs ## Combined policy against the airtime bound and each policy of the papers, 1 to 15 hops
 	@$(PYTHON) sim/bench/bench_bound.py --jobs $(JOBS)
