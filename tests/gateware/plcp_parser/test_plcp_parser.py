@@ -115,6 +115,56 @@ async def a_carrier_that_was_lost_for_a_symbol_is_told_at_the_end(dut):
         assert lost[-2] == (lost_at is not None and lost_at < 7)
 
 
+async def a_good_frame_comes_out(parser: Parser, source: random.Random) -> None:
+    frame = Frame(source.randbytes(2), RATE_2MBPS, short_preamble=True)
+    await parser.track()
+    for symbol in frame.symbols()[30:]:
+        await parser.symbol(symbol)
+    assert parser.events == ["frame_start", "frame_end"] and bytes(parser.octets) == frame.psdu
+
+
+@cocotb.test()
+@cocotb.parametrize(field=["signal", "service", "length"])
+async def no_header_wedges_it(dut, field: str):
+    """Every SIGNAL, every SERVICE, LENGTHs around each power of two; some with a bit flipped, some cut off.
+
+    A frame that begins ends after LENGTH symbols, and the next good frame comes out.
+    """
+    source = random.Random(f"{SEED} {field}")
+    parser = Parser(dut)
+    await parser.reset()
+    preamble = Frame(bytes(1), RATE_2MBPS, short_preamble=True).preamble_bits()
+    lengths = sorted({max(0, (1 << bit) + off) for bit in range(12) for off in (-1, 0, 1)})
+    cases = list(range(256)) if field != "length" else lengths
+    ends = dict.fromkeys(("whole", "flipped", "cut"), 0)
+    for number, value in enumerate(cases):
+        told = {"signal": source.randrange(256), "service": source.randrange(256), "length": source.randrange(6)}
+        told[field] = value
+        header = plcp.header_of(told["signal"], told["service"], told["length"])
+        what = source.choice(("whole", "whole", "flipped", "cut"))
+        if what == "flipped":
+            header[source.randrange(48)] ^= 1
+        bits = plcp.scrambled(preamble + header, phy.SCRAMBLER_SEED_SHORT)
+        singles, pairs = bits[40:72], bits[72:]
+        symbols = [(bit,) for bit in singles] + list(zip(pairs[::2], pairs[1::2], strict=True))
+        body = [() for _ in range(told["length"])]
+        cut = source.randrange(len(symbols) + len(body)) if what == "cut" else None
+        await parser.track()
+        for symbol in (symbols + body)[:cut]:
+            two = source.getrandbits(1), source.getrandbits(1)
+            await parser.symbol(symbol or two[: 2 if parser.two_bits else 1])
+        if what == "whole":
+            assert parser.events == ["frame_start", "frame_end"], told
+            assert (parser.signal, parser.service, parser.length_us) == tuple(told.values())
+        elif what == "flipped":
+            assert parser.events == ["evt_header_error"], told
+        assert parser.finish or what == "cut"
+        ends[what] += 1
+        if what == "cut" or number % 8 == 0:
+            await a_good_frame_comes_out(parser, source)
+    assert min(ends.values()) > 0, ends
+
+
 @pytest.mark.parametrize("name", cocotb_tests(globals()))
 def test_plcp_parser(name):
     simulate("plcp_parser", __file__, name, cocotb_tests(globals()))
