@@ -42,9 +42,10 @@ std::vector<std::array<double, 2 * half_taps>> interpolation() {
   std::vector<std::array<double, 2 * half_taps>> table(tap_phases + 1);
   for (int phase = 0; phase <= tap_phases; ++phase) {
     for (int tap = 0; tap < 2 * half_taps; ++tap) {
-      const double distance = tap - half_taps + 1 - static_cast<double>(phase) / tap_phases;
-      const double sinc = distance == 0.0 ? 1.0 : std::sin(std::numbers::pi * distance) / (std::numbers::pi * distance);
-      const double window = std::abs(distance) < half_taps ? std::cos(std::numbers::pi / 2 * distance / half_taps) : 0.0;
+      const double distance_samples = tap - half_taps + 1 - static_cast<double>(phase) / tap_phases;
+      const double sinc =
+          distance_samples == 0.0 ? 1.0 : std::sin(std::numbers::pi * distance_samples) / (std::numbers::pi * distance_samples);
+      const double window = std::abs(distance_samples) < half_taps ? std::cos(std::numbers::pi / 2 * distance_samples / half_taps) : 0.0;
       table[phase][tap] = sinc * window * window;
     }
   }
