@@ -47,7 +47,10 @@ DELAYS = {
     "host_phy": (700, 2300),
     "glomosim": (1, 1),
 }
-SLOW = {"host_phy"}  # clocked 16 times a microsecond
+# Clocked 16 times a microsecond for its responses, which take seconds of the air each; its starts as hardware is, 64
+# times: what is a microsecond at 64 clocks, from the MAC's settling to a carrier that is told, is several at 16.
+SLOW = {"host_phy"}
+CLOCKS_RATIO = 4
 NO_BOUNDARY = (
     "response timeout, no slot drawn",
     "response timeout of the other queue, behind an edge",
@@ -65,6 +68,7 @@ class Run:
     starts: int
     seed: int
     more: tuple[str, ...] = ()
+    delay_factor: int = 1
 
     def measure(self) -> dict:
         """What the program found; raises RuntimeError when it did not run.
@@ -73,7 +77,8 @@ class Run:
         """
         program = PROGRAMS / self.program
         counts = [str(self.responses), str(self.starts), str(self.seed)]
-        arguments = [self.profile, *counts, *map(str, DELAYS[self.profile]), *self.more]
+        delays = [str(clocks * self.delay_factor) for clocks in DELAYS[self.profile]]
+        arguments = [self.profile, *counts, *delays, *self.more]
         digest = hashlib.sha256(b"\0".join([program.read_bytes(), *map(str.encode, arguments)])).hexdigest()
         kept = OUT / "runs" / f"{self.program}-{self.profile}-{digest[:16]}.json"
         if kept.exists():
@@ -113,7 +118,7 @@ def summary(found: dict) -> dict:
         },
         "tsf_error_clocks": found["tsf_error_clocks"],
         "problem": found["problem"],
-        "exact": set(responses) == {found["expected_clocks"]} and set(judged) == {0} and not found["problem"],
+        "exact": set(responses) == {found["expected_clocks"]} and set(judged) <= {0} and not found["problem"],
     }
 
 
@@ -225,6 +230,9 @@ space and a whole number of slots.
 In brackets: starts. Three kinds are listed and not judged, for no edge of the medium gives them a boundary: a start in
 the very microsecond of a response timeout, without a slot drawn; and starts after a NAV, or a response timeout of the
 other queue, that began before the medium's last edge, for each edge moves the microseconds in which they are counted.
+The starts of `host_phy` are measured at 64 clocks a microsecond. A carrier that falls within some 50 clocks behind the
+end of its frame, before the MAC has settled, is no edge of its own: time is then counted from the frame's end. At 64
+clocks that is less than a microsecond; at 16 clocks it is three, and starts can be off by as much.
 
 ## The planted fault
 
@@ -239,7 +247,7 @@ def main() -> int:
     """Return 0 when every response and every start is exact and the planted fault is noticed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--responses", type=int, default=10_000, help="at least, in each profile")
-    parser.add_argument("--starts", type=int, default=2_000, help="at least, in each profile; a tenth for the host PHY")
+    parser.add_argument("--starts", type=int, default=2_000, help="at least, in each profile; 1 in 20 for the host PHY")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--document", action="store_true", help="also write docs/mac/exact_times.md")
@@ -254,10 +262,15 @@ def main() -> int:
             "perhop-bench-sifs-slow" if name in SLOW else "perhop-bench-sifs",
             name,
             arguments.responses,
-            arguments.starts // 10 if name in SLOW else arguments.starts,
+            0 if name in SLOW else arguments.starts,
             arguments.seed,
         )
         for name in names
+    }
+    slow_starts = {
+        name: Run("perhop-bench-sifs", name, 10, arguments.starts // 20, arguments.seed, (), CLOCKS_RATIO)
+        for name in names
+        if name in SLOW
     }
     fault = Run("perhop-bench-sifs-faulty", "ofdm_20mhz", min(arguments.responses, 500), 100, arguments.seed)
     OUT.mkdir(parents=True, exist_ok=True)
@@ -265,9 +278,14 @@ def main() -> int:
     console.print(f"seed {arguments.seed}")
     with ThreadPoolExecutor(arguments.jobs) as pool:
         pending = {name: pool.submit(run.measure) for name, run in [*runs.items(), ("", fault)]}
+        pending_starts = {name: pool.submit(run.measure) for name, run in slow_starts.items()}
         results = {}
         for name in names:
             results[name] = summary(pending[name].result())
+            if name in pending_starts:
+                starts = summary(pending_starts[name].result())
+                results[name]["slots"] = starts["slots"]
+                results[name]["exact"] &= starts["exact"]
             console.print(f"{name}: {results[name]['n']} responses, {results[name]['slots']['n']} starts")
         faulty = summary(pending[""].result())
 
@@ -289,7 +307,7 @@ def main() -> int:
 
     detected = not faulty["exact"]
     enough = all(
-        result["n"] >= arguments.responses and result["slots"]["n"] >= runs[name].starts // 2
+        result["n"] >= arguments.responses and result["slots"]["n"] >= slow_starts.get(name, runs[name]).starts // 2
         for name, result in results.items()
     )
     result_line.print_result(
