@@ -157,4 +157,4 @@ lint-shell: setup
 	@shellcheck $$(git grep -lE '^#!.*\b(ba)?sh\b')
 
 clean: ## Remove what was built and measured; .venv stays
-	rm -rf out host/python/perhop/core.*
+	rm -rf out host/python/perhop/{core,modem,station}.*

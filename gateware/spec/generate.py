@@ -37,6 +37,7 @@ OUTPUTS = {
     "perhop_pkg.sv.j2": "gateware/rtl/common/perhop_pkg.sv",
     "perhop_phy_pkg.sv.j2": "gateware/rtl/common/perhop_phy_pkg.sv",
     "phy_constants.py.j2": "host/python/perhop/phy/constants.py",
+    "phy_constants.hpp.j2": "host/phy/generated/constants.hpp",
     "protocol.hpp.j2": "host/core/wire/generated/protocol.hpp",
     "frames.hpp.j2": "host/core/wire/generated/frames.hpp",
     "registers.hpp.j2": "host/core/wire/generated/registers.hpp",

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""perhop.modem, the modem in C++: number by number what the NumPy model makes of the same frames and samples."""
+
+import os
+import random
+import zlib
+
+import numpy as np
+import pytest
+from perhop import modem
+from perhop.phy.channel import received
+from perhop.phy.plcp import Frame, header_of, low_bit_first, scrambled
+from perhop.phy.receiver import Receiver
+from perhop.phy.transmitter import shaped, spread, transmitted
+from testbench import dsss_vectors
+
+SEED = int(os.environ.get("PERHOP_SEED", random.randrange(2**32)))
+KINDS = ((0, False), (1, False), (1, True))
+
+
+def seeded(name: str) -> tuple[random.Random, np.random.Generator]:
+    """Generators of one test; the seed is printed, and PERHOP_SEED sets it."""
+    print(f"PERHOP_SEED={SEED}")
+    seed = SEED ^ zlib.crc32(name.encode())
+    return random.Random(seed), np.random.default_rng(seed)
+
+
+def random_frame(draw: random.Random, most_bytes: int = 120) -> Frame:
+    rate, short = draw.choice(KINDS)
+    return Frame(draw.randbytes(draw.randrange(most_bytes + 1)), rate, short)
+
+
+def in_pieces(samples: np.ndarray, draw: random.Random, receiver: modem.Receiver) -> None:
+    """Gives the samples in pieces of random lengths, some of one sample."""
+    at = 0
+    while at < len(samples):
+        length = draw.choice((1, 7, 22, 23, 500, 4096, 60000))
+        receiver.push(np.ascontiguousarray(samples[at : at + length], dtype=np.int16))
+        at += length
+
+
+def assert_same(samples: np.ndarray, draw: random.Random) -> Receiver:
+    """Both receive the samples; every number agrees."""
+    model = Receiver(keep_trace=True)
+    model.run(samples)
+    ours = modem.Receiver(keep_trace=True)
+    in_pieces(samples, draw, ours)
+    symbols = ours.take_trace()
+    for symbol, expected in zip(symbols, model.trace, strict=True):
+        assert symbol == (expected.at, expected.prompt, expected.product, expected.rotation, expected.slip)
+    assert ours.take_locks() == model.locks
+    counts = (ours.header_errors, ours.sfd_timeouts, ours.carriers_lost)
+    assert counts == (model.header_errors, model.sfd_timeouts, model.carriers_lost)
+    whole = [reception for reception in model.receptions if reception.ended_at is not None]
+    receptions = ours.take_receptions()
+    assert len(receptions) == len(whole)
+    for got, expected in zip(receptions, whole, strict=True):
+        for name in ("started_at", "ended_at", "signal", "service", "length_us", "short_preamble", "psdu", "snr_db"):
+            assert getattr(got, name) == getattr(expected, name), name
+        assert got.carrier_lost == expected.carrier_lost
+        assert got.carrier_hz == pytest.approx(expected.carrier_hz, abs=1e-6)
+    return model
+
+
+@pytest.mark.parametrize("samples_per_chip", [2, 4])
+def test_the_transmitter_is_the_model_sample_for_sample(samples_per_chip):
+    draw, _ = seeded(f"transmitter {samples_per_chip}")
+    for _ in range(12):
+        frame, gain = random_frame(draw), draw.choice((256, draw.randrange(257)))
+        samples = modem.transmitted(frame.psdu, frame.rate, frame.short_preamble, samples_per_chip, gain)
+        assert samples.dtype == np.int16
+        assert np.array_equal(samples, transmitted(frame, samples_per_chip, gain))
+        assert modem.airtime_us(len(frame.psdu), frame.rate, frame.short_preamble) == frame.airtime_us()
+
+
+def test_the_receiver_is_the_model_number_by_number():
+    """Frames, some cut, at random offsets and levels with gaps of noise, from clean to too noisy to decode."""
+    draw, noise = seeded("receiver")
+    frames = 0
+    for _ in range(10):
+        pieces = []
+        es_n0_db = draw.choice((40.0, 15.0, 8.0, 4.0, None))
+        for _ in range(4):
+            wave = transmitted(random_frame(draw))
+            if draw.random() < 0.3:
+                wave = wave[: draw.randrange(700, len(wave))]
+            wave = wave[:, 0] + 1j * wave[:, 1]
+            level = 10 ** draw.uniform(1.0, 4.0)
+            carrier_hz, clock_ppm = draw.uniform(-125e3, 125e3), draw.uniform(-60, 60)
+            gap = {"before": draw.randrange(0, 3000), "after": draw.randrange(0, 100)}
+            offsets = {"carrier_hz": carrier_hz, "clock_ppm": clock_ppm, "delay_samples": draw.random()}
+            pieces.append(received(wave, 2, es_n0_db=es_n0_db, random=noise, level=level, **offsets, **gap))
+        frames += len(assert_same(np.concatenate(pieces), draw).receptions)
+    assert frames > 5
+
+
+def test_noise_alone_is_the_same_noise():
+    draw, noise = seeded("noise")
+    samples = np.clip(noise.normal(0, 3000, (60_000, 2)), -32768, 32767).astype(np.int64)
+    assert_same(samples, draw)
+    # Full scale, and nothing at all.
+    assert_same(noise.choice((-32768, 32767, 0), (5_000, 2)).astype(np.int64), draw)
+    assert_same(np.zeros((3_000, 2), dtype=np.int64), draw)
+
+
+def test_headers_that_are_bad_or_of_other_rates():
+    """A CRC that fails, and a frame at 11 Mb/s whose LENGTH is waited for."""
+    draw, noise = seeded("headers")
+    for signal, spoilt in ((0x6E, 0), (0x0A, 1), (0x14, 1)):
+        header = header_of(signal, 0x04, 150)
+        header[draw.randrange(48)] ^= spoilt
+        body = [draw.randrange(2) for _ in range(300)]
+        bits = scrambled([1] * 128 + low_bit_first(0xF3A0, 16) + header + body, 0x1B)
+        wave = shaped(spread([(bit,) for bit in bits]), 2)
+        samples = received(wave[:, 0] + 1j * wave[:, 1], 2, es_n0_db=20, random=noise)
+        model = assert_same(samples, draw)
+        assert len(model.receptions) == 1 - spoilt and model.header_errors == spoilt
+
+
+@pytest.mark.parametrize("name", dsss_vectors.NAMES)
+def test_waveforms_of_another_implementation(name):
+    waveform = dsss_vectors.waveform(name)
+    samples = np.vstack([waveform.samples[1::2] * 64, np.zeros((60, 2), dtype=np.int64)])
+    receiver = modem.Receiver()
+    receiver.push(np.ascontiguousarray(samples, dtype=np.int16))
+    (reception,) = receiver.take_receptions()
+    assert reception.psdu[:-4] == waveform.psdu
+    assert zlib.crc32(reception.psdu[:-4]).to_bytes(4, "little") == reception.psdu[-4:]
+
+
+def test_complex_samples_are_rounded_as_a_converter_does():
+    draw, noise = seeded("complex")
+    samples = modem.transmitted(draw.randbytes(60), 1)
+    values = (samples[:, 0] + 1j * samples[:, 1]) / 3000 + noise.normal(0, 0.02, len(samples))
+    values = np.concatenate([values, np.zeros(60)]).astype(np.complex64)
+    parts = np.stack([values.real, values.imag], axis=1)
+    integers = np.clip(np.round(parts * np.float32(32768)), -32768, 32767).astype(np.int16)
+    one, other = modem.Receiver(keep_trace=True), modem.Receiver(keep_trace=True)
+    one.push(values)
+    other.push(integers)
+    assert one.take_trace() == other.take_trace() and other.samples == len(values)
+    assert [each.psdu for each in one.take_receptions()] == [each.psdu for each in other.take_receptions()] != []
+
+
+def test_the_medium_is_busy_from_the_lock_to_the_end_of_the_frame():
+    draw, noise = seeded("busy")
+    frame = random_frame(draw)
+    wave = transmitted(frame)
+    samples = received(wave[:, 0] + 1j * wave[:, 1], 2, es_n0_db=20, random=noise, before=2000, after=2000)
+    receiver = modem.Receiver(keep_trace=True)
+    in_pieces(samples, draw, receiver)
+    (lock,), (reception,) = receiver.take_locks(), receiver.take_receptions()
+    (start, busy), (end, still_busy) = receiver.take_carrier_edges()
+    assert busy and not still_busy and not receiver.busy
+    assert start == lock + 1 and 2000 < start < 2000 + 15 * 22
+    assert 0 < end - reception.ended_at <= 23
+
+
+def test_energy_makes_the_medium_busy():
+    _, noise = seeded("energy")
+    quiet, loud = noise.normal(0, 30, (4400, 2)), noise.normal(0, 3000, (4400, 2))
+    samples = np.concatenate([quiet, loud, quiet]).astype(np.int16)
+    receiver = modem.Receiver(energy_threshold_db=85)
+    receiver.push(samples)
+    start, end = receiver.take_carrier_edges()
+    assert start[1] and 4400 < start[0] <= 4400 + 3 * 22
+    assert not end[1] and 8800 < end[0] <= 8800 + 3 * 22
+
+
+def test_bad_input_says_what_is_wrong():
+    with pytest.raises(ValueError, match="rate_index 2"):
+        modem.transmitted(b"", 2)
+    with pytest.raises(ValueError, match="long preamble"):
+        modem.transmitted(b"", 0, True)
+    with pytest.raises(ValueError, match="LENGTH"):
+        modem.transmitted(bytes(8192), 0)
+    with pytest.raises(ValueError, match="samples_per_chip"):
+        modem.transmitted(b"", 0, samples_per_chip=3)
+    with pytest.raises(ValueError, match="gain"):
+        modem.transmitted(b"", 0, gain=257)
+    with pytest.raises(TypeError):
+        modem.Receiver().push(np.zeros(4, dtype=np.float64))
