@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport VERILATOR_ROOT PYTHONPATH PYTHONHOME CDPATH
 export CCACHE_BASEDIR := $(CURDIR)
 
-.PHONY: help setup programs build bindings chain live soak reproduce bianchi verify-warp verify-bytes verify-samples bench-antenna bench-bound bench-core bench-exact bench-phy bench-sifs bench-sim synth prove test test-gateware mutate test-long fuzz fuzz-gateware clean
+.PHONY: help setup programs build bindings chain live soak flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples bench-antenna bench-bound bench-core bench-exact bench-phy bench-sifs bench-sim synth prove test test-gateware mutate test-long fuzz fuzz-gateware clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -51,8 +51,8 @@ programs: setup out/build/build.ninja ## Build the simulators and the daemon onl
 build: setup out/build/build.ninja ## Build the simulators and the C++ tests (default target)
 	@JOBS=$(JOBS) ./setup.sh build
 
-bindings: setup out/build/build.ninja ## Build perhop.core, host/core for Python (host/bindings)
-	@JOBS=$(JOBS) ./setup.sh build perhop_bindings_package
+bindings: setup out/build/build.ninja ## Build perhop.core and perhop.modem, host/core and host/phy for Python (host/bindings)
+	@JOBS=$(JOBS) ./setup.sh build perhop_bindings_package perhop_modem_package
 
 # ---- Main job -------------------------------------------------------------------------------------------------------------------
 
@@ -68,6 +68,18 @@ live: programs ## The kernel's TCP over the gateware in real time, beside the si
 
 soak: programs ## A live network for MINUTES=30 under load, with random faults: what recovers, what leaks; needs root
 	@$(PYTHON) sim/bench/soak_live.py --minutes $(or $(MINUTES),30)
+
+# GNU Radio and its Python are no part of `make setup`.
+out/setup/gnuradio.stamp: flowgraphs/apt-packages.txt flowgraphs/requirements.txt setup.sh out/setup/apt.stamp
+	@mkdir -p $(@D)
+	@$(if $(SKIP_APT),true,./setup.sh apt flowgraphs/apt-packages.txt)
+	@./setup.sh gnuradio
+	@touch $@
+
+flowgraphs: setup out/setup/gnuradio.stamp out/build/build.ninja ## GNU Radio: tests of the blocks; every example compiled, run headless and checked
+	@JOBS=$(JOBS) ./setup.sh build perhop_modem_package perhop_station_package
+	@PYTHONPATH=host/python .venv-gnuradio/bin/python -m pytest -q -p no:cacheprovider tests/flowgraphs
+	@PYTHONPATH=host/python .venv-gnuradio/bin/python flowgraphs/examples/check.py
 
 bianchi: programs ## Saturation throughput of n stations beside Bianchi's model
 	@$(PERHOP) run sim/experiments/bianchi --result-target bianchi

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Sets this checkout up on Debian 12: `setup.sh apt|venv|python|build|time`; the Makefile calls it.
-#   apt     the packages of apt-packages.txt that are missing (needs root or sudo, only then)
+# Sets this checkout up on Debian 12: `setup.sh apt|venv|python|gnuradio|build|time`; the Makefile calls it.
+#   apt     the packages of apt-packages.txt, or of the lists that follow, that are missing (needs root or sudo, only then)
 #   venv    .venv of /usr/bin/python3 with the packages of requirements.txt
 #   python  host/python as an editable package of .venv (the `perhop` command)
+#   gnuradio  .venv-gnuradio: Debian's Python packages, GNU Radio among them, and those of flowgraphs/requirements.txt
 #   build   out/build: the CMake targets that follow, all of them where none does
 #   time    prints the seconds that all this took when each last had something to do, and of them the download, as JSON
 # Every step does nothing, and needs no network, where there is nothing to do.
@@ -34,13 +35,13 @@ record() {
 }
 
 setup_apt() {
-  local start_s download_end_s package missing=() as_root=()
-  command -v dpkg-query >/dev/null || die "this is no Debian: install what apt-packages.txt names by hand, then: make setup SKIP_APT=1"
+  local start_s download_end_s package missing=() as_root=() lists=("${@:-apt-packages.txt}")
+  command -v dpkg-query >/dev/null || die "this is no Debian: install what ${lists[*]} names by hand, then: make setup SKIP_APT=1"
   while read -r package; do
     [[ -z $package || $package == \#* ]] && continue
     # dpkg-query knows removed packages too, hence the status.
     [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) == installed ]] || missing+=("$package")
-  done <apt-packages.txt
+  done < <(cat -- "${lists[@]}")
   ((${#missing[@]})) || return 0
 
   if ((EUID != 0)); then
@@ -92,6 +93,14 @@ setup_python() {
   record python "$start_s" "$(now_s)" 0
 }
 
+setup_gnuradio() {
+  local python=.venv-gnuradio/bin/python
+  [[ -x $python ]] || "$system_python" -m venv --system-site-packages .venv-gnuradio
+  "$python" -c 'from gnuradio import gr' 2>/dev/null || die "$system_python has no GNU Radio: Debian 12's package gnuradio brings it"
+  "$python" -m pip install -q --no-deps --only-binary :all: -r flowgraphs/requirements.txt ||
+    die "pip cannot install the packages of flowgraphs/requirements.txt (see above)"
+}
+
 setup_build() {
   local start_s
   start_s=$(now_s)
@@ -111,6 +120,6 @@ setup_time() {
 }
 
 case ${1:-} in
-  apt | venv | python | build | time) "setup_$1" "${@:2}" ;;
-  *) sed -n '4,10s/^# //p' "$0" >&2; exit 2 ;;
+  apt | venv | python | gnuradio | build | time) "setup_$1" "${@:2}" ;;
+  *) sed -n '4,11s/^# //p' "$0" >&2; exit 2 ;;
 esac

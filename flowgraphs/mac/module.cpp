@@ -73,10 +73,13 @@ std::span<const std::uint8_t> span_of(const nb::bytes& bytes) { return {static_c
 }  // namespace
 
 NB_MODULE(station, module) {
+  // GNU Radio keeps its blocks, and with them objects of this module, until the very end.
+  nb::set_leak_warnings(false);
   module.doc() = "One station's MAC, the gateware as Verilator compiles it, with a time that its owner moves (flowgraphs/mac).";
   module.def("address_of", &air::mac_address, "node"_a, "The 48-bit address of a node.");
   module.def(
-      "fcs_good", [](const nb::bytes& psdu) { return air::fcs_good(span_of(psdu)); }, "psdu"_a, "The last four octets are the FCS of the others.");
+      "fcs_good", [](const nb::bytes& psdu) { return air::fcs_good(span_of(psdu)); }, "psdu"_a,
+      "The last four octets are the FCS of the others.");
   module.def(
       "profile",
       [](const std::string& name) {
@@ -99,19 +102,19 @@ NB_MODULE(station, module) {
             constexpr std::uint32_t most_threshold_bytes = 4095;
             if (node >= most_nodes) throw nb::value_error("node must be 0 to 999");
             if (rts_threshold_bytes > most_threshold_bytes) throw nb::value_error("rts_threshold_bytes must be 0 to 4095");
-            new (self) station({.node = node,
-                                .profile = profile,
-                                .data_rate_index = data_rate,
-                                .rts_threshold_bytes = rts_threshold_bytes,
-                                .seed = seed});
+            new (self) station(
+                {.node = node, .profile = profile, .data_rate_index = data_rate, .rts_threshold_bytes = rts_threshold_bytes, .seed = seed});
           },
           "node"_a = 0, "profile"_a = "host_phy", "data_rate"_a = 1, "rts_threshold_bytes"_a = 0, "seed"_a = 1,
           "data_rate: index into the profile's rates.")
-      .def("advance", &station::advance, "until_us"_a, "Lets time pass; nothing where it lies behind.")
+      .def("advance", &station::advance, "until_us"_a,
+           "Lets time pass, at most to when there is something for the host (delivered, done). Returns whether `until_us` is reached.")
       .def("set_carrier", &station::set_carrier, "busy"_a)
       .def(
           "receive",
-          [](station& self, const nb::bytes& psdu, std::uint8_t rate, double power_dbm) { return self.receive(span_of(psdu), rate, power_dbm); },
+          [](station& self, const nb::bytes& psdu, std::uint8_t rate, double power_dbm) {
+            return self.receive(span_of(psdu), rate, power_dbm);
+          },
           "psdu"_a, "rate"_a = 0, "power_dbm"_a = 0.0, "A frame with FCS is over. Returns whether its FCS was good.")
       .def(
           "submit",

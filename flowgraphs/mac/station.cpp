@@ -64,16 +64,20 @@ std::uint16_t duration_of(std::span<const std::uint8_t> psdu) {
 
 }  // namespace
 
-station::station(const station_config& config) : config_(config), air_(air_config_of(config)), node_(shared_context(), air_, config.node) { settle(); }
+station::station(const station_config& config) : config_(config), air_(air_config_of(config)), node_(shared_context(), air_, config.node) {
+  settle();
+}
 
-void station::advance(air::tick until) {
-  while (now_ < until) {
+bool station::advance(air::tick until) {
+  for_host_ = false;
+  while (now_ < until && !for_host_) {
     const auto left = std::min<air::tick>(until - now_, air::max_ticks);
     const auto ticks = static_cast<std::uint32_t>(std::min<air::tick>(left, node_.next_timer()));
     now_ += ticks;
     clock(ticks);
     settle();
   }
+  return now_ >= until;
 }
 
 void station::set_carrier(bool busy) {
@@ -140,6 +144,7 @@ void station::settle() {
 
 void station::clock(std::uint32_t ticks) {
   node_.clock(ticks);
+  for_host_ |= node_.deliver() || node_.done();
   if (node_.tx_start()) {
     const air::byte_span bytes = node_.read_psdu();
     events_.emplace_back(sent_frame{.at = now_, .frame = node_.read_transmission(now_), .psdu = {bytes.begin(), bytes.end()}});

@@ -55,8 +55,9 @@ public:
   /// @throws std::invalid_argument naming what is wrong with the configuration
   explicit station(const station_config& config);
 
-  /// Lets time pass; what the MAC does meanwhile is in take_events().
-  void advance(air::tick until);
+  /// Lets time pass, at most to when the MAC has something for its host (a delivery, a completion), which may answer then and
+  /// there; what it does meanwhile is in take_events(). @return `until` is reached
+  bool advance(air::tick until);
   air::tick now() const { return now_; }
 
   void set_carrier(bool busy);
@@ -84,6 +85,7 @@ private:
   std::size_t next_peer_ = 0;
   std::array<std::uint64_t, 16> addresses_{};  ///< of the packets in the MAC, by tag
   std::vector<station_event> events_;
+  bool for_host_ = false;
 };
 
 }  // namespace perhop::flowgraphs

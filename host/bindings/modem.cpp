@@ -66,6 +66,8 @@ nb::tuple pair_of(const std::array<int, 2>& parts) { return nb::make_tuple(parts
 }  // namespace
 
 NB_MODULE(modem, module) {
+  // GNU Radio keeps its blocks, and with them objects of this module, until the very end.
+  nb::set_leak_warnings(false);
   module.doc() =
       "The DSSS modem of the gateware in C++ (host/phy): transmitter and receiver for 802.11 at 1 and 2 Mb/s, number by number as\n"
       "the model in perhop.phy. `rate` is 0 for 1 Mb/s and 1 for 2 Mb/s.";
@@ -81,8 +83,7 @@ NB_MODULE(modem, module) {
       "transmitted_complex",
       [](const nb::bytes& psdu, int rate, bool short_preamble, int samples_per_chip, double amplitude) {
         constexpr double full_scale = 2048;
-        const std::vector<std::int16_t> samples =
-            samples_of(psdu, rate, short_preamble, samples_per_chip, static_cast<int>(gain_one));
+        const std::vector<std::int16_t> samples = samples_of(psdu, rate, short_preamble, samples_per_chip, static_cast<int>(gain_one));
         std::vector<std::complex<float>> out(samples.size() / 2);
         const auto scale = static_cast<float>(amplitude / full_scale);
         for (std::size_t index = 0; index < out.size(); ++index) {
@@ -96,7 +97,8 @@ NB_MODULE(modem, module) {
       "airtime_us",
       [](std::size_t psdu_bytes, int rate, bool short_preamble) {
         const std::vector<std::uint8_t> psdu(psdu_bytes);
-        const outgoing_frame frame{.psdu = psdu, .rate_index = static_cast<std::uint8_t>(std::clamp(rate, 0, 255)), .short_preamble = short_preamble};
+        const outgoing_frame frame{
+            .psdu = psdu, .rate_index = static_cast<std::uint8_t>(std::clamp(rate, 0, 255)), .short_preamble = short_preamble};
         const std::string fault = fault_of(frame);
         if (!fault.empty()) throw nb::value_error(fault.c_str());
         return airtime_symbols(frame);
@@ -118,11 +120,12 @@ NB_MODULE(modem, module) {
           "psdu", [](const reception& self) { return nb::bytes(self.psdu.data(), self.psdu.size()); },
           "The octets; empty at rates that are none of ours.")
       .def_prop_ro(
-          "symbols", [](const reception& self) { return owned<column<std::complex<float>>>(self.symbols, 1); },
+          "symbols", [](const reception& self) { return owned<column<std::complex<float>>>(self.symbols, 1); }, nb::rv_policy::automatic,
           "Decision variables of the PSDU's symbols, complex64; empty without keep_symbols.");
 
-  nb::class_<dsss_receiver>(module, "Receiver",
-                            "Takes samples, two a chip, in pieces of any length, as int16 rows of I and Q or as complex64 whose full scale is 1.")
+  nb::class_<dsss_receiver>(
+      module, "Receiver",
+      "Takes samples, two a chip, in pieces of any length, as int16 rows of I and Q or as complex64 whose full scale is 1.")
       .def(
           "__init__",
           [](dsss_receiver* self, bool keep_symbols, bool keep_trace, std::optional<int> energy_threshold_db) {

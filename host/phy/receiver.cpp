@@ -107,8 +107,7 @@ void dsss_receiver::process() {
   end_ = base_ + static_cast<sample_time>(raw_i_.size());
   for (auto* column : {&limited_i_, &limited_q_, &correlated_i_, &correlated_q_, &levels_}) column->resize(raw_i_.size());
   sum_blocks();
-  while (state_ == state::searching ? search_symbol() : track_symbol()) {
-  }
+  while (state_ == state::searching ? search_symbol() : track_symbol()) {}
   forget_old();
 }
 
@@ -121,7 +120,8 @@ void dsss_receiver::sum_blocks() {
     const sample_time first = block * symbol_samples;
     if (first + symbol_samples > end_) return;
     int sum = 0;
-    for (std::size_t index = place(first); index < place(first) + symbol_samples; ++index) sum += size_of(raw_i_[index]) + size_of(raw_q_[index]);
+    for (std::size_t index = place(first); index < place(first) + symbol_samples; ++index)
+      sum += size_of(raw_i_[index]) + size_of(raw_q_[index]);
     block_sums_.push_back(sum);
   }
 }

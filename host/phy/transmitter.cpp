@@ -73,7 +73,8 @@ void spread(const outgoing_frame& frame, std::vector<std::uint8_t>& quadrants) {
   for (std::uint32_t count = 0; count < sync_bits; ++count) out.bit(frame.short_preamble ? 0 : 1);
   out.bits(frame.short_preamble ? plcp_sfd_short : plcp_sfd_long, 16);
   if (frame.short_preamble) out.use_pairs();
-  const std::uint32_t header = (frame.rate_index == 0 ? plcp_signal_1mbps : plcp_signal_2mbps) | plcp_service << 8 | psdu_symbols(frame) << 16;
+  const std::uint32_t header =
+      (frame.rate_index == 0 ? plcp_signal_1mbps : plcp_signal_2mbps) | plcp_service << 8 | psdu_symbols(frame) << 16;
   std::uint32_t remainder = 0xFFFF;
   for (unsigned place = 0; place < 32; ++place) remainder = crc_step(remainder, header >> place & 1);
   out.bits(header, 32);
@@ -89,7 +90,8 @@ std::string fault_of(const outgoing_frame& frame) {
   if (frame.rate_index > 1) return "rate_index " + std::to_string(frame.rate_index) + " is not 0 (1 Mb/s) or 1 (2 Mb/s)";
   if (frame.short_preamble && frame.rate_index == 0) return "1 Mb/s exists with the long preamble only (17.2.2.3)";
   if (frame.psdu.size() > max_psdu_bytes(frame.rate_index)) {
-    return "a PSDU of " + std::to_string(frame.psdu.size()) + " bytes has no LENGTH: at most " + std::to_string(max_psdu_bytes(frame.rate_index));
+    return "a PSDU of " + std::to_string(frame.psdu.size()) + " bytes has no LENGTH: at most " +
+           std::to_string(max_psdu_bytes(frame.rate_index));
   }
   return {};
 }
