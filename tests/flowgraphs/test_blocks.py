@@ -165,45 +165,59 @@ def test_a_frame_with_a_bad_fcs_is_told_but_is_no_mpdu(draw):
     assert kept["mpdu"].kept == []
 
 
-def heard_over(
-    medium_settings: dict, wave: np.ndarray, at_us: int, until_us: int
-) -> tuple[list[np.ndarray], "perhop_gr.medium"]:
-    """What two nodes hear of a burst of node 0."""
-    graph, block = gr.top_block(), perhop_gr.medium(**medium_settings)
+def heard_over(settings: dict, bursts: dict[int, np.ndarray], at_us: int, until_us: int) -> list[np.ndarray]:
+    """What each node hears of bursts, by sender, that are sent at one time."""
+    graph, block = gr.top_block(), perhop_gr.medium(**settings)
     sinks = [blocks.vector_sink_c() for _ in range(block.nodes)]
     sources = [sender() for _ in range(block.nodes)]
     for node, (sink, source) in enumerate(zip(sinks, sources, strict=True)):
         graph.connect((block, node), sink)
         graph.msg_connect(source, "out", block, f"burst{node}")
     graph.start()
-    sources[0].send(pdus.samples_pdu({"at_us": at_us}, wave))
-    for source in sources:
-        source.send(pdus.pdu({"time_us": until_us}))
+    for node, wave in bursts.items():
+        sources[node].send(pdus.samples_pdu({"at_us": at_us}, wave))
+    # Two steps, so that pieces have other lengths in every run.
+    for time_us in (until_us - 333, until_us):
+        for source in sources:
+            source.send(pdus.pdu({"time_us": time_us}))
     wanted = round((until_us + block.latency_us) * 22)
     until(lambda: all(len(sink.data()) == wanted for sink in sinks))
     graph.stop()
     graph.wait()
-    return [np.array(sink.data()) for sink in sinks], block
+    assert block.late == 0 and block.collisions == (len(bursts) > 1)
+    return [np.array(sink.data()) for sink in sinks]
+
+
+MEDIUM = {
+    "gains_db": ((None, -20.0), (-6.0, None)),
+    "noise_dbfs": -60.0,
+    "carrier_offsets_hz": (10e3, -20e3),
+    "latency_us": 500,
+}
 
 
 def test_the_medium_places_bursts_with_gain_offset_and_noise():
-    settings = {
-        "gains_db": ((None, -20.0), (-6.0, None)),
-        "noise_dbfs": -60.0,
-        "carrier_offsets_hz": (10e3, -20e3),
-        "latency_us": 500,
-    }
-    (own, other), block = heard_over(settings, np.ones(2200, dtype=np.complex64), 300, 1500)
+    burst = {0: np.ones(2200, dtype=np.complex64)}
+    _, other = heard_over(MEDIUM, burst, 300, 1500)
     start = (300 + 500) * 22
-    quiet, burst = other[: start - 10], other[start : start + 2200]
+    quiet, heard = other[: start - 10], other[start : start + 2200]
     assert abs(20 * np.log10(np.sqrt(np.mean(np.abs(quiet) ** 2))) + 60) < 0.3
-    assert np.abs(np.abs(burst) - 10 ** (-6 / 20)).max() < 0.01
-    turn_hz = np.angle(np.mean(burst[1:] * np.conj(burst[:-1]))) * 22e6 / (2 * np.pi)
+    assert np.abs(np.abs(heard) - 10 ** (-6 / 20)).max() < 0.01
+    turn_hz = np.angle(np.mean(heard[1:] * np.conj(heard[:-1]))) * 22e6 / (2 * np.pi)
     assert abs(turn_hz - 30e3) < 100
-    # While it sends a node hears nothing but noise.
-    assert np.abs(own).max() < 0.01 and block.late == 0
-    again, _ = heard_over(settings, np.ones(2200, dtype=np.complex64), 300, 1500)
-    assert np.array_equal(again[0], own) and np.array_equal(again[1], other)
+
+
+def test_the_medium_gives_the_same_samples_again():
+    bursts = {1: np.ones(22000, dtype=np.complex64)}
+    runs = [heard_over(MEDIUM, bursts, 300, 9000) for _ in range(3)]
+    for run in runs[1:]:
+        assert all(np.array_equal(one, other) for one, other in zip(run, runs[0], strict=True))
+
+
+def test_a_node_that_sends_hears_nothing_but_noise():
+    wave = np.ones(2200, dtype=np.complex64)
+    both = heard_over(MEDIUM, {0: wave, 1: wave}, 300, 1500)
+    assert all(np.abs(heard).max() < 0.01 for heard in both)
 
 
 def test_the_medium_refuses_what_does_not_fit():
@@ -325,10 +339,12 @@ def test_recorders_write_what_others_read(draw, tmp_path):
         "wlan.ra",
         "radiotap.dbm_antsignal",
         "wlan_radio.data_rate",
-        "radiotap.flags.badfcs",
+        "wlan.fcs.status",
     )
     command = [
         "tshark",
+        "-o",
+        "wlan.check_checksum:TRUE",
         "-r",
         tmp_path / "a.pcapng",
         "-T",
@@ -338,6 +354,7 @@ def test_recorders_write_what_others_read(draw, tmp_path):
     (read,) = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     layers = read["_source"]["layers"]
     assert layers["wlan.ra"] == ["02:00:00:00:00:02"] and layers["wlan_radio.data_rate"] == ["2"]
+    assert layers["wlan.fcs.status"] in (["1"], ["Good"])
 
 
 def test_a_folder_that_does_not_exist_is_named():

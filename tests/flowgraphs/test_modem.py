@@ -94,6 +94,21 @@ def test_the_receiver_is_the_model_number_by_number():
     assert frames > 5
 
 
+def test_the_gain_stands_still_and_moves_at_the_same_samples():
+    """Many short signals whose level jumps all the time, at any place of a block of the gain."""
+    draw, noise = seeded("gain")
+    pieces = []
+    for _ in range(400):
+        symbols = [(bit,) for bit in scrambled([1] * draw.randrange(14, 40), 0x1B)]
+        wave = shaped(spread(symbols), 2).astype(float)
+        steps = np.exp2(np.clip(np.cumsum(noise.normal(0, 0.8, len(wave) // 11 + 1)), -3, 3))
+        pieces += [wave * np.repeat(steps, 11)[: len(wave), None], np.zeros((draw.randrange(30, 400), 2))]
+    samples = np.concatenate(pieces)
+    samples += noise.normal(0, 20, samples.shape)
+    model = assert_same(np.clip(np.round(samples), -32768, 32767).astype(np.int64), draw)
+    assert len(model.locks) > 100
+
+
 def test_noise_alone_is_the_same_noise():
     draw, noise = seeded("noise")
     samples = np.clip(noise.normal(0, 3000, (60_000, 2)), -32768, 32767).astype(np.int64)
@@ -117,15 +132,14 @@ def test_headers_that_are_bad_or_of_other_rates():
         assert len(model.receptions) == 1 - spoilt and model.header_errors == spoilt
 
 
+@pytest.mark.parametrize("phase", [0, 1])
 @pytest.mark.parametrize("name", dsss_vectors.NAMES)
-def test_waveforms_of_another_implementation(name):
+def test_waveforms_of_another_implementation(name, phase):
+    draw, _ = seeded(name)
     waveform = dsss_vectors.waveform(name)
-    samples = np.vstack([waveform.samples[1::2] * 64, np.zeros((60, 2), dtype=np.int64)])
-    receiver = modem.Receiver()
-    receiver.push(np.ascontiguousarray(samples, dtype=np.int16))
-    (reception,) = receiver.take_receptions()
-    assert reception.psdu[:-4] == waveform.psdu
-    assert zlib.crc32(reception.psdu[:-4]).to_bytes(4, "little") == reception.psdu[-4:]
+    samples = np.vstack([8 * waveform.samples[phase::2], np.zeros((60, 2), dtype=np.int64)])
+    (expected,) = assert_same(samples, draw).receptions
+    assert expected.psdu == waveform.psdu and zlib.crc32(expected.psdu) == 0x2144DF1C
 
 
 def test_complex_samples_are_rounded_as_a_converter_does():

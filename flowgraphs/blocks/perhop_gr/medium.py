@@ -55,7 +55,7 @@ class medium(gr.sync_block):
         self._sigma = 10 ** (noise_dbfs / 20) / np.sqrt(2)
         self._offsets_hz = list(carrier_offsets_hz)
         self._last = round(duration_s * samp_rate)
-        self._random = np.random.default_rng(seed)
+        self._random = [np.random.default_rng((seed, node)) for node in range(nodes)]
         self._marks_us = [0] * nodes
         self._bursts: list[tuple[int, int, np.ndarray]] = []
         self._made = 0
@@ -102,7 +102,9 @@ class medium(gr.sync_block):
             time.sleep(REST_S)
             return 0
         first = self._made
-        heard = [self._noise(count) for _ in range(self.nodes)]
+        # Each node draws its own noise, so that it does not matter in what pieces the samples are made.
+        noise = [self._noise(node, count) for node in range(self.nodes)]
+        heard = [each.copy() for each in noise]
         for start, sender, wave in self._bursts:
             begin, end = max(start, first), min(start + len(wave), first + count)
             if begin >= end:
@@ -120,14 +122,15 @@ class medium(gr.sync_block):
         for start, sender, wave in self._bursts:
             begin, end = max(start, first), min(start + len(wave), first + count)
             if begin < end:
-                heard[sender][begin - first : end - first] = self._noise(end - begin)
+                here = slice(begin - first, end - first)
+                heard[sender][here] = noise[sender][here]
         self._bursts = [burst for burst in self._bursts if burst[0] + len(burst[2]) > first + count]
         for node in range(self.nodes):
             output_items[node][:count] = heard[node]
         self._made += count
         return count
 
-    def _noise(self, count: int) -> np.ndarray:
-        parts = self._random.standard_normal(2 * count, dtype=np.float32)
+    def _noise(self, node: int, count: int) -> np.ndarray:
+        parts = self._random[node].standard_normal(2 * count, dtype=np.float32)
         parts *= np.float32(max(self._sigma, FULL_SCALE_MIN))
         return parts.view(np.complex64)
