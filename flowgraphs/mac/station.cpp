@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "sim/air/fcs.hpp"
+#include "sim/air/frame_fields.hpp"
 
 namespace perhop::flowgraphs {
 
@@ -39,19 +40,6 @@ air::air_config air_config_of(const station_config& config) {
 VerilatedContext& shared_context() {
   static auto* context = new VerilatedContext;
   return *context;
-}
-
-/// Whether a perhop MAC may have made this frame.
-bool is_ours(std::span<const std::uint8_t> psdu) {
-  if (psdu.size() == rts_bytes && wire::rts_frame::decode(psdu)) return true;
-  if (psdu.size() == cts_bytes && (wire::cts_frame::decode(psdu) || wire::mac_ack_frame::decode(psdu))) return true;
-  constexpr std::uint8_t to_and_from_ds = 0x03;
-  std::array<std::uint8_t, wire::data_header::size_bytes> header{};
-  if (psdu.size() < header.size() + fcs_bytes) return false;
-  std::copy_n(psdu.begin(), header.size(), header.begin());
-  const bool four_address = (header[1] & to_and_from_ds) == to_and_from_ds;
-  if (four_address) header[1] &= static_cast<std::uint8_t>(~to_and_from_ds);
-  return wire::data_header::decode(header) && (!four_address || psdu.size() >= header.size() + air::fourth_address_bytes + fcs_bytes);
 }
 
 /// Microseconds that a frame reserves; the field has other meanings where its highest bit is set.
@@ -91,7 +79,7 @@ bool station::receive(std::span<const std::uint8_t> psdu, std::uint8_t rate_inde
   // What has no room in the MAC's counter cannot be one of its frames; a transmitter that lies about its rate is nobody's.
   if (psdu.size() <= fcs_bytes || psdu.size() > max_psdu_bytes || rate_index >= air_.mac.profile->rates.size()) return false;
   const bool good = air::fcs_good(psdu);
-  if (good && !is_ours(psdu)) {
+  if (good && air::read_frame(psdu).kind == frame_kind::other) {
     node_.strobe_overheard(duration_of(psdu), true);
     clock(0);
     settle();

@@ -363,6 +363,7 @@ bool dsss_receiver::parse_symbol(sample_time at, unsigned bits, unsigned count, 
   }
   if (track_.in_sync && !done && (track_.symbols == sfd_symbols || (lost && track_.symbols > lost_after_symbols))) {
     ++(lost ? counts_.carriers_lost : counts_.sfd_timeouts);
+    track_.gave_up_lost = lost;
     return true;
   }
   return done;
@@ -414,7 +415,8 @@ void dsss_receiver::end_of_track(sample_time last) {
     receptions_.push_back(std::move(track_.frame));
     ignore_blocks_ = ignore_after_frame_blocks;
     blocks_above_ = 0;
-  } else {
+  } else if (!track_.gave_up_lost) {
+    // Its header was missed, and it is likely to be there still.
     hold_blocks_ = hold_after_signal_blocks;
   }
   search_ = {};

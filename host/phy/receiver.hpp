@@ -107,7 +107,7 @@ private:
     scrambler descrambler{};
     std::uint32_t last_bits = 0;
     int symbols = 0;
-    bool in_sync = true, two_bits = false, short_preamble = false, in_frame = false;
+    bool in_sync = true, two_bits = false, short_preamble = false, in_frame = false, gave_up_lost = false;
     std::uint64_t header = 0;
     unsigned header_bits = 0;
     std::uint32_t remainder = 0xFFFF;

@@ -318,8 +318,8 @@ def test_recorders_write_what_others_read(draw, tmp_path):
         lambda: (
             demodulator.finished.is_set()
             and capture.frames == 1
-            and recording.annotations
-            and recording.samples == len(samples)
+            and recording.recording.annotations
+            and recording.recording.samples == len(samples)
         )
     )
     graph.stop()

@@ -194,3 +194,18 @@ def test_bad_input_says_what_is_wrong():
         modem.transmitted(b"", 0, gain=257)
     with pytest.raises(TypeError):
         modem.Receiver().push(np.zeros(4, dtype=np.float64))
+
+
+def test_after_a_bad_header_the_medium_stays_busy_for_a_while():
+    draw, noise = seeded("hold")
+    header = header_of(0x0A, 0, 400)
+    header[3] ^= 1
+    bits = scrambled([1] * 128 + low_bit_first(0xF3A0, 16) + header, 0x1B)
+    wave = shaped(spread([(bit,) for bit in bits]), 2)
+    samples = received(wave[:, 0] + 1j * wave[:, 1], 2, es_n0_db=20, random=noise, before=2000, after=2000)
+    receiver = modem.Receiver()
+    in_pieces(samples, draw, receiver)
+    assert receiver.header_errors == 1
+    (_, end) = [at for at, _ in receiver.take_carrier_edges()]
+    over = 2000 + len(wave)
+    assert over + 14 * 22 < end < over + 18 * 22
