@@ -377,3 +377,40 @@ def test_every_block_has_a_description_and_documentation():
     for path in (ROOT / "flowgraphs/blocks").glob("*.block.yml"):
         block = yaml.safe_load(path.read_text())
         assert len(block["documentation"].split()) >= 5, path
+
+
+def chain_of_three(packets: int, most_samples: int) -> tuple[list[list[int]], list[dict[str, int]]]:
+    """When each packet was done, hop by hop, over two hops as samples; and the frames that each MAC sent."""
+    graph = gr.top_block()
+    gains_db = ((None, -20, None), (-20, None, -20), (None, -20, None))
+    medium = perhop_gr.medium(gains_db, -50.0, (20e3, -15e3, 5e3), latency_us=1000)
+    medium.set_max_output_buffer(most_samples)
+    macs = [perhop_gr.mac(node, seed=9, forward_to=2 if node == 1 else -1) for node in range(3)]
+    source, probe = perhop_gr.packet_source(packets, 100, 1), perhop_gr.path_delay_probe(2)
+    # GNU Radio does not keep a block's Python half: the flowgraph's maker does.
+    modems = [(perhop_gr.dsss_demodulator(phy=True), perhop_gr.burst_modulator()) for _ in macs]
+    for node, (mac, (demodulator, modulator)) in enumerate(zip(macs, modems, strict=True)):
+        graph.connect((medium, node), demodulator)
+        graph.msg_connect(demodulator, "phy", mac, "phy in")
+        graph.msg_connect(mac, "phy out", modulator, "psdu")
+        graph.msg_connect(modulator, "burst", medium, f"burst{node}")
+        graph.msg_connect(mac, "done", probe, "done")
+    graph.msg_connect(source, "packets", macs[0], "app in")
+    graph.msg_connect(macs[2], "app out", probe, "arrived")
+    for hop in range(2):
+        graph.connect((probe, hop), blocks.null_sink(gr.sizeof_float))
+    graph.start()
+    until(lambda: len(probe.complete()) == packets, 120)
+    graph.stop()
+    graph.wait()
+    assert medium.late == 0 and medium.collisions == 0
+    times_us = [[record["t_done_us"] for record in probe.records[number].values()] for number in probe.complete()]
+    return times_us, [mac.kinds for mac in macs]
+
+
+def test_a_chain_of_samples_takes_the_same_times_again():
+    """Whatever the threads of GNU Radio do, and however the samples are cut."""
+    times_us, kinds = chain_of_three(3, 65536)
+    assert chain_of_three(3, 8192)[0] == times_us
+    assert [each["rts"] for each in kinds[:2]] == [each["data"] for each in kinds[:2]] == [3, 3]
+    assert [each["cts"] for each in kinds[1:]] == [each["mac_ack"] for each in kinds[1:]] == [3, 3]
