@@ -82,7 +82,7 @@ CASES = [
     ),
 ]
 QUICK_CASES = [Case("chain-3-dsss_short", 3, FORWARD, "dsss_short", 0.02)]
-HIDDEN_CASE = Case("hidden-3-dsss_long", 3, ((0, 1), (2, 1)), "dsss_long", 0.12)
+HIDDEN_CASE = Case("hidden-3-dsss_long", 3, ((0, 1), (2, 1)), "dsss_long", 0.06)
 FAULT_CASE = Case("chain-3-dsss_short", 3, FORWARD, "dsss_short", 0.02)
 
 
