@@ -69,6 +69,19 @@ async def a_signal_without_header_is_held_while_it_is_looked_for_again(dut):
     assert not any([await block(unit, -99) for _ in range(4)])
 
 
+@cocotb.test()
+async def a_frame_keeps_the_medium_busy_without_carrier_sense(dut):
+    """From its SFD until nothing more is wanted of it; a preamble alone does not."""
+    unit = await ready(dut, cfg_carrier_sense=0, cfg_energy_detect=0)
+    said = []
+    for levels in ({"tracking": 1}, {"framing": 1}, {"finish": 1}, {"tracking": 0, "framing": 0, "finish": 0}):
+        unit.hold(**levels)
+        await unit.clock()
+        await unit.clock()
+        said.append(unit.busy)
+    assert said == [0, 1, 0, 0]
+
+
 @pytest.mark.parametrize("name", cocotb_tests(globals()))
 def test_clear_channel(name):
     simulate("clear_channel", __file__, name, cocotb_tests(globals()))
