@@ -47,6 +47,8 @@ module register_guard
   output wire logic [31:0] memory_write_word
 );
 
+  localparam logic [3:0] FIRST_IDLE = RADIO ? perhop_radio_register_words_pkg::FIRST_IDLE_CLASS : FIRST_IDLE_CLASS;
+
   typedef enum logic [1:0] {
     ST_FILL,    // reset values are copied, two clocks a word
     ST_IDLE,
@@ -100,7 +102,7 @@ module register_guard
 
   wire logic writable = judged && kind != CLASS_NOT_WRITABLE;
   wire logic whole    = writable && bus_strobes == '1;
-  wire logic idle     = whole && !(enabled && kind >= FIRST_IDLE_CLASS);
+  wire logic idle     = whole && !(enabled && kind >= FIRST_IDLE);
 
   assign refused_not_writable  = judged && !writable;
   assign refused_partial_write = writable && !whole;
