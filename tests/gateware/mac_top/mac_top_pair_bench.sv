@@ -175,7 +175,7 @@ module mac_top_pair_bench
       localparam int unsigned OTHER = 1 - at;
 
       logic signed [6:0] unused_snr_db;
-      logic signed [7:0] unused_tangent_128;
+      logic signed [7:0] unused_tangent_128, unused_level_dbm;
       logic              unused_active;
       logic              unused_stat [5];
 
@@ -187,6 +187,7 @@ module mac_top_pair_bench
         .phy_cca_busy(cca_busy[at]), .phy_rx_start(rx_start[at]), .phy_rx_rate(rx_rate[at]), .phy_rx_bytes(rx_bytes[at]),
         .phy_rx_data(rx_data[at]), .phy_rx_valid(rx_valid[at]), .phy_rx_end(rx_end[at]), .phy_rx_error(rx_error[at]),
         .phy_rx_rssi_dbm(rx_rssi_dbm[at]), .rx_snr_db(unused_snr_db), .rx_tangent_128(unused_tangent_128),
+        .level_dbm(unused_level_dbm),
         .phy_tx_start(tx_start[at]), .phy_tx_rate(tx_rate[at]), .phy_tx_bytes(tx_bytes[at]), .phy_tx_data(tx_data[at]),
         .phy_tx_valid(tx_valid[at]), .phy_tx_ready(tx_ready[at]), .phy_tx_last(tx_last[at]),
         .stat_header_error(unused_stat[0]), .stat_no_sfd(unused_stat[1]), .stat_rx_unsupported(unused_stat[2]),
@@ -197,7 +198,7 @@ module mac_top_pair_bench
       assign frame[at]   = int'(u_dsss_phy.u_dsss_transmitter.u_barker_spreader.state_q) == 1;
       assign sending[at] = u_dsss_phy.u_dsss_transmitter.u_barker_spreader.sending;
 
-      wire logic unused = &{1'b0, unused_snr_db, unused_tangent_128, unused_active, tx_airtime_us[at], sending[at]};
+      wire logic unused = &{1'b0, unused_snr_db, unused_tangent_128, unused_level_dbm, unused_active, tx_airtime_us[at], sending[at]};
 
       logic [31:0] since_end_q, response_clocks_q;
       logic        other_q, frame_q;
