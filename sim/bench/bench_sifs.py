@@ -47,8 +47,8 @@ DELAYS = {
     "host_phy": (700, 2300),
     "glomosim": (1, 1),
 }
-# Clocked 16 times a microsecond for its responses, which take seconds of the air each; its starts as hardware is, 64
-# times: what is a microsecond at 64 clocks, from the MAC's settling to a carrier that is told, is several at 16.
+# Clocked 16 times a microsecond, for its responses take seconds of the air each; its starts once more as hardware is,
+# 64 times. Both are judged.
 SLOW = {"host_phy"}
 CLOCKS_RATIO = 4
 NO_BOUNDARY = (
@@ -118,7 +118,7 @@ def summary(found: dict) -> dict:
         },
         "tsf_error_clocks": found["tsf_error_clocks"],
         "problem": found["problem"],
-        "exact": set(responses) == {found["expected_clocks"]} and set(judged) <= {0} and not found["problem"],
+        "exact": set(responses) == {found["expected_clocks"]} and set(judged) == {0} and not found["problem"],
     }
 
 
@@ -230,9 +230,10 @@ space and a whole number of slots.
 In brackets: starts. Three kinds are listed and not judged, for no edge of the medium gives them a boundary: a start in
 the very microsecond of a response timeout, without a slot drawn; and starts after a NAV, or a response timeout of the
 other queue, that began before the medium's last edge, for each edge moves the microseconds in which they are counted.
-The starts of `host_phy` are measured at 64 clocks a microsecond. A carrier that falls within some 50 clocks behind the
-end of its frame, before the MAC has settled, is no edge of its own: time is then counted from the frame's end. At 64
-clocks that is less than a microsecond; at 16 clocks it is three, and starts can be off by as much.
+The starts of `host_phy` in the table are those at 64 clocks a microsecond. **At 16 clocks they are not exact**: 3 of
+some 300 were off by -36, -45 and 16 clocks, and one of some 200 by 16 (another seed). The first was traced: a carrier
+that falls 36 clocks behind the end of its frame, before the MAC has settled, is no edge of its own, and time is counted
+from the frame's end. The others were not. At 64 clocks no carrier falls so soon here: each stays two microseconds.
 
 ## The planted fault
 
@@ -247,7 +248,7 @@ def main() -> int:
     """Return 0 when every response and every start is exact and the planted fault is noticed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--responses", type=int, default=10_000, help="at least, in each profile")
-    parser.add_argument("--starts", type=int, default=2_000, help="at least, in each profile; 1 in 20 for the host PHY")
+    parser.add_argument("--starts", type=int, default=2_000, help="at least, in each profile; a tenth for the host PHY")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--document", action="store_true", help="also write docs/mac/exact_times.md")
@@ -262,13 +263,13 @@ def main() -> int:
             "perhop-bench-sifs-slow" if name in SLOW else "perhop-bench-sifs",
             name,
             arguments.responses,
-            0 if name in SLOW else arguments.starts,
+            arguments.starts // 10 if name in SLOW else arguments.starts,
             arguments.seed,
         )
         for name in names
     }
     slow_starts = {
-        name: Run("perhop-bench-sifs", name, 10, arguments.starts // 20, arguments.seed, (), CLOCKS_RATIO)
+        name: Run("perhop-bench-sifs", name, 10, arguments.starts // 10, arguments.seed, (), CLOCKS_RATIO)
         for name in names
         if name in SLOW
     }
@@ -284,6 +285,7 @@ def main() -> int:
             results[name] = summary(pending[name].result())
             if name in pending_starts:
                 starts = summary(pending_starts[name].result())
+                results[name]["slots_slow"] = results[name]["slots"]
                 results[name]["slots"] = starts["slots"]
                 results[name]["exact"] &= starts["exact"]
             console.print(f"{name}: {results[name]['n']} responses, {results[name]['slots']['n']} starts")
@@ -307,7 +309,7 @@ def main() -> int:
 
     detected = not faulty["exact"]
     enough = all(
-        result["n"] >= arguments.responses and result["slots"]["n"] >= slow_starts.get(name, runs[name]).starts // 2
+        result["n"] >= arguments.responses and result["slots"]["n"] >= runs[name].starts // 2
         for name, result in results.items()
     )
     result_line.print_result(
@@ -322,6 +324,7 @@ def main() -> int:
                     "expected_clocks": result["expected_clocks"],
                     "clocks_per_us": result["clocks_per_us"],
                     "slots": result["slots"],
+                    **({"slots_slow": result["slots_slow"]} if "slots_slow" in result else {}),
                     "tsf_error_clocks": result["tsf_error_clocks"],
                 }
                 for name, result in results.items()
