@@ -52,6 +52,46 @@ module tsf_rules #(
     i_left_below            : assert (left >= (forward ? -delay_clocks : 14'sd0) - waited);
   end
 
+  // ---- A carrier that stays behind a frame's end
+
+  // Clocks since that end, and since the carrier fell behind it.
+  logic [9:0] since_end_q = '1;
+  always_ff @(posedge clk) begin
+    if (timing_top.u_tick_generator.medium_edge && timing_top.phy_rx_end) since_end_q <= 10'd1;
+    else if (since_end_q != '1) since_end_q <= since_end_q + 1'b1;
+  end
+  wire clocks_t since_end  = clocks_t'({4'd0, since_end_q});
+  wire clocks_t lag        = clocks_t'(timing_top.u_tick_generator.lag_q);
+  wire clocks_t since_fall = since_end - lag - 14'sd1;
+  wire clocks_t heard      = timing_top.u_tick_generator.heard_q;
+  wire logic    fresh      = timing_top.u_tick_generator.fresh_q;
+  wire logic    stayed     = timing_top.u_tick_generator.stayed_q;
+  wire logic    lagging    = timing_top.u_tick_generator.lagging_q;
+
+  clocks_t since_fall_q;
+  logic    fall_counted_q;
+  always_ff @(posedge clk) begin
+    since_fall_q   <= since_fall + 14'sd1;
+    fall_counted_q <= !timing_top.u_tick_generator.cca_was_busy_q;
+  end
+
+  always_comb if (!rst) begin
+    if (timing_top.u_tick_generator.since_end_q != '0) i_clocks_since_end : assert (10'(timing_top.u_tick_generator.since_end_q) == since_end_q);
+    if (timing_top.u_tick_generator.since_end_q != '0 && fresh) i_counted_from_end : assert (heard == US + 14'sd1 - since_end);
+    if (fresh) i_fresh_is_forward : assert (forward);
+    if (stayed) begin
+      i_stayed_is_forward : assert (forward);
+      i_end_was_the_edge  : assert (heard == US + 14'sd1 - since_end + (fresh ? 14'sd0 : US));
+      i_fell_since        : assert (lag >= 14'sd0 && since_fall >= 14'sd0);
+      i_known_with_tick   : assert (fresh || rest == SETTLE - 14'sd1);
+      if (fresh && timing_top.cca_busy && since_fall > 14'sd1) i_held_before_tick : assert (left >= 14'sd1 && left + since_fall <= SETTLE + 14'sd1);
+      if (!fresh && timing_top.u_tick_generator.cca_was_busy_q) i_fell_with_tick : assert (since_fall <= SETTLE + 14'sd1);
+    end
+    // Ticks put off fall as if the fall had been the edge: whole microseconds behind it.
+    if (lagging) a_counts_from_the_fall : assert (heard + lag == (fall_counted_q ? 14'sd2 * US : US) - since_fall_q);
+    if (lagging) i_lagging : assert (forward && rest == SETTLE - 14'sd2 && heard + lag >= 14'sd0 && heard + lag < 14'sd2 * US);
+  end
+
   // ---- Ticks
 
   always_comb if (!rst) begin

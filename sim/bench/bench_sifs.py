@@ -171,9 +171,10 @@ def draw(results: dict[str, dict], faulty: dict, path: Path) -> None:
 
 def in_words(deviation: dict) -> str:
     """Least and most of a deviation, as one number where they are the same."""
-    return (
-        str(deviation["min"]) if deviation["min"] == deviation["max"] else f"{deviation['min']} to {deviation['max']}"
+    least, most = (
+        deviation[key] if key in deviation else deviation[f"{key}_deviation_clocks"] for key in ("min", "max")
     )
+    return str(least) if least == most else f"{least} to {most}"
 
 
 def write_document(results: dict[str, dict], faulty: dict, seed: int) -> None:
@@ -202,6 +203,12 @@ def write_document(results: dict[str, dict], faulty: dict, seed: int) -> None:
             for found in results.values()
         ]
         starts.append(f"| {edge}{' (not judged)' if edge in NO_BOUNDARY else ''} | " + " | ".join(cells) + " |")
+    slow_words = [
+        f"The starts of `{name}` in the table are those at {found['slots_clocks_per_us']} clocks a microsecond; "
+        f"at {found['clocks_per_us']} they are {in_words(slow)} clocks from their boundary ({slow['n']})."
+        for name, found in results.items()
+        if (slow := found.get("slots_slow"))
+    ]
     text = f"""# How exact the MAC's times are
 
 Written by `sim/bench/bench_sifs.py --document`; `make bench-sifs` measures the same. Version {paths.version()["git"]},
@@ -230,10 +237,9 @@ space and a whole number of slots.
 In brackets: starts. Three kinds are listed and not judged, for no edge of the medium gives them a boundary: a start in
 the very microsecond of a response timeout, without a slot drawn; and starts after a NAV, or a response timeout of the
 other queue, that began before the medium's last edge, for each edge moves the microseconds in which they are counted.
-The starts of `host_phy` in the table are those at 64 clocks a microsecond. **At 16 clocks they are not exact**: 3 of
-some 300 were off by -36, -45 and 16 clocks, and one of some 200 by 16 (another seed). The first was traced: a carrier
-that falls 36 clocks behind the end of its frame, before the MAC has settled, is no edge of its own, and time is counted
-from the frame's end. The others were not. At 64 clocks no carrier falls so soon here: each stays two microseconds.
+Behind one frame in five the carrier stays, half of the time for less than two microseconds: often it falls before the
+MAC knows whether it answers, and is the edge to count from all the same.
+{chr(10).join(slow_words)}
 
 ## The planted fault
 
@@ -287,6 +293,7 @@ def main() -> int:
                 starts = summary(pending_starts[name].result())
                 results[name]["slots_slow"] = results[name]["slots"]
                 results[name]["slots"] = starts["slots"]
+                results[name]["slots_clocks_per_us"] = starts["clocks_per_us"]
                 results[name]["exact"] &= starts["exact"]
             console.print(f"{name}: {results[name]['n']} responses, {results[name]['slots']['n']} starts")
         faulty = summary(pending[""].result())

@@ -17,6 +17,10 @@
 // longer for it). An edge that would take the error past LIMIT_CLOCKS, which no PHY causes that raises its carrier for
 // a microsecond before each frame's end, does not move the clock; so the TSF keeps within LIMIT_CLOCKS of the clock.
 //
+// Behind a frame's end the carrier may stay, for somebody else is heard. Whether the frame is answered, SIFS after its
+// end, is known with the next tick only. Should the carrier fall before, that was the edge to count from if there is no
+// response: the ticks are put off by the time that it stayed (`lag_q`), as soon as that is known.
+//
 // Where a MAC with several queues takes a clock more to start after contention than to respond, the ticks come so much
 // earlier, but for those of SIFS.
 //
@@ -61,12 +65,15 @@ module tick_generator #(
   typedef logic signed [WIDTH-1:0] clocks_t;
 
   localparam clocks_t MICROSECOND     = clocks_t'(CLOCKS_PER_US);
-  localparam clocks_t LIMIT_CLOCKS    = clocks_t'(4 * CLOCKS_PER_US);
+  // Four microseconds, and twice what one carrier that stays can put ticks off.
+  localparam int unsigned LAG_W       = CLOCKS_PER_US > 64 ? $clog2(CLOCKS_PER_US) : 6;
+  localparam int unsigned LIMIT       = CLOCKS_PER_US >= 2 ** (LAG_W - 1) ? 4 * CLOCKS_PER_US : 2 ** (LAG_W + 1);
+  localparam clocks_t LIMIT_CLOCKS    = clocks_t'(LIMIT);
   localparam clocks_t MORE            = clocks_t'(CONTENTION_CLOCKS);
   localparam clocks_t START_CLOCKS    = clocks_t'(3) + MORE;   // from a tick's decision to the tx_start that it causes
   localparam int unsigned SETTLE_W    = $clog2(SETTLE_CLOCKS);
   localparam int unsigned SMALL_W     = $clog2(CLOCKS_PER_US + 1);
-  localparam int unsigned ERROR_W     = $clog2(4 * CLOCKS_PER_US + 1) + 1;
+  localparam int unsigned ERROR_W     = $clog2(LIMIT + 1) + 1;
 
   if (DELAY_W < 1 || DELAY_W > 16) begin : g_bad_width
     $fatal(1, "%m: DELAY_W must be 1 to 16");
@@ -83,7 +90,11 @@ module tick_generator #(
   logic signed [ERROR_W-1:0] error_q;         // clocks by which the MAC's time is ahead
   logic [SETTLE_W-1:0]       settle_q;
   logic                      tick_q, ticked_q, was_sending_q;
-  logic                      quiescent_q;     // a clock ago, and nothing came; so it is now
+  logic                      quiescent_q;     // a clock ago, and nothing came or is on its way; so it is now
+  logic [LAG_W-1:0]          since_end_q;     // clocks since a frame's end; 0: too many
+  logic                      stayed_q;        // behind a fresh frame's end the carrier stayed,
+  logic signed [LAG_W:0]     lag_q;           // for one clock more than this; with lagging_q, what the ticks are put off
+  logic                      cca_was_busy_q, lagging_q;
 
   clocks_t                   phy_q;           // both directions of the PHY; with START_CLOCKS, the delay
   clocks_t                   later_q, sooner_q;   // a microsecond and phy_q; a microsecond less the delay
@@ -125,6 +136,12 @@ module tick_generator #(
   // The carrier has come.
   wire logic    put_back     = forward_q && !sending && !fresh_q && cca_busy && phy_cca_busy;
 
+  // The carrier had stayed behind a frame's end that is not answered, and has fallen. The tick that told so counts as its
+  // first microsecond if the MAC saw it fall before. The MAC's time must not leave its bounds for it.
+  wire logic    has_room     = cca_was_busy_q ? clocks_t'(error_q) <= LIMIT_CLOCKS - MICROSECOND
+                                              : clocks_t'(error_q) >= clocks_t'(2 ** LAG_W) - LIMIT_CLOCKS;
+  wire logic    lags         = !fresh_q && stayed_q && !phy_cca_busy && !sending && has_room;
+
   // A microsecond too many or too few is paid.
   wire logic    carrier      = !forward_q && !sending && !medium_edge && !tx_start;
   wire logic    pay_back     = carrier && tick_due && clocks_t'(error_q) >= MICROSECOND &&
@@ -135,6 +152,7 @@ module tick_generator #(
   clocks_t      step;
   always_comb begin
     step = tick_due && !make_up ? MICROSECOND - clocks_t'(1) : -clocks_t'(1);
+    if (lagging_q) step = clocks_t'(lag_q);   // the second clock behind a tick: none can be due
     if (pay_back) step = clocks_t'(2) * MICROSECOND - clocks_t'(1);
     if (respond)  step = tick_due ? MICROSECOND - clocks_t'(1) + MORE : MORE - clocks_t'(1);
   end
@@ -146,6 +164,7 @@ module tick_generator #(
     else if (respond)  settled = ERROR_W'(CONTENTION_CLOCKS);
     else if (pay_back) settled = ERROR_W'(CLOCKS_PER_US);
     else if (make_up)  settled = -ERROR_W'(CLOCKS_PER_US);
+    else if (lagging_q) settled = ERROR_W'(lag_q) + ERROR_W'(1);
     else               settled = '0;
   end
 
@@ -164,9 +183,14 @@ module tick_generator #(
       ticked_q  <= 1'b0;
       was_sending_q <= 1'b0;
       quiescent_q   <= 1'b0;
+      since_end_q    <= '0;
+      stayed_q       <= 1'b0;
+      lag_q          <= '0;
+      cca_was_busy_q <= 1'b0;
+      lagging_q      <= 1'b0;
     end else begin
       was_sending_q <= sending;
-      quiescent_q   <= quiescent && !news;
+      quiescent_q   <= quiescent && !news && !medium_edge;
       heard_q  <= !moved ? heard_q + step : tx_start ? later_q : MICROSECOND;
       ahead_q  <= !moved ? ahead_q + step : tx_start ? MICROSECOND - START_CLOCKS : sooner_q;
       tick_q   <= tick_now;
@@ -180,6 +204,21 @@ module tick_generator #(
 
       if (medium_edge && phy_rx_end) fresh_q <= 1'b1;
       else if (tick_now)             fresh_q <= 1'b0;
+
+      cca_was_busy_q <= cca_busy;
+      lagging_q      <= lags && !medium_edge && !tx_start;
+      if (medium_edge && phy_rx_end) begin
+        since_end_q <= LAG_W'(moved);
+        stayed_q    <= moved && phy_cca_busy;
+        lag_q       <= '0;
+      end else begin
+        if (sending || tx_start)    since_end_q <= '0;
+        else if (since_end_q != '0) since_end_q <= since_end_q + 1'b1;
+        if (sending || tx_start || !fresh_q) stayed_q <= 1'b0;
+        else if (phy_cca_busy)               stayed_q <= since_end_q != '0;
+        if (fresh_q && phy_cca_busy)         lag_q <= (LAG_W+1)'(since_end_q);
+        else if (!fresh_q && cca_was_busy_q) lag_q <= lag_q - (LAG_W+1)'(CLOCKS_PER_US);
+      end
 
       error_q  <= (moved ? ERROR_W'(error) : error_q) - settled;
     end

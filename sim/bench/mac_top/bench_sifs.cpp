@@ -156,8 +156,10 @@ private:
       bytes_heard = static_cast<clocks>(below(frame.size()));
       times.end = times.start + 6 + (airtime - (times.start - at)) * bytes_heard / count + static_cast<clocks>(below(100));
     }
-    // The carrier is heard within two microseconds, and may stay because of others.
-    times.quiet = times.end + (chance(0.2) ? 2 * us_ + static_cast<clocks>(below(static_cast<std::uint64_t>(20 * us_))) : 0);
+    // The carrier is heard within two microseconds, and may stay because of others: for any time, often shorter than the MAC
+    // takes to know whether it answers.
+    const std::uint64_t longest_us = chance(0.5) ? 2 : 22;
+    times.quiet = times.end + (chance(0.2) ? 1 + static_cast<clocks>(below(longest_us * static_cast<std::uint64_t>(us_))) : 0);
     schedule(at + static_cast<clocks>(below(static_cast<std::uint64_t>(2 * us_))), phy_event::what::carrier);
     if (what != damage::plcp) {
       schedule(times.start, phy_event::what::start, static_cast<std::uint32_t>(count), rate);

@@ -88,6 +88,50 @@ async def after_a_frame_every_tick_is_where_a_response_starts(dut, delays):
 
 
 @cocotb.test()
+@cocotb.parametrize(delays=[(0, 0), (10, 20), (100, 233)], stay=[1, 2, 20, 45, 61])
+async def a_carrier_that_falls_soon_behind_a_frame_is_the_edge_to_count_from(dut, delays, stay):
+    """Nobody answers the frame; whether somebody would was known with the first tick behind it only.
+
+    ....frame|rx_end
+    ____________________|<------ n microseconds ------>|
+     carrier   |<-stay->|fall                          |tick n, two clocks before, earlier by both delays
+
+    The first tick may come before the carrier has fallen: then it does not count.
+    """
+    source = random.Random(SEED)
+    dut._log.info("seed %d", SEED)
+    generator = await Generator(dut, *delays).start()
+    for _ in range(20):
+        generator.hold(phy_cca_busy=1)
+        await generator.steps(generator.delay + 5 * US + source.randrange(US))
+        await generator.step(phy_rx_end=1)
+        await generator.steps(stay - 1)
+        fall = generator.now
+        generator.hold(phy_cca_busy=0)
+        await generator.steps(12 * US)
+        phases = {(at + generator.delay + 2) % US for at in generator.after(fall)[-4:]}
+        assert phases == {0}, f"ticks {phases} clocks behind whole microseconds from the fall"
+        await generator.steps(source.randrange(200))
+
+
+@cocotb.test()
+async def a_carrier_that_stays_into_sifs_moves_nothing(dut):
+    """The frame is answered: its end is the edge, whatever the carrier does behind it."""
+    generator = await Generator(dut, 10, 20).start()
+    for stay in range(1, 2 * US):
+        generator.hold(phy_cca_busy=1)
+        await generator.steps(5 * US)
+        await generator.step(phy_rx_end=1)
+        end = generator.now - 1
+        generator.hold(sending=1)
+        await generator.steps(stay - 1)
+        generator.hold(phy_cca_busy=0)
+        await generator.steps(10 * US)
+        generator.hold(sending=0)
+        assert generator.after(end)[:9] == [US * n - generator.delay - 2 for n in range(1, 10)]
+
+
+@cocotb.test()
 async def what_edges_move_is_paid_back(dut):
     """Frames at random times for 4 ms: the ticks stay within three microseconds of the clock."""
     source = random.Random(SEED)
