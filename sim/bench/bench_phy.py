@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How good the DSSS modem is: frame errors beside theory, carrier sense, echoes, levels, the transmitter's spectrum.
 
-Measured on the model (perhop.phy), which equals the gateware number by number; to show that it does so here, too, RTL
-and model get the same frames of 1024 octets at the limit, and are compared symbol by symbol (--no-rtl leaves that out).
+Measured on the model in C++ (perhop.modem), which equals perhop.phy and the gateware number by number; to show that it
+does so here, too, RTL and model get the same frames of 1024 octets at the limit, and are compared symbol by symbol
+(--no-rtl leaves that out).
 
 Bounds, exit status 1 where one does not hold: at the worst offsets of carrier and clock the Es/N0 for 8 % frame errors
 is at most 1.0 dB (1 Mb/s) and 1.5 dB (2 Mb/s) above theory's; from 10 dB on every signal is found within 15 us, and
@@ -38,7 +39,7 @@ from phy_bench.frame_errors import PER_LIMIT, RATE_NAMES, Point
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "out/bench-phy"
 DOCUMENT = ROOT / "docs/phy"
-MODEL = ROOT / "host/python/perhop/phy"
+MODELS = [ROOT / "host/python/perhop/phy", ROOT / "host/phy", ROOT / "host/bindings"]
 RTL_TESTS = "tests/gateware/dsss_receiver"
 RTL_NAME = "frames_at_the_limit"
 
@@ -55,7 +56,9 @@ LEVELS = {"-30 dB": 1000 * 10**-1.5, "-10 dB": 1000 * 10**-0.5, "nominal": 1000.
 
 def identity(work: object) -> str:
     """Of a piece of work and of the sources that do it."""
-    sources = sorted([*MODEL.glob("*.py"), *(ROOT / "sim/bench/phy_bench").glob("*.py")])
+    folders = [*MODELS, ROOT / "sim/bench/phy_bench"]
+    every = (path for folder in folders for path in folder.rglob("*.*"))
+    sources = sorted(path for path in every if path.suffix in (".py", ".cpp", ".hpp"))
     parts = [repr(work).encode(), *(path.read_bytes() for path in sources)]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:20]
 

@@ -6,10 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from perhop.phy import transmitter
+from perhop import modem
 from perhop.phy.channel import received
-from perhop.phy.plcp import RATE_1MBPS, Frame
-from perhop.phy.receiver import Receiver
+from perhop.phy.plcp import RATE_1MBPS
 
 from phy_bench.frame_errors import CARRIER_HZ, CLOCK_PPM
 
@@ -40,7 +39,7 @@ def detect(trial: Detection) -> list[float | None]:
     found: list[float | None] = []
     for seed in range(trial.preambles):
         random = np.random.default_rng([seed, 7])
-        wave = transmitter.transmitted(Frame(b"", RATE_1MBPS), 4) @ np.array([1, 1j])
+        wave = modem.transmitted(b"", RATE_1MBPS, samples_per_chip=4) @ np.array([1, 1j])
         before = 400 + int(random.integers(SAMPLES_PER_US))
         signs = random.choice((-1, 1), 2)
         samples = received(
@@ -53,10 +52,10 @@ def detect(trial: Detection) -> list[float | None]:
             delay_samples=random.uniform(),
             before=before,
         )
-        receiver = Receiver()
-        receiver.run(samples)
+        receiver = modem.Receiver(keep_trace=True)
+        receiver.push(samples.astype(np.int16))
         # A lock in the noise before is no detection.
-        after_us = [(lock - before) / SAMPLES_PER_US for lock in receiver.locks if lock >= before]
+        after_us = [(lock - before) / SAMPLES_PER_US for lock in receiver.take_locks() if lock >= before]
         found.append(after_us[0] if after_us and after_us[0] <= 128 else None)
     return found
 
@@ -65,6 +64,6 @@ def false_alarms(noise: Noise) -> int:
     """Locks in noise alone."""
     random = np.random.default_rng([noise.seed, 8])
     samples = random.standard_normal((round(noise.seconds * 1e6 * SAMPLES_PER_US), 2)) * NOISE_RMS
-    receiver = Receiver()
-    receiver.run(np.round(samples).astype(np.int64))
-    return len(receiver.locks)
+    receiver = modem.Receiver()
+    receiver.push(np.round(samples).astype(np.int16))
+    return receiver.locks

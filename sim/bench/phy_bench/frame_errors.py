@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from perhop.phy import transmitter
+from perhop import modem
 from perhop.phy.channel import received
-from perhop.phy.plcp import RATE_1MBPS, RATE_2MBPS, Frame
-from perhop.phy.receiver import Receiver
+from perhop.phy.plcp import RATE_1MBPS, RATE_2MBPS
 
 OCTETS = 1024
 PER_LIMIT = 0.08
@@ -74,7 +73,7 @@ def samples_of(point: Point, seed: int) -> tuple[bytes, np.ndarray]:
     """A frame's PSDU, and what the converter gives of it, two samples a chip."""
     random = np.random.default_rng([seed, point.rate])
     psdu = random.bytes(OCTETS)
-    wave = transmitter.transmitted(Frame(psdu, point.rate), 4) @ np.array([1, 1j])
+    wave = modem.transmitted(psdu, point.rate, samples_per_chip=4) @ np.array([1, 1j])
     signs = random.choice((-1, 1), 2) * point.offsets
     echo = None
     if point.echo_db is not None:
@@ -97,7 +96,9 @@ def count(point: Point) -> Counted:
     lost = wrong_bits = bits = 0
     for seed in range(point.frames):
         psdu, samples = samples_of(point, seed)
-        heard = [reception.psdu for reception in Receiver().run(samples) if len(reception.psdu) == OCTETS]
+        receiver = modem.Receiver()
+        receiver.push(samples.astype(np.int16))
+        heard = [reception.psdu for reception in receiver.take_receptions() if len(reception.psdu) == OCTETS]
         lost += psdu not in heard
         for each in heard[:1]:
             difference = np.frombuffer(each, np.uint8) ^ np.frombuffer(psdu, np.uint8)
