@@ -21,7 +21,8 @@ constexpr sample_time freeze_latency = 6, thaw_latency = 5;
 constexpr int fraction_bits = 5;
 constexpr int first_tested = 3;
 constexpr int lock_symbols = 4;
-constexpr int lock_ratio = 10;
+constexpr int lock_ratio = 11;
+constexpr int fresh_ratio = 2;
 
 constexpr int early_late_shift = 4;
 constexpr int level_shift = 3;
@@ -221,14 +222,22 @@ bool dsss_receiver::search_symbol() {
   const sample_time end = start_ + symbol_samples;
   advance(end);
   const int weight = std::min(search_.number, 2);
-  int sum = 0, peak = 0;
+  int sum = 0, peak = 0, highest = -1;
+  // An average that one symbol has filled, the end of a frame for instance, passes for a peak while it fades: the symbol's own
+  // level has to be there too.
+  bool fresh = false;
   for (int bin = 0; bin < symbol_samples; ++bin) {
     int& value = search_.bins[static_cast<std::size_t>(bin)];
-    value += ((levels_[place(start_ + bin)] << fraction_bits) - value) >> weight;
+    const int level = levels_[place(start_ + bin)] << fraction_bits, before = value;
+    value += (level - before) >> weight;
     sum += value;
-    if (value > search_.bins[static_cast<std::size_t>(peak)]) peak = bin;
+    if (value > highest) {
+      highest = value;
+      peak = bin;
+      fresh = fresh_ratio * level >= before;
+    }
   }
-  const bool is_peak = lock_ratio * search_.bins[static_cast<std::size_t>(peak)] > sum && search_.number >= first_tested;
+  const bool is_peak = lock_ratio * highest > sum && fresh && search_.number >= first_tested;
   const bool near = (peak - search_.last_peak + 1 + symbol_samples) % symbol_samples <= 2;
   search_.good = is_peak ? (near ? search_.good + 1 : 1) : 0;
   search_.last_peak = peak;

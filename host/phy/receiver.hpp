@@ -26,6 +26,10 @@ using sample_time = std::int64_t;
 
 inline constexpr int symbol_samples = 2 * static_cast<int>(barker_chips);
 
+/// What stands for the bits before the first one: neither SFD begins as this ends, and so the seven bits that the descrambler
+/// needs to find its state are never part of one.
+inline constexpr std::uint32_t bits_before = 0xAAAA;
+
 /// A frame whose PLCP header was good.
 struct reception {
   sample_time started_at = 0;  ///< sample of the header's last symbol
@@ -105,7 +109,7 @@ private:
     int error = 0;
     // What the bits mean.
     scrambler descrambler{};
-    std::uint32_t last_bits = 0;
+    std::uint32_t last_bits = bits_before;
     int symbols = 0;
     bool in_sync = true, two_bits = false, short_preamble = false, in_frame = false, gave_up_lost = false;
     std::uint64_t header = 0;

@@ -109,6 +109,20 @@ def test_the_gain_stands_still_and_moves_at_the_same_samples():
     assert len(model.locks) > 100
 
 
+def test_the_end_of_a_frame_is_no_signal():
+    """Its last microseconds, at any level and place, after a reset and within noise."""
+    draw, noise = seeded("end of a frame")
+    for _ in range(30):
+        wave = transmitted(random_frame(draw, 20))
+        level, before = 10 ** draw.uniform(-1.5, 0.5), draw.choice((0, draw.randrange(1, 500)))
+        left = wave[len(wave) - draw.randrange(2, 66) :] * level
+        samples = np.concatenate([np.zeros((before, 2)), left, np.zeros((600, 2))]) + noise.normal(
+            0, 4, (before + len(left) + 600, 2)
+        )
+        model = assert_same(np.clip(np.round(samples), -32768, 32767).astype(np.int64), draw)
+        assert not model.locks
+
+
 def test_noise_alone_is_the_same_noise():
     draw, noise = seeded("noise")
     samples = np.clip(noise.normal(0, 3000, (60_000, 2)), -32768, 32767).astype(np.int64)

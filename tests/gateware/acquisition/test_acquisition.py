@@ -67,6 +67,21 @@ async def noise_and_wandering_peaks_are_no_signal(dut):
 
 
 @cocotb.test()
+async def symbols_that_fade_in_the_average_are_no_signal(dut):
+    """One to three symbols of a strong signal, the first of the search or later ones."""
+    random = np.random.default_rng(SEED)
+    for begin, symbols in ((0, 1), (0, 2), (0, 3), (6, 1), (9, 3)):
+        levels = noise(random, 24)
+        levels[begin * SYMBOL_SAMPLES + 7 : (begin + symbols) * SYMBOL_SAMPLES : SYMBOL_SAMPLES] += 1500
+        assert await lock_of(dut, levels) is None and Receiver()._search(Levels(levels), 0) is None
+    # Seven of them are one.
+    levels = noise(random, 24)
+    levels[7 : 7 * SYMBOL_SAMPLES : SYMBOL_SAMPLES] += 1500
+    found = await lock_of(dut, levels)
+    assert found is not None and found == Receiver()._search(Levels(levels), 0)
+
+
+@cocotb.test()
 async def a_search_begins_anew_after_a_frame(dut):
     """What was averaged before does not count."""
     random = np.random.default_rng(SEED)

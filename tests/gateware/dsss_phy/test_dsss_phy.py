@@ -181,6 +181,32 @@ async def the_medium_is_busy_with_frames_that_the_mac_does_not_get(dut):
 
 
 @cocotb.test()
+@cocotb.parametrize(left_us=[0.5, 1.2, 2.5])
+async def after_an_own_frame_the_end_of_anothers_is_no_carrier(dut, left_us: float):
+    """Two stations sent at once, and the other's frame ended a little later. Without energy detection."""
+    noise = np.random.default_rng(SEED)
+    bench = Bench(dut)
+    await bench.reset()
+    dut.cfg_energy_detect.value = 0
+    dut.cfg_short_preamble.value = 1
+    wave = waves(transmitter.chip_quadrants(Frame(noise.bytes(3), RATE_2MBPS, True)))
+    others = received(wave, 4, es_n0_db=35, random=noise, before=0, after=0, level=600)[: -round(22 * 3 / 11)]
+    dut.phy_tx_start.value, dut.phy_tx_rate.value, dut.phy_tx_bytes.value = 1, RATE_2MBPS, 1
+    dut.phy_tx_valid.value = dut.phy_tx_last.value = 1
+    await bench.clocks(1)
+    dut.phy_tx_start.value = 0
+    clocks = 0
+    while int(dut.tx_active.value) or clocks < 20:
+        dut.tx_sample_take.value = clocks % 2
+        await bench.clocks(1)
+        clocks += 1
+    assert clocks > 2 * 22 * 96 and not int(dut.stat_tx_underrun.value)
+    await bench.feed(others[-round(22 * left_us) :])
+    await bench.feed(np.round(noise.standard_normal((22 * 40, 2)) * 4).astype(np.int64))
+    assert not bench.events, bench.events
+
+
+@cocotb.test()
 async def what_the_mac_sends_is_on_the_air_and_the_receiver_hears_none_of_it(dut):
     bench = Bench(dut)
     await bench.reset()

@@ -49,6 +49,17 @@ async def either_sfd_is_found_with_its_last_bit_and_no_other_word(dut):
 
 
 @cocotb.test()
+async def the_first_seven_bits_are_no_part_of_an_sfd(dut):
+    """They are the descrambler's, which does not know its state yet: any of them, then the ones or zeros of SYNC."""
+    unit = Clocked(dut, *INPUTS)
+    for before in "10":
+        for first in range(128):
+            await unit.clock(clear=1)
+            for bit in f"{first:07b}" + 9 * before:
+                assert not (await symbol(unit, int(bit)))[0], (first, before)
+
+
+@cocotb.test()
 async def after_170_symbols_it_gives_up(dut):
     unit = Clocked(dut, *INPUTS)
     await unit.clock(clear=1)

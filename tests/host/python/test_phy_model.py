@@ -10,7 +10,7 @@ from perhop.phy import constants as phy
 from perhop.phy import plcp, transmitter
 from perhop.phy.channel import received
 from perhop.phy.plcp import RATE_1MBPS, RATE_2MBPS, Frame
-from perhop.phy.receiver import Receiver
+from perhop.phy.receiver import Receiver, _Parser
 from testbench import dsss_vectors
 
 KINDS = {"1 Mb/s": (RATE_1MBPS, False), "2 Mb/s": (RATE_2MBPS, False), "2 Mb/s, short": (RATE_2MBPS, True)}
@@ -209,6 +209,36 @@ def test_noise_alone_locks_nothing():
     receiver = Receiver()
     receiver.run(np.round(300 * random.standard_normal((22 * 1500, 2))).astype(np.int64))
     assert not receiver.locks
+
+
+@pytest.mark.parametrize(("level", "noise"), [(30, 4), (300, 4), (3000, 4), (300, 30)])
+@pytest.mark.parametrize("left_us", [0.3, 1.0, 1.7, 3.0])
+def test_the_end_of_a_frame_is_no_signal(level, noise, left_us):
+    """A receiver that comes out of reset, its station having sent, hears the last symbols of another's frame."""
+    random = np.random.default_rng(SEED)
+    wave = waves(Frame(random.bytes(20), RATE_2MBPS, True))[::2] / 1400
+    for start in range(12):
+        left = wave[len(wave) - round(22 * left_us) - start :] * np.exp(2j * np.pi * random.uniform()) * level
+        samples = np.concatenate([left, np.zeros(22 * 30)])
+        samples += noise * (random.standard_normal((len(samples), 2)) @ np.array([1, 1j]))
+        receiver = Receiver()
+        receiver.run(np.round(np.stack([samples.real, samples.imag], axis=1)).astype(np.int64))
+        assert not receiver.locks
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_sfd_is_found_in_a_preamble_wherever_in_it_the_timing_was_taken(kind):
+    """The scrambler repeats after 127 bits; seven pass until the descrambler has its state."""
+    rate, short = KINDS[kind]
+    bits = [symbol[0] for symbol in Frame(bytes(4), rate, short).symbols()]
+    sync = phy.PLCP_SYNC_BITS_SHORT if short else phy.PLCP_SYNC_BITS_LONG
+    for first in range(sync - 7):
+        parser = _Parser(Receiver())
+        searched = []
+        for place in range(first, sync + 16):
+            searched.append(parser.in_sync)
+            parser.symbol(place, (bits[place],), lost=False)
+        assert all(searched) and not parser.in_sync
 
 
 def test_a_header_with_a_wrong_bit_starts_no_frame():

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Search for a DSSS signal: the level in each of the 22 places of a symbol is averaged over symbols; a place that stays well
-// above the mean is where symbols end.
+// above the mean is where symbols end. An average that one symbol has filled, the end of a frame for instance, passes for a
+// peak while it fades: so the symbol's own level has to be there too.
 //
 // Timing: `lock` and `lock_place` come with the first sample of the symbol after the one that decided.
 
@@ -33,6 +34,7 @@ module acquisition #(
   logic [4:0]       peak_place_q, last_place_q;
   logic [2:0]       symbols_q;             // since the search began, up to FIRST_TESTED + 1
   logic [1:0]       good_q;                // peaks in a row
+  logic             fresh_q;               // at the peak this symbol's level is at least half of what the average was
 
   wire logic [BIN_W-1:0] average = averages[place];
   wire logic signed [BIN_W:0] change = $signed({1'b0, level, FRACTION_BITS'(0)}) - $signed({1'b0, average});
@@ -49,9 +51,9 @@ module acquisition #(
   wire logic first = place == '0;
   wire logic last  = place == 5'(SYMBOL_SAMPLES - 1);
   wire logic tested = sample_valid && searching && first && symbols_q == 3'(FIRST_TESTED + 1);
-  // A peak is one where 10 of it exceed the sum of the bins. An adder: a multiplier is dearer.
-  wire logic [SUM_W-1:0] peak_times = (SUM_W'(peak_q) << 3) + (SUM_W'(peak_q) << 1);
-  wire logic is_peak = peak_times > sum_q;
+  // A peak is one where 11 of it exceed the sum of the bins. Adders: a multiplier is dearer.
+  wire logic [SUM_W-1:0] peak_times = (SUM_W'(peak_q) << 3) + (SUM_W'(peak_q) << 1) + SUM_W'(peak_q);
+  wire logic is_peak = peak_times > sum_q && fresh_q;
   wire logic signed [5:0] moved = $signed({1'b0, peak_place_q}) - $signed({1'b0, last_place_q});
   wire logic near = moved == 0 || moved == 1 || moved == -1
                     || moved == 6'sd21 || moved == -6'sd21;
@@ -66,6 +68,7 @@ module acquisition #(
       if (first || bin_d > peak_q) begin
         peak_q       <= bin_d;
         peak_place_q <= place;
+        fresh_q      <= {level, (FRACTION_BITS + 1)'(0)} >= {1'b0, average};
       end
       sum_q <= first ? SUM_W'(bin_d) : sum_q + SUM_W'(bin_d);
       if (first) last_place_q <= peak_place_q;

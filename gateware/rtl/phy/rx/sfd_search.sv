@@ -22,6 +22,9 @@ module sfd_search
 
   localparam int unsigned MOST_SYMBOLS  = 170;
   localparam int unsigned CARRIER_AFTER = 8;      // symbols until the carrier can be told
+  // What stands for the bits before the first one: neither SFD begins as this ends, and so the seven bits that the descrambler
+  // needs to find its state are never part of one.
+  localparam logic [14:0] BEFORE        = 15'h5555;
 
   logic [14:0] past_q;
   logic [7:0]  symbols_q;                         // with bits
@@ -32,7 +35,7 @@ module sfd_search
 
   always_ff @(posedge clk) begin
     if (clear) begin
-      past_q    <= '0;
+      past_q    <= BEFORE;
       symbols_q <= '0;
       bit_q     <= 1'b0;
     end else begin

@@ -33,8 +33,11 @@ FRACTION_BITS = 5
 FIRST_TESTED = 3
 """Symbols of a search that are too few to tell a peak from noise."""
 LOCK_SYMBOLS = 4
-LOCK_RATIO = 10
-"""A peak is one where this many of it exceed the sum of the 22 bins: 2.2 times the mean."""
+LOCK_RATIO = 11
+"""A peak is one where this many of it exceed the sum of the 22 bins: twice the mean."""
+FRESH_RATIO = 2
+"""And one where this many of the symbol's own level reach what the average was: otherwise an average that one symbol
+has filled, the end of a frame for instance, passes for a peak while it fades."""
 
 # Tracking.
 EARLY_LATE_SHIFT = 4
@@ -55,6 +58,9 @@ SNR_BASE_DB = 4
 
 SFD_SYMBOLS = 170
 """Symbols after which no SFD is expected any more."""
+BITS_BEFORE = 0xAAAA
+"""What stands for the bits before the first one: neither SFD begins as this ends, and so the seven bits that the
+descrambler needs to find its state are never part of one."""
 
 
 def magnitude(values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -162,10 +168,11 @@ class Receiver:
         good, last_peak, number = 0, 0, 0
         while start + SYMBOL_SAMPLES < stream.samples:
             end = start + SYMBOL_SAMPLES
-            levels = stream.levels(start, end) << FRACTION_BITS
-            bins = bins + (levels - bins >> min(number, 2))
+            levels, before = stream.levels(start, end) << FRACTION_BITS, bins
+            bins = before + (levels - before >> min(number, 2))
             peak = int(bins.argmax())
             is_peak = LOCK_RATIO * int(bins[peak]) > int(bins.sum()) and number >= FIRST_TESTED
+            is_peak = is_peak and FRESH_RATIO * int(levels[peak]) >= int(before[peak])
             near = (peak - last_peak + 1) % SYMBOL_SAMPLES <= 2
             good = (good + 1 if near else 1) if is_peak else 0
             if good == LOCK_SYMBOLS:
@@ -343,7 +350,7 @@ class _Parser:
     def __init__(self, receiver: Receiver) -> None:
         self._receiver = receiver
         self._past = 0
-        self._last_bits = 0
+        self._last_bits = BITS_BEFORE
         self._symbols = 0
         self._header: list[int] | None = None
         self._short = False
