@@ -110,7 +110,7 @@ bench-core: setup out/build/build.ninja ## Cost of the shim a packet: sender, fo
 bench-exact: programs ## Cost of an EXACT router at 10 to 1000 flows; distance of M1 and M2 from the max-min optimum
 	@$(PYTHON) sim/bench/bench_exact.py
 
-bench-phy: bindings ## Frame errors of the DSSS modem against theory, carrier sense, echoes, spectrum (some minutes)
+bench-phy: bindings bench-antenna ## Frame errors of the DSSS modem against theory, carrier sense, echoes, spectrum; SIFS (some minutes)
 	@$(PYTHON) sim/bench/bench_phy.py
 
 bench-sifs: setup out/build/build.ninja ## Clocks from a frame's end to its response, and of starts from their slot, 10,000 and more a profile

@@ -3,7 +3,7 @@
 
 Measured on the model in C++ (perhop.modem), which equals perhop.phy and the gateware number by number; to show that it
 does so here, too, RTL and model get the same frames of 1024 octets at the limit, and are compared symbol by symbol
-(--no-rtl leaves that out).
+(--no-rtl leaves that out). SIFS at the antenna is what bench-antenna has measured, which `make bench-phy` does first.
 
 Bounds, exit status 1 where one does not hold: at the worst offsets of carrier and clock the Es/N0 for 8 % frame errors
 is at most 1.0 dB (1 Mb/s) and 1.5 dB (2 Mb/s) above theory's; from 10 dB on every signal is found within 15 us, and
@@ -38,6 +38,7 @@ from phy_bench.frame_errors import PER_LIMIT, RATE_NAMES, Point
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "out/bench-phy"
+ANTENNA = ROOT / "out/bench-antenna/result.json"
 DOCUMENT = ROOT / "docs/phy"
 MODELS = [ROOT / "host/python/perhop/phy", ROOT / "host/phy", ROOT / "host/bindings"]
 RTL_TESTS = "tests/gateware/dsss_receiver"
@@ -103,6 +104,23 @@ def rtl_check() -> tuple[int, int]:
     return len(good), len(cases)
 
 
+def sifs_us() -> dict[str, float]:
+    """Mean, least and most of the last bench-antenna at 44 MHz, over both preambles.
+
+    Raises SystemExit when there was none.
+    """
+    if not ANTENNA.exists():
+        raise SystemExit(
+            f"bench-phy: {ANTENNA.relative_to(ROOT)} is missing; run `make bench-antenna`, or give --no-rtl"
+        )
+    runs = [run for name, run in json.loads(ANTENNA.read_text())["runs"].items() if name.startswith("44 MHz")]
+    return {
+        "mean": round(sum(run["mean_us"] * run["n"] for run in runs) / sum(run["n"] for run in runs), 4),
+        "min": min(run["min_us"] for run in runs),
+        "max": max(run["max_us"] for run in runs),
+    }
+
+
 def main() -> int:
     """Return 0 when every bound holds."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -158,6 +176,7 @@ def main() -> int:
     levels = dict(zip(level_works, bench.all(list(level_works.values()), show), strict=True))
 
     shape = spectrum.of_transmitter(4)
+    sifs = None if options.no_rtl else sifs_us()
     agreed, compared = (0, 0) if options.no_rtl else rtl_check()
 
     wrong = []
@@ -211,6 +230,19 @@ def main() -> int:
         "bench-phy",
         {
             "frames": options.frames,
+            "per": {
+                str(curve.rate + 1): {
+                    f"{'worst' if each.offsets else 'clean'}_db": None
+                    if each.limit_db is None
+                    else round(each.limit_db, 2)
+                    for each in curves
+                    if each.rate == curve.rate
+                }
+                for curve in curves
+            },
+            "cs_15us_at_10db": percent(sensed[10], carrier_sense.CCA_TIME_US) / 100,
+            "false_alarms_per_s": round(alarms / noise_s, 2),
+            "sifs_us": sifs,
             "curves": {
                 curve.name: {
                     "theory_db": round(frame_errors.theory_point_db(curve.rate), 2),
