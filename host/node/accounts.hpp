@@ -25,6 +25,8 @@ struct neighbour_account {
   std::uint64_t bytes = 0;    ///< of MPDUs delivered
   std::uint64_t rts_attempts = 0;
   std::uint64_t data_attempts = 0;
+  std::uint64_t retries = 0;         ///< exchanges after the first of each packet: RTS without CTS, DATA without MAC ACK
+  std::uint64_t sum_mismatches = 0;  ///< packets whose parts do not sum to the whole; there should be none
   std::uint64_t host_queue_us = 0;  ///< in this daemon's queue, of all packets given to the MAC
   std::uint64_t given = 0;          ///< packets given to the MAC
   std::array<std::uint64_t, service_time_parts.size()> parts_us{};
@@ -57,8 +59,11 @@ public:
     account.bytes += dropped ? 0 : record.bytes;
     account.rts_attempts += record.rts_attempts;
     account.data_attempts += record.data_attempts;
+    const std::uint32_t attempts = record.rts_attempts != 0 ? record.rts_attempts : record.data_attempts;
+    account.retries += attempts - std::min<std::uint32_t>(attempts, 1);
     for (std::size_t part = 0; part < service_time_parts.size(); ++part)
       account.parts_us[part] += record.*(service_time_parts[part].member);
+    account.sum_mismatches += sum_of_parts_us(record) == record.t_done_us - record.t_enqueue_us ? 0 : 1;
     account.service_us += service_us;
     account.longest_service_us = std::max(account.longest_service_us, service_us);
     ++account.histogram[std::clamp(static_cast<int>(std::bit_width(service_us)) - 7, 0, 15)];

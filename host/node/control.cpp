@@ -105,6 +105,8 @@ json neighbour_of(time_us now, const packet_path& path, std::uint8_t slot, const
               {"bytes", account.bytes},
               {"rts_attempts", account.rts_attempts},
               {"data_attempts", account.data_attempts},
+              {"retries", account.retries},
+              {"sum_mismatches", account.sum_mismatches},
               {"given", account.given},
               {"host_queue_us", account.host_queue_us},
               {"queued_packets", path.queued_packets(slot)},

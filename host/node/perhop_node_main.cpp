@@ -3,8 +3,12 @@
 // perhop-node CONFIG.JSON: the daemon of one node. Joins the TUN interface, the shim and the driver; one thread, which sleeps until
 // something happens.
 // perhop-node --check-ebpf CGROUP: whether this process could clamp congestion windows here; if not, one line says why.
-// Exit status: 0 told to end (SIGINT, SIGTERM), 2 the configuration is wrong or eBPF is not possible, 1 anything else.
+// perhop-node --check-driver CONFIG.JSON: whether the MAC of this configuration comes up; nothing but its driver is opened.
+// perhop-node --version: the project's version and a digest of the daemon's sources.
+// Exit status: 0 told to end (SIGINT, SIGTERM), 2 the configuration is wrong or eBPF is not possible, 1 anything else, a MAC that does
+// not come up among it.
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -36,6 +40,7 @@
 #include "host/node/privileges.hpp"
 #include "host/node/rate_server.hpp"
 #include "host/node/register_desk.hpp"
+#include "version.hpp"
 
 namespace {
 
@@ -218,14 +223,56 @@ private:
   std::array<std::uint8_t, 65536> buffer_{};
 };
 
+/// Waits for the MAC to come up.
+class first_word final : public drivers::driver_listener {
+public:
+  void on_up(const drivers::mac_properties& mac) override { mac_ = mac; }
+  void on_down() override {}
+  void on_completion(std::uint32_t, const completion_record&) override {}
+  void on_reception(const drivers::reception&) override {}
+
+  const std::optional<drivers::mac_properties>& mac() const { return mac_; }
+
+private:
+  std::optional<drivers::mac_properties> mac_;
+};
+
+/// Prints what the MAC says of itself. @return exit status
+int check_driver(const node::node_config& config) {
+  constexpr time_us patience_us = 5'000'000;
+  const std::unique_ptr<drivers::driver> driver = node::make_driver(config.driver);
+  first_word word;
+  const time_us until = monotonic_us() + patience_us;
+  while (!word.mac()) {
+    const time_us now = monotonic_us();
+    if (now >= until) {
+      std::fprintf(stderr, "no MAC answers\n");
+      return 1;
+    }
+    pollfd wait{.fd = driver->descriptor(), .events = POLLIN, .revents = 0};
+    poll(&wait, 1, static_cast<int>((until - now) / 1000 + 1));
+    driver->poll(word);
+  }
+  const drivers::mac_properties& mac = *word.mac();
+  std::printf("%s %s %llu b/s RTS %u\n", node::text_of_mac(mac.address).c_str(), mac.profile->name.data(),
+              static_cast<unsigned long long>(mac.profile->rates[mac.data_rate_index].bps), mac.rts_threshold_bytes);
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2 && !(argc == 3 && std::string_view(argv[1]) == "--check-ebpf")) {
-    std::fprintf(stderr, "usage: perhop-node CONFIG.JSON | --check-ebpf CGROUP\n");
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  if (argc == 2 && first == "--version") {
+    std::printf("perhop-node %s\n", node::version_text);
+    return 0;
+  }
+  if (argc != 2 && !(argc == 3 && (first == "--check-ebpf" || first == "--check-driver"))) {
+    std::fprintf(stderr, "usage: perhop-node CONFIG.JSON | --check-ebpf CGROUP | --check-driver CONFIG.JSON | --version\n");
     return 2;
   }
   try {
+    if (argc == 3 && first == "--check-driver") return check_driver(node::load_node_config(argv[2]));
     if (argc == 3) {
       const bpf::window_clamp possible(argv[2]);
       return 0;
@@ -251,10 +298,18 @@ int main(int argc, char** argv) {
     }
     return 2;
   } catch (const node::config_error& error) {
-    node::log("configuration", {{"error", error.what()}});
+    if (argc == 3) {
+      std::fprintf(stderr, "%s\n", error.what());
+    } else {
+      node::log("configuration", {{"error", error.what()}});
+    }
     return 2;
   } catch (const std::exception& error) {
-    node::log("failed", {{"error", error.what()}});
+    if (argc == 3) {
+      std::fprintf(stderr, "%s\n", error.what());
+    } else {
+      node::log("failed", {{"error", error.what()}});
+    }
     return 1;
   }
 }

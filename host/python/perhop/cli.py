@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from perhop import paths
-from perhop.errors import PerhopError, choose_from
+from perhop.errors import PerhopError
 from perhop.export import command as export_commands
 from perhop.live.command import app as live_app
 from perhop.node.command import node
@@ -54,7 +54,14 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="Output folder; default: out/runs/<name>, or out/NAME of --result-target.")
     ] = None,
-    backend: Annotated[str | None, typer.Option(help="Where the MAC runs: sim.")] = None,
+    backend: Annotated[
+        str | None,
+        typer.Option(help="Where the MAC runs: sim, live (in real time, root) or radio; default: as the file says."),
+    ] = None,
+    inventory: Annotated[
+        Path | None,
+        typer.Option(help="With --backend radio: the hosts and their radios, such as hw/inventory/hosts.yml."),
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A short version, without the experiment's check.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Insist on continuing an earlier call.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Make all runs again.")] = False,
@@ -63,7 +70,7 @@ def run(
         str | None, typer.Option(metavar="NAME", help="End with a RESULT line; write it to out/NAME/result.json, too.")
     ] = None,
 ) -> None:
-    """Run an experiment: simulate, then write results.parquet, packets.pcapng and report.html.
+    """Run an experiment, then write results.parquet, packets.pcapng and report.html.
 
     Finished runs are kept: after Ctrl-C or a failure the same command continues.
     """
@@ -75,13 +82,11 @@ def run(
     console = _console(stderr=json_)
     overrides = list(set_ or [])
     try:
-        if backend not in (None, "sim"):
-            raise PerhopError(*_refuse_backend(backend))
         if resume and fresh:
             raise PerhopError("--resume and --fresh contradict each other", "give one of them")
         if out is None and result_target:
             out = paths.repository() / "out" / result_target
-        planned = studies.plan(experiment, overrides, quick, out)
+        planned = studies.plan(experiment, overrides, quick, out, backend, inventory)
         if resume and not runner.state_exists(planned.folder):
             raise PerhopError(
                 f"there is nothing to resume in {paths.shown(planned.folder)}", "leave --resume away, or give its --out"
@@ -222,12 +227,6 @@ def version(json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
     """Print the version of perhop and of the checkout it runs from."""
     found = paths.version()
     print(json.dumps(found) if json_ else f"perhop {found['perhop']}" + (f" ({found['git']})" if found["git"] else ""))
-
-
-def _refuse_backend(name: str) -> tuple[str, str]:
-    if name in ("live", "radio"):
-        return f"the {name} backend does not exist yet", "use --backend sim, the default"
-    return f"there is no backend {name!r}", choose_from(name, ("sim",))
 
 
 def _console(stderr: bool = False) -> Console:

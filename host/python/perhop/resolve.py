@@ -37,7 +37,7 @@ class Run:
 
     id: str
     label: str
-    program: str  # perhop-sim (TCP over ns-3) or perhop-air (MAC-level traffic only)
+    program: str  # perhop-sim (TCP over ns-3) or perhop-air (MAC-level traffic only); live, radio: in real time
     hops: int  # of the first flow's path
     policy: str
     seed: int
@@ -67,6 +67,14 @@ def resolve(points: Iterable[Point]) -> list[Run]:
         runs = [_finish(run, pcapng=pcapng == "all") for run in runs]
     _check_distinct(runs, points)
     return runs
+
+
+def elsewhere(run: Run, program: str, section: dict[str, Any]) -> Run:
+    """The same run in real time: made by another program, told more by a section `realtime`."""
+    return _finish(
+        replace(run, program=program, config={**run.config, "realtime": section}),
+        pcapng=run.config["outputs"]["pcapng"],
+    )
 
 
 def longest(runs: list[Run]) -> Run:

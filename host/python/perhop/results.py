@@ -176,6 +176,7 @@ def provenance(study: Study, points: list[Point], command: list[str], source: Pa
         "seeds": experiment.seeds,
         "reception": experiment.medium.reception,
         "fidelity": experiment.mac.fidelity,
+        "backend": study.outcomes[0].run.config.get("realtime", {"backend": "sim"})["backend"],
         "programs_sha256": study.program_hashes,
         "packets_of": recorded.run.label if recorded else None,
         "made_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -208,6 +209,7 @@ def _about(outcome: Outcome) -> Row:
         "profile": run.config["mac"]["profile"],
         "compat": run.config["mac"]["compat"],
         "fidelity": outcome.result.get("fidelity", "core"),  # what ran; results of before said nothing
+        "backend": outcome.result.get("backend", "sim"),
         "routing": run.config.get("routing", "static"),
         "interrupted": outcome.status != "finished",
     }

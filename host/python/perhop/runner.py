@@ -34,6 +34,17 @@ STDERR_TAIL_LINES = 12
 # After this long without an answer to SIGINT a simulator is killed.
 STOP_PATIENCE_S = 20.0
 STATE_PERIOD_S = 1.0
+# A run in real time that ends so found a node that failed: so would the next.
+EXIT_NODE = 75
+
+
+@dataclass(frozen=True)
+class Program:
+    """What makes a run: the command, to which the path of run.json is added, and a hash of all that it is made of."""
+
+    command: list[str]
+    sha256: str
+    environment: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -54,6 +65,7 @@ class Outcome:
 class Study:
     """The runs of one experiment and its output folder; `execute` fills the rest.
 
+    `stopped` says that runs were not begun because they could not be made now.
     `earlier` holds the entries of state.json of runs that are not among these, such as those of another --set;
     `outdated` counts the finished runs of another build of the program, which are made again.
     """
@@ -61,6 +73,7 @@ class Study:
     folder: Path
     outcomes: list[Outcome]
     interrupted: bool = False
+    stopped: bool = False
     wall_s: float = 0.0
     program_hashes: dict[str, str] = field(default_factory=dict)
     earlier: dict[str, Any] = field(default_factory=dict)
@@ -89,16 +102,20 @@ def execute(
     jobs: int | None = None,
     fresh: bool = False,
     on_change: Callable[[Study], None] = lambda study: None,
+    programs: dict[str, Program] | None = None,
 ) -> Study:
     """Make the runs that `folder` does not hold yet; `on_change` is called whenever something moved.
+
+    `programs` make the runs, by the name that they have there; by default the simulators of this build.
 
     SIGINT or SIGTERM in the main thread stops the simulators and returns with `interrupted` set. Raises PerhopError
     before anything is written when a program is missing, and when another perhop works in the folder.
     """
     start = time.monotonic()
-    programs = {name: paths.program(name) for name in {run.program for run in runs}}
+    if programs is None:
+        programs = simulators(runs)
     study = Study(folder, [Outcome(run) for run in runs])
-    study.program_hashes = {name: _hash(program) for name, program in programs.items()}
+    study.program_hashes = {name: program.sha256 for name, program in programs.items()}
     with _locked(folder), _stop_signals() as stop:
         if fresh:
             shutil.rmtree(folder / "runs", ignore_errors=True)
@@ -109,6 +126,12 @@ def execute(
         study.wall_s = time.monotonic() - start
         _write_state(study)
     return study
+
+
+def simulators(runs: list[Run]) -> dict[str, Program]:
+    """The programs of this build that the runs name. Raises PerhopError."""
+    files_of = {name: paths.program(name) for name in {run.program for run in runs}}
+    return {name: Program([str(file)], hash_of(file)) for name, file in files_of.items()}
 
 
 def state_exists(folder: Path) -> bool:
@@ -122,7 +145,7 @@ class _Pool:
     def __init__(
         self,
         study: Study,
-        programs: dict[str, Path],
+        programs: dict[str, Program],
         jobs: int,
         stop: threading.Event,
         on_change: Callable[[Study], None],
@@ -153,8 +176,10 @@ class _Pool:
     def _work(self, waiting: collections.deque[Outcome]) -> None:
         told_at: float | None = None
         while waiting or self._processes:
-            while waiting and len(self._processes) < self._jobs and not self._stop.is_set():
+            while waiting and len(self._processes) < self._jobs and not (self._stop.is_set() or self._study.stopped):
                 self._start(waiting.popleft())
+            if self._study.stopped:
+                waiting.clear()
             if self._stop.is_set():
                 waiting.clear()
                 now = time.monotonic()
@@ -175,8 +200,10 @@ class _Pool:
         config = {**run.config, "outputs": {"directory": str(work), **run.config["outputs"]}}
         files.write_json(work / "run.json", config)
         # Its own session: Ctrl-C at the terminal reaches perhop alone, which passes it on once.
+        program = self._programs[run.program]
         process = subprocess.Popen(
-            [str(self._programs[run.program]), str(work / "run.json")],
+            [*program.command, str(work / "run.json")],
+            env={**os.environ, **program.environment},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -204,6 +231,8 @@ class _Pool:
             errors.join()
         code = process.wait()
         outcome.wall_s = time.monotonic() - start
+        if code == EXIT_NODE:
+            self._study.stopped = True
         _settle(outcome, code, "".join(tail).strip(), work)
         self._ended.put(outcome)
 
@@ -240,6 +269,10 @@ def _settle(outcome: Outcome, code: int, tail: str, work: Path) -> None:
     elif code in (130, -signal.SIGINT, -signal.SIGKILL, -signal.SIGTERM):
         outcome.status = "interrupted"
         target = work.with_suffix(".partial")
+    elif code == EXIT_NODE:
+        outcome.status = "failed"
+        outcome.message = tail
+        target = work.with_suffix(".failed")
     else:
         outcome.status = "failed"
         ending = f"ended by signal {-code}" if code < 0 else f"exit {code}"
@@ -251,7 +284,8 @@ def _settle(outcome: Outcome, code: int, tail: str, work: Path) -> None:
         shutil.rmtree(target)
     work.rename(target)
     outcome.folder = target
-    outcome.result = result if outcome.status != "failed" else None
+    # What a run measured until a node failed is kept as that of an interrupted one.
+    outcome.result = result if outcome.status != "failed" or code == EXIT_NODE else None
 
 
 def _read_result(folder: Path) -> dict[str, Any] | None:
@@ -307,7 +341,7 @@ def _write_state(study: Study) -> None:
     )
 
 
-def _hash(program: Path) -> str:
+def hash_of(program: Path) -> str:
     with program.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

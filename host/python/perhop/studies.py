@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from perhop import files, paths, report, resolve, runner
+from perhop import backends, files, paths, report, resolve, runner
+from perhop.backends import Backend
 from perhop.errors import ExperimentError, PerhopError
 from perhop.load import Point, load
 from perhop.results import Results, collect, write
@@ -61,6 +62,7 @@ class Plan:
     runs: list[resolve.Run]
     folder: Path
     check_file: Path | None
+    backend: Backend = field(default_factory=backends.Sim)
 
     @property
     def name(self) -> str:
@@ -79,8 +81,18 @@ class Finished:
     check: Check | None
 
 
-def plan(target: Path, overrides: list[str] | None = None, quick: bool = False, out: Path | None = None) -> Plan:
-    """Load and resolve an experiment file, or the folder of one. Raises ExperimentError; writes nothing."""
+def plan(
+    target: Path,
+    overrides: list[str] | None = None,
+    quick: bool = False,
+    out: Path | None = None,
+    backend: str | None = None,
+    inventory: Path | None = None,
+) -> Plan:
+    """Load and resolve an experiment file, or the folder of one. Raises PerhopError; writes nothing.
+
+    `backend` is the file's unless it is given.
+    """
     source = target / "experiment.yaml" if target.is_dir() else target
     if target.is_dir() and not source.is_file():
         remedy = "give an experiment file or its folder"
@@ -88,14 +100,20 @@ def plan(target: Path, overrides: list[str] | None = None, quick: bool = False, 
             remedy = f"it is arithmetic alone: `perhop reproduce {target.name}`"
         raise ExperimentError("holds no experiment.yaml", remedy, file=str(target))
     points = load(source, overrides or [], quick)
-    runs = resolve.resolve(points)
+    chosen = backends.choose(backend or points[0].experiment.backend, inventory)
+    runs = chosen.adapt(points, resolve.resolve(points))
     name = points[0].experiment.name
-    folder = out or paths.repository() / "out" / "runs" / name
+    folder = out or default_folder(name, chosen.name)
     # A file by another name is somebody's copy; the check beside it is not about that.
     check_file = source.with_name("check.py") if source.name == "experiment.yaml" else None
     if check_file is not None and not check_file.is_file():
         check_file = None
-    return Plan(source, points, runs, folder.resolve(), check_file)
+    return Plan(source, points, runs, folder.resolve(), check_file, chosen)
+
+
+def default_folder(name: str, backend: str) -> Path:
+    """Where the results of an experiment go."""
+    return paths.repository() / "out" / "runs" / (name if backend == "sim" else f"{name}-{backend}")
 
 
 def run(
@@ -112,7 +130,9 @@ def run(
 
     Raises PerhopError when nothing could be run.
     """
-    study = runner.execute(planned.runs, planned.folder, jobs, fresh, on_change)
+    with planned.backend.ready(planned.runs) as programs:
+        jobs = planned.backend.jobs(jobs)
+        study = runner.execute(planned.runs, planned.folder, jobs, fresh, on_change, programs)
     results = collect(study)
     if not results.flows:
         return Finished(planned, study, results, [], {}, None)

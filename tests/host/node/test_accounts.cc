@@ -34,6 +34,8 @@ TEST(neighbour_accounts, sums_the_parts_of_each_neighbour) {
   EXPECT_EQ(account.drops, 1U);
   EXPECT_EQ(account.bytes, 100U) << "of delivered packets";
   EXPECT_EQ(account.rts_attempts, 4U);
+  EXPECT_EQ(account.retries, 2U) << "one RTS in vain each";
+  EXPECT_EQ(account.sum_mismatches, 0U);
   EXPECT_EQ(account.service_us, 1400U);
   EXPECT_EQ(account.longest_service_us, 700U);
   EXPECT_EQ(account.host_queue_us, 5U);
@@ -44,6 +46,15 @@ TEST(neighbour_accounts, sums_the_parts_of_each_neighbour) {
   }
   EXPECT_EQ(without_queue_us, account.service_us);
   EXPECT_EQ(accounts.all()[4].packets, 0U);
+}
+
+TEST(neighbour_accounts, counts_packets_whose_parts_do_not_sum_to_the_whole) {
+  neighbour_accounts accounts;
+  accounts.open(3, 42);
+  completion_record wrong = record(3);
+  wrong.backoff_us += 1;
+  accounts.note_done(1000, wrong);
+  EXPECT_EQ(accounts.all()[3].sum_mismatches, 1U);
 }
 
 TEST(neighbour_accounts, another_neighbour_in_the_slot_begins_anew) {

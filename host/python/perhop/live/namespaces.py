@@ -66,45 +66,60 @@ def create(plan: LivePlan) -> None:
     """Namespaces, interfaces, addresses and routes of all nodes. Raises PerhopError; what was made by then stays."""
     _ip("".join(f"netns add {node.namespace}\n" for node in plan.nodes))
     for node in plan.nodes:
-        settings = {
-            "net/ipv4/ip_forward": 1,
-            "net/ipv6/conf/all/forwarding": 1,
-            "net/ipv4/conf/all/rp_filter": 0,
-            "net/ipv4/conf/default/rp_filter": 0,
-            # The address below holds the MAC address, so that neighbours find it.
-            "net/ipv6/conf/default/addr_gen_mode": 1,
-            "net/ipv6/conf/default/accept_dad": 0,
-            "net/ipv6/conf/default/router_solicitations": 0,
-            # One connection shall not know what another one has measured.
-            "net/ipv4/tcp_no_metrics_save": 1,
-        }
-        if plan.enforce == "ebpf":
-            # A loss probe goes beyond every congestion window (RFC 8985, 7.3), not beyond a window that was lowered.
-            settings["net/ipv4/tcp_early_retrans"] = 0
-        script = "; ".join(f"echo {value} > /proc/sys/{key}" for key, value in settings.items())
+        wanted = settings(plan)
+        script = "; ".join(f"echo {value} > /proc/sys/{key}" for key, value in wanted.items())
         _run(["ip", "netns", "exec", node.namespace, "sh", "-c", script])
-        lines = [
-            "link set lo up",
-            f"tuntap add dev {INTERFACE} mode tun",
-            f"link set {INTERFACE} mtu {MTU_BYTES} txqueuelen 1000 up",
-            f"addr add {node.ipv4}/32 dev {INTERFACE}",
-            f"addr add {node.link_local}/64 dev {INTERFACE} nodad",
-            f"addr add {node.ipv6}/128 dev {INTERFACE} nodad",
-        ]
-        lines += [
-            route_line(
-                plan.nodes,
-                here=node.index,
-                destination=route.destination,
-                next_hop=route.next_hop,
-                family=family,
-                metrics=plan.route_metrics,
-            )
-            for route in plan.routes
-            if route.node == node.index
-            for family in (4, 6)
-        ]
-        _ip("\n".join(lines) + "\n", node.namespace)
+        _ip("\n".join(["link set lo up", *interface_lines(node), *route_lines(plan, node)]) + "\n", node.namespace)
+
+
+def settings(plan: LivePlan) -> dict[str, int]:
+    """What a node has below /proc/sys, in a namespace as on a host."""
+    found = {
+        "net/ipv4/ip_forward": 1,
+        "net/ipv6/conf/all/forwarding": 1,
+        "net/ipv4/conf/all/rp_filter": 0,
+        "net/ipv4/conf/default/rp_filter": 0,
+        # The address below holds the MAC address, so that neighbours find it.
+        "net/ipv6/conf/default/addr_gen_mode": 1,
+        "net/ipv6/conf/default/accept_dad": 0,
+        "net/ipv6/conf/default/router_solicitations": 0,
+        # One connection shall not know what another one has measured.
+        "net/ipv4/tcp_no_metrics_save": 1,
+    }
+    if plan.enforce == "ebpf":
+        # A loss probe goes beyond every congestion window (RFC 8985, 7.3), not beyond a window that was lowered.
+        found["net/ipv4/tcp_early_retrans"] = 0
+    if plan.sack is not None:
+        found["net/ipv4/tcp_sack"] = int(plan.sack)
+    return found
+
+
+def interface_lines(node: Node) -> list[str]:
+    """Lines of `ip -batch` that make the node's interface and give it its addresses."""
+    return [
+        f"tuntap add dev {INTERFACE} mode tun",
+        f"link set {INTERFACE} mtu {MTU_BYTES} txqueuelen 1000 up",
+        f"addr add {node.ipv4}/32 dev {INTERFACE}",
+        f"addr add {node.link_local}/64 dev {INTERFACE} nodad",
+        f"addr add {node.ipv6}/128 dev {INTERFACE} nodad",
+    ]
+
+
+def route_lines(plan: LivePlan, node: Node) -> list[str]:
+    """Lines of `ip -batch` that set all routes of a node."""
+    return [
+        route_line(
+            plan.nodes,
+            here=node.index,
+            destination=route.destination,
+            next_hop=route.next_hop,
+            family=family,
+            metrics=plan.route_metrics,
+        )
+        for route in plan.routes
+        if route.node == node.index
+        for family in (4, 6)
+    ]
 
 
 def route_line(

@@ -61,8 +61,14 @@ def read_state(name: str) -> dict[str, Any]:
     return state
 
 
-def up(plan: LivePlan, note: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
-    """Bring the network up: all daemons have their MAC. Raises PerhopError, and then leaves nothing behind."""
+def up(
+    plan: LivePlan, note: Callable[[str], None] = lambda text: None, start_events: bool = True, captures: bool = False
+) -> dict[str, Any]:
+    """Bring the network up: all daemons have their MAC. Raises PerhopError, and then leaves nothing behind.
+
+    The file's events count from now on, or with `start_events` False from when `state_files.begin` is called. With
+    `captures` each node records its packets (`capture_file`).
+    """
     start_s = time.monotonic()
     namespaces.check_host()
     programs = {name: paths.program(name) for name in ("perhop-live-air", "perhop-node")}
@@ -79,10 +85,11 @@ def up(plan: LivePlan, note: Callable[[str], None] = lambda text: None) -> dict[
         note(f"cleaning up what is left of an earlier {plan.name}")
         down(plan.name)
     try:
-        _create(plan, folder, programs, cgroup)
+        _create(plan, folder, programs, cgroup, captures)
         _start_supervisor(folder)
         _wait_until_up(plan, folder)
-        state_files.begin(folder)
+        if start_events:
+            state_files.begin(folder)
     except BaseException:
         down(plan.name)
         raise
@@ -94,12 +101,18 @@ def up(plan: LivePlan, note: Callable[[str], None] = lambda text: None) -> dict[
     }
 
 
-def _create(plan: LivePlan, folder: Path, programs: dict[str, Path], cgroup: str | None) -> None:
+def capture_file(folder: Path, index: int) -> Path:
+    """Where a node of the network with this state folder records its packets."""
+    return folder / f"capture-{index}.pcapng"
+
+
+def _create(plan: LivePlan, folder: Path, programs: dict[str, Path], cgroup: str | None, captures: bool) -> None:
     folder.mkdir(parents=True, mode=0o755)
     commands = {"air": [str(programs["perhop-live-air"]), str(folder / "run.json"), str(folder / "air.sock")]}
     for node in plan.nodes:
         config = folder / f"node-{node.index}.json"
-        files.write_json(config, node_config(plan, node, folder, cgroup))
+        capture = capture_file(folder, node.index) if captures else None
+        files.write_json(config, node_config(plan, node, folder, cgroup, capture=capture))
         # `ip netns exec` would hide the cgroups, which are below /sys.
         enter = ["nsenter", f"--net={namespaces.NAMESPACES / node.namespace}"]
         commands[f"node-{node.index}"] = [*enter, str(programs["perhop-node"]), str(config)]

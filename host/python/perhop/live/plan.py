@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import itertools
 import re
 from collections.abc import Iterable
@@ -24,6 +25,8 @@ INTERFACE = "radio0"
 MTU_BYTES = 1500
 # A name becomes a part of names of namespaces and of paths of sockets, which are short.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
+# As in the simulator (sim/ns3/node-address.h), 250 nodes in each block of 256 addresses.
+NETWORK = ipaddress.IPv4Network("10.0.0.0/16")
 
 
 @dataclass(frozen=True)
@@ -54,14 +57,15 @@ class LivePlan:
     exact: dict[str, Any] | None = None  # of the daemons' configuration; None: no EXACT
     routing: str = "static"  # or babel: a babeld in each node instead of `routes`
     enforce: str = "window"  # or ebpf: how TCP senders are held to their limit
+    sack: bool | None = None  # selective acknowledgements of TCP; None: as the kernel has them
 
 
 def namespace(name: str, index: int) -> str:
     return f"perhop-{name}-{index}"
 
 
-def make_node(name: str, index: int) -> Node:
-    """The addresses are those of the simulator (sim/ns3/node-address.h); IPv6 ones hold the MAC address."""
+def make_node(name: str, index: int, network: ipaddress.IPv4Network = NETWORK) -> Node:
+    """Its addresses as in the simulator (sim/ns3/node-address.h), in `network`; IPv6 ones hold the MAC address."""
     address = spec.NODE_ADDRESS_BASE + index + 1
     octets = address.to_bytes(6, "big")
     interface_id = bytes([octets[0] ^ 2, *octets[1:3], 0xFF, 0xFE, *octets[3:]]).hex()
@@ -70,7 +74,7 @@ def make_node(name: str, index: int) -> Node:
         index=index,
         namespace=namespace(name, index),
         mac=":".join(f"{octet:02x}" for octet in octets),
-        ipv4=f"10.0.{index // 250}.{index % 250 + 1}",
+        ipv4=str(network.network_address + 256 * (index // 250) + index % 250 + 1),
         ipv6=f"fd70:6572:686f:70:{suffix}",
         link_local=f"fe80::{suffix}",
     )
@@ -111,17 +115,44 @@ def make_plan(
         raise PerhopError(
             f"{name!r} is no name of a live network", "give at most 32 letters, digits, _ . - with --name"
         )
-    runs = resolve.resolve(points)
-    run = runs[0]
+    run = resolve.resolve(points)[0]
     if policy is not None:
         chosen = one_policy(policy)
         label, policy_json = chosen.label, chosen.run_json()
     else:
-        label = run.policy or "no limit"
-        policy_json = next((flow["policy"] for flow in run.config["flows"] if "policy" in flow), {})
-    config = dict(run.config)
+        label, policy_json = run.policy or "no limit", None
+    return plan_run(
+        run.config,
+        name=name,
+        policy=label,
+        policy_json=policy_json,
+        exact=_exact(experiment.exact.model_dump(), "exact" in run.config, exact, udp),
+        routing=routing,
+        enforce=enforce,
+    )
+
+
+def plan_run(
+    run: dict[str, Any],
+    *,
+    name: str,
+    policy: str,
+    policy_json: dict[str, Any] | None = None,
+    exact: dict[str, Any] | None = None,
+    routing: str = "static",
+    enforce: str = "window",
+    network: ipaddress.IPv4Network = NETWORK,
+    as_simulated: bool = False,
+) -> LivePlan:
+    """The network of one run (resolve.Run.config), with the policy that its TCP flows have or with `policy_json`.
+
+    `as_simulated`: TCP has what the run says of it, not what the kernel has by default.
+    """
+    if policy_json is None:
+        policy_json = next((flow["policy"] for flow in run["flows"] if "policy" in flow), {})
+    config = {key: value for key, value in run.items() if key != "realtime"}
     positions = [(node["x_m"], node["y_m"]) for node in config["nodes"]]
-    links = topo.neighbours(positions, experiment.medium.tx_range_m)
+    links = topo.neighbours(positions, config["medium"]["tx_range_m"])
     pairs = [
         pair for pair in itertools.combinations(range(len(positions)), 2) if _joined(links, *pair)
     ]  # flows may go anywhere
@@ -138,18 +169,24 @@ def make_plan(
     flow = config["flows"][0]
     return LivePlan(
         name=name,
-        nodes=[make_node(name, index) for index in range(len(positions))],
+        nodes=[make_node(name, index, network) for index in range(len(positions))],
         routes=found if routing == "static" else [],
         run=config,
-        policy=label,
+        policy=policy,
         policy_json=policy_json,
         path_nodes=routes.path(links, flow["src"], flow["dst"]),
         route_metrics=metrics,
         events=events,
-        exact=_exact(experiment.exact.model_dump(), "exact" in config, exact, udp),
+        exact=exact,
         routing=routing,
         enforce=enforce,
+        sack=first["sack"] if as_simulated and first is not None else None,
     )
+
+
+def exact_of_run(run: dict[str, Any]) -> dict[str, Any] | None:
+    """EXACT in the daemons as the run has it, for the flows of EXACT that it has. Raises PerhopError."""
+    return _exact(run["exact"], True, None, "asked") if "exact" in run else None
 
 
 def _exact(section: dict[str, Any], has_flows: bool, word: str | None, udp: str) -> dict[str, Any] | None:
@@ -190,11 +227,23 @@ def rates_socket(index: int) -> str:
     return f"rates-{index}.sock"
 
 
-def node_config(plan: LivePlan, node: Node, folder: Path, cgroup: str | None = None) -> dict[str, Any]:
+def node_config(
+    plan: LivePlan,
+    node: Node,
+    folder: Path,
+    cgroup: str | None = None,
+    driver: dict[str, Any] | None = None,
+    capture: Path | None = None,
+) -> dict[str, Any]:
     """What perhop-node reads. All nodes are told of all: which of them are neighbours is the routes' business.
 
-    `cgroup` is there where eBPF enforces the window limit.
+    `cgroup` is there where eBPF enforces the window limit; `driver` says the MAC where it is not one of the network's
+    own medium; packets are recorded to the file `capture`.
     """
+    if driver is None:
+        driver = {"kind": "air", "socket": str(folder / "air.sock"), "node": node.index}
+    if capture is not None:
+        driver = {**driver, "capture": {"file": str(capture)}}
     exact = {} if plan.exact is None else {"exact": plan.exact, "rates_socket": str(folder / rates_socket(node.index))}
     cwl = {} if cgroup is None else {"cwl": {"enforce": plan.enforce, "cgroup": cgroup}}
     return {
@@ -202,7 +251,7 @@ def node_config(plan: LivePlan, node: Node, folder: Path, cgroup: str | None = N
         **cwl,
         "name": f"{plan.name} node {node.index}",
         "interface": INTERFACE,
-        "driver": {"kind": "air", "socket": str(folder / "air.sock"), "node": node.index},
+        "driver": driver,
         "control_socket": str(folder / f"node-{node.index}.sock"),
         "queue_packets": plan.run["mac"]["queue_packets"],
         "mtu_bytes": MTU_BYTES,

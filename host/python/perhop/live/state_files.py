@@ -37,9 +37,10 @@ def wake_supervisor(folder: Path) -> None:
         os.kill(int((folder / "supervisor.pid").read_text()), signal.SIGHUP)
 
 
-def begin(folder: Path) -> None:
-    """The network is up: its events count from now on."""
-    files.write_json(folder / PROGRESS, {"origin_s": time.monotonic(), "played": 0, "errors": []})
+def begin(folder: Path, origin_s: float | None = None) -> None:
+    """The network is up: its events count from now on, or from `origin_s` of the monotonic clock."""
+    origin_s = time.monotonic() if origin_s is None else origin_s
+    files.write_json(folder / PROGRESS, {"origin_s": origin_s, "played": 0, "errors": []})
     wake_supervisor(folder)
 
 

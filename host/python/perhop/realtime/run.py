@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One run in real time as a process, as the runner starts a simulator: `python -m perhop.realtime.run RUN.JSON`.
+
+Says PROGRESS on standard output, and ends with the exit status of a simulator: 0, 130 after SIGINT or SIGTERM with what
+was measured by then, 1 after an error. EXIT_NODE: a node failed, and so would further runs; what was collected is kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from perhop import files
+from perhop.errors import PerhopError
+from perhop.live.plan import LivePlan
+from perhop.realtime import captures, flows
+from perhop.realtime.measure import Measured, Member, measure
+from perhop.realtime.session import NodeError
+
+EXIT_NODE = 75
+PR_SET_PDEATHSIG = 1
+
+
+class Network(Protocol):
+    """Nodes that are up with their daemons; what differs between live and radio."""
+
+    backend: str
+    plan: LivePlan
+    members: list[Member]
+
+    def on_start(self, begin_ns: int) -> None:
+        """The run's time begins then, by our monotonic clock."""
+
+    def on_tick(self, at_s: float) -> None:
+        """Called some times a second during the run."""
+
+    def capture_files(self) -> list[str]:
+        """Where each node has recorded its packets; whole when this returns. Empty: they have not."""
+
+
+class Signals:
+    """SIGINT and SIGTERM: an exception while nodes come up, afterwards a wish."""
+
+    def __init__(self) -> None:
+        self.wanted = False
+        self.raising = True
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._take)
+
+    def _take(self, *_: Any) -> None:
+        if self.raising and not self.wanted:
+            self.wanted = True
+            raise KeyboardInterrupt
+        self.wanted = True
+
+
+@contextmanager
+def network_of(run: dict[str, Any], folder: Path) -> Iterator[Network]:
+    """Bring the nodes up; down again in the end."""
+    if run["realtime"]["backend"] == "live":
+        from perhop.realtime.live_nodes import LiveNodes as Nodes
+    else:
+        from perhop.realtime.radio_nodes import RadioNodes as Nodes  # type: ignore[assignment]
+    with Nodes(run, folder) as network:
+        yield network
+
+
+def make(run: dict[str, Any], folder: Path, signals: Signals) -> tuple[Measured, dict[str, Any]]:
+    """The run, with its files written."""
+    with network_of(run, folder) as network:
+        signals.raising = False
+        measured = measure(
+            network.plan,
+            network.members,
+            lambda at_s: print(f"PROGRESS {at_s:.3f}", flush=True),
+            lambda: signals.wanted,
+            network.on_start,
+            network.on_tick,
+        )
+        packets = _fetch_captures(network, measured, folder) if run["outputs"]["pcapng"] else None
+    cut_short = measured.stopped or measured.failure is not None
+    plan = network.plan
+    result = flows.result(plan, measured.counted, cut_short, network.backend)
+    result["clocks"] = {
+        "bound_us": [clock.bound_ns / 1000 for clock in measured.clocks],
+        "time_of_day_offset_ms": [clock.time_of_day_ns / 1e6 for clock in measured.clocks],
+        "drift_us": measured.drift_us,
+    }
+    result["late_us"] = max((record["late_us"] for known in measured.counted.records for record in known), default=None)
+    result["problems"] = measured.problems
+    if packets is not None:
+        result["captured_packets"] = packets
+    if measured.failure is not None:
+        result["failure"] = {"node": measured.failure.node, **measured.failure.as_dict()}
+    flows.write_intervals(folder / "intervals.csv", plan, measured.counted)
+    files.write_json(folder / "records.json", measured.counted.records)
+    files.write_json(folder / "result.json", result)
+    return measured, result
+
+
+def _fetch_captures(network: Network, measured: Measured, folder: Path) -> int:
+    """@return packets in packets.pcapng; those of nodes that do not answer are missing"""
+    found = []
+    for index, file in enumerate(network.capture_files()):
+        session = network.members[index].session
+        if measured.failure is not None and measured.failure.node == session.node:
+            continue
+        to = folder / f"capture-{index}.pcapng"
+        with contextlib.suppress(NodeError):
+            if session.fetch(file, to):
+                ahead_us = measured.clocks[index].time_of_day_ns // 1000
+                found.append(captures.Capture(session.node, to, ahead_us))
+    packets = captures.join(found, folder / "packets.pcapng")
+    for capture in found:
+        capture.file.unlink()
+    return packets
+
+
+def main() -> int:
+    # perhop ends a run by SIGINT; killed itself, it must not leave one on the hosts.
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGINT)
+    signals = Signals()
+    run = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    folder = Path(run["outputs"]["directory"])
+    try:
+        measured, result = make(run, folder, signals)
+    except KeyboardInterrupt:
+        return 130
+    except NodeError as error:
+        print(error, file=sys.stderr)
+        return EXIT_NODE
+    except PerhopError as error:
+        print(error, file=sys.stderr)
+        return 1
+    if measured.failure is not None:
+        kept = f"what was measured until {result['measured_s'] + run['warmup_s']:g} s is kept"
+        print(f"{measured.failure}\n{kept if result['flows'] else 'nothing was measured yet'}", file=sys.stderr)
+        return EXIT_NODE
+    return 130 if measured.stopped else 0
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # threads may still wait for a host that is gone
