@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,6 +26,7 @@ class Backend(Protocol):
     """What differs between the places."""
 
     name: str
+    note: Callable[[str], None]  # is told what a user may want to know; to be set
 
     def adapt(self, points: list[Point], runs: list[Run]) -> list[Run]:
         """The runs as they are made here. Raises ExperimentError for what this place cannot do."""
@@ -37,8 +38,13 @@ class Backend(Protocol):
         """A context manager that gives the programs, while what they need is held. Raises PerhopError."""
 
 
+def _say_nothing(text: str) -> None:
+    pass
+
+
 class Sim:
     name = "sim"
+    note = staticmethod(_say_nothing)
 
     def adapt(self, points: list[Point], runs: list[Run]) -> list[Run]:
         return runs
@@ -55,6 +61,7 @@ class Live:
     """Namespaces over the emulated medium, one network at a time unless asked: real time shares no processor."""
 
     name = "live"
+    note = staticmethod(_say_nothing)
 
     def adapt(self, points: list[Point], runs: list[Run]) -> list[Run]:
         for point in points:

@@ -96,6 +96,7 @@ def run(
             f"{planned.points[0].experiment.medium.reception} reception, into {paths.shown(planned.folder)}",
             highlight=False,
         )
+        planned.backend.note = lambda text: console.print(text, highlight=False)
         with ProgressView(console) as view:
             done = studies.run(planned, jobs, fresh, command=_command(), on_change=view.update, check=not quick)
     except PerhopError as error:
@@ -198,14 +199,31 @@ def _print_verdicts(console: Console, done: Any) -> None:
 
 
 @app.command()
-def doctor(json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Say what this machine lacks for perhop, and what to do about it."""
+def doctor(
+    inventory: Annotated[
+        Path | None, typer.Option(help="Look at the hosts of this inventory instead, as --backend radio does.")
+    ] = None,
+    experiment: Annotated[
+        Path | None, typer.Option(help="With --inventory: whether the radios have this experiment's settings, too.")
+    ] = None,
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say what this machine, or the hosts of an inventory, lack for perhop, and what to do about it."""
     from perhop.doctor import examine
 
-    findings = examine()
+    try:
+        findings = examine() if inventory is None else _examine_hosts(inventory, experiment)
+    except PerhopError as error:
+        _fail(error, json_)
     missing = [finding for finding in findings if not finding.ok and not finding.optional]
     if json_:
         print(json.dumps({"ok": not missing, "findings": [finding.as_dict() for finding in findings]}))
+    elif inventory is not None:
+        for finding in findings:
+            mark = Text("ok  ", style="green") if finding.ok else Text("--  ", style="bold red")
+            remedy = f"\n      remedy: {finding.remedy}" if finding.remedy else ""
+            _plain().print(mark, Text(f"{finding.name}: {finding.detail}{remedy}"), sep="")
+        print(f"{len(missing)} checks fail." if missing else "All hosts are ready.")
     else:
         table = Table(box=None, pad_edge=False)
         for name in ("", "what", "found", "remedy"):
@@ -222,6 +240,21 @@ def doctor(json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = 
     raise typer.Exit(EXIT_FAILED if missing else 0)
 
 
+def _examine_hosts(inventory: Path, experiment: Path | None) -> list[Any]:
+    from perhop.load import load
+    from perhop.radio import checks
+    from perhop.radio.backend import Radio, close
+
+    radio = Radio(inventory)
+    source = experiment / "experiment.yaml" if experiment is not None and experiment.is_dir() else experiment
+    points = load(source) if source is not None else []
+    found = checks.look(
+        radio.inventory, radio.wanted(points[0].experiment if points else None), checks.new_token(), "perhop doctor"
+    )
+    close(found)
+    return [finding for looked in found for finding in looked.findings]
+
+
 @app.command()
 def version(json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """Print the version of perhop and of the checkout it runs from."""
@@ -234,6 +267,10 @@ def _console(stderr: bool = False) -> Console:
     if console.is_terminal or "COLUMNS" in os.environ:
         return console
     return Console(stderr=stderr, width=TABLE_WIDTH)
+
+
+def _plain() -> Console:
+    return Console(soft_wrap=True, highlight=False)
 
 
 def _stderr() -> Console:

@@ -62,6 +62,11 @@ def ask(path: str, message: dict[str, Any], timeout_s: float = 2) -> dict[str, A
     return answer
 
 
+def has_interface(name: str) -> bool:
+    # Not by /sys/class/net: that may be the one of another network namespace.
+    return run(["ip", "link", "show", "dev", name]).returncode == 0
+
+
 class Lock:
     """Who uses this host's radio. Held by a file's lock, which goes with the process, whatever ends it."""
 
@@ -160,7 +165,7 @@ class Changes:
 
     def make_interface(self, name: str, lines: list[str]) -> None:
         """Lines of `ip -batch`, the first of which makes the interface."""
-        if Path("/sys/class/net", name).exists():
+        if has_interface(name):
             raise HostError(f"there is an interface {name} already", "end the daemon that has it, or remove it")
         self.interface = name
         self._record()
@@ -210,7 +215,7 @@ class Changes:
 
     def take_back(self) -> None:
         self.end_daemon()
-        if self.interface and Path("/sys/class/net", self.interface).exists():
+        if self.interface and has_interface(self.interface):
             # A daemon that was killed a moment ago may still hold it.
             for _ in range(20):
                 if run(["ip", "tuntap", "del", "dev", self.interface, "mode", "tun"]).returncode == 0:

@@ -196,8 +196,9 @@ class Agent:
         self.changes.end_daemon()
         return {}
 
-    def do_take_back(self) -> dict[str, Any]:
-        self.finish()
+    def do_take_back_changes(self) -> dict[str, Any]:
+        """All but the lock."""
+        self.changes.take_back()
         return {}
 
     def _check_daemon(self) -> None:

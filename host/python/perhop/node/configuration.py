@@ -98,6 +98,9 @@ class Loopback(AnyDriver):
     )
 
 
+Driver = Annotated[Air | Loopback, Field(discriminator="kind")]
+
+
 class Exact(Section):
     """Explicit rates: what this node allots, and the socket over which applications ask for theirs."""
 
@@ -136,7 +139,7 @@ class NodeFile(Section):
     addresses: list[Prefix] = Field(
         default=[], description="given to the interface, which is made if it is not there; none: that is done elsewhere"
     )
-    driver: Annotated[Air | Loopback, Field(discriminator="kind")] = Field(description="the MAC")
+    driver: Driver = Field(description="the MAC")
     queue_packets: int = Field(default=spec.DEFAULT_QUEUE_PACKETS, ge=1, le=4096, description="above the MAC's own")
     policy: OnePolicy = Field(default=None, description=f"of all TCP flows: {POLICY_FORMS}")
     cwl: Cwl = Field(default=Cwl(), description="how the policy's window limit is enforced")
