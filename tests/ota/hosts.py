@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Hosts for tests of the over-the-air runner: network namespaces, each with an OpenSSH server, host name, files and users.
+"""Hosts for tests of the over-the-air runner: namespaces, each with an OpenSSH server, a host name, files and users.
 
     controller --- bridge --- host 0 .. host 3        (namespaces; nothing outside of them is touched)
                                  |
                        perhop-node, driver `air` --- perhop-live-air (one medium for all, as the air is)
 
-A host has its own host key, its own /run and its own disk (tmpfs of a few MB), and may have another monotonic clock. Two
-users beside root: `operator` becomes root by sudo, `guest` does not. Needs root, sshd, ssh and sudo.
+A host has its own host key, its own /run and its own disk (tmpfs of a few MB), and may have another monotonic clock.
+Two users beside root: `operator` becomes root by sudo, `guest` does not. Needs root, sshd, ssh and sudo.
 """
 
 from __future__ import annotations
@@ -33,7 +33,13 @@ from perhop.load import load
 SSHD = "/usr/sbin/sshd"
 PROGRAM = "import sys; from perhop.cli import main; sys.argv[0] = 'perhop'; main()"
 DISK_MB = 64
-USERS = {"root": (0, "/root"), "operator": (31000, "/"), "guest": (31001, "/"), "sshd": (31002, "/"), "nobody": (65534, "/")}
+USERS = {
+    "root": (0, "/root"),
+    "operator": (31000, "/"),
+    "guest": (31001, "/"),
+    "sshd": (31002, "/"),
+    "nobody": (65534, "/"),
+}
 
 
 def missing() -> str:
@@ -102,11 +108,13 @@ class Hosts:
         return f"{self.name}-{index}"
 
     def address(self, index: int) -> str:
-        return f"192.168.77.{10 + index}"
+        return f"192.168.77.{1 + index}"
 
     def _make_files(self) -> None:
         subprocess.run(
-            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.folder / "id")], check=True, capture_output=True
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.folder / "id")],
+            check=True,
+            capture_output=True,
         )
         shutil.copy(self.folder / "id.pub", self.folder / "authorized_keys")
         etc = self.folder / "etc"
@@ -135,7 +143,10 @@ class Hosts:
         controller = self.name + "-c"
         lines = [f"netns add {controller}", *(f"netns add {self.namespace(index)}" for index in range(self.count))]
         self._ip(lines)
-        self._ip(["link set lo up", "link add br0 type bridge", "link set br0 up", "addr add 192.168.77.1/24 dev br0"], controller)
+        self._ip(
+            ["link set lo up", "link add br0 type bridge", "link set br0 up", "addr add 192.168.77.254/24 dev br0"],
+            controller,
+        )
         for index in range(self.count):
             there = self.namespace(index)
             self._ip([f"link add h{index} type veth peer name eth0 netns {there}"], controller)
@@ -145,7 +156,9 @@ class Hosts:
     @staticmethod
     def _ip(lines: list[str], namespace: str | None = None) -> None:
         inside = ["-n", namespace] if namespace else []
-        subprocess.run(["ip", *inside, "-batch", "-"], input="".join(f"{line}\n" for line in lines), text=True, check=True)
+        subprocess.run(
+            ["ip", *inside, "-batch", "-"], input="".join(f"{line}\n" for line in lines), text=True, check=True
+        )
 
     def start_medium(self) -> None:
         (self.folder / "run.json").write_text(json.dumps(self.medium_run))
@@ -174,15 +187,11 @@ class Hosts:
             ]
         )
         clock = self.clocks_s.get(index)
-        apart = ["--time", f"--monotonic={clock}"] if clock is not None else []
+        command = ["nsenter", f"--net=/run/netns/{self.namespace(index)}", "unshare", "--mount", "--uts"]
+        command += ["--time", f"--monotonic={clock}"] if clock is not None else []
+        command += ["--fork", "--kill-child", "sh", "-c", script]
         with (place / "sshd.log").open("ab") as log:
-            self.servers[index] = subprocess.Popen(
-                ["nsenter", f"--net=/run/netns/{self.namespace(index)}", "unshare", "-m", "-u", *apart, "-f", "--kill-child"]
-                + ["sh", "-c", script],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
+            self.servers[index] = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         wait_until(lambda: "listening on 0.0.0.0" in (place / "sshd.log").read_text(), 10, f"sshd of host {index}")
 
     def kill_host(self, index: int) -> None:
@@ -194,6 +203,12 @@ class Hosts:
         if server is not None:
             server.kill()
             server.wait()
+        # A host that boots again has neither.
+        inside = ["ip", "netns", "exec", self.namespace(index)]
+        subprocess.run(
+            [*inside, "ip", "tuntap", "del", "dev", "radio0", "mode", "tun"], capture_output=True, check=False
+        )
+        subprocess.run([*inside, "sysctl", "-qw", "net.ipv4.ip_forward=0"], capture_output=True, check=False)
         (self.folder / f"h{index}/sshd.log").write_text("")
 
     def set_cable(self, index: int, plugged: bool) -> None:
@@ -221,14 +236,18 @@ class Hosts:
         inside = ["ip", "netns", "exec", self.namespace(index)]
         links = subprocess.run([*inside, "ip", "-br", "link"], capture_output=True, text=True, check=True).stdout
         found["links"] = [line.split()[0] for line in links.splitlines() if line.startswith("radio0")]
-        forward = subprocess.run([*inside, "cat", "/proc/sys/net/ipv4/ip_forward"], capture_output=True, text=True, check=True)
+        forward = subprocess.run(
+            [*inside, "cat", "/proc/sys/net/ipv4/ip_forward"], capture_output=True, text=True, check=True
+        )
         found["forwards"] = forward.stdout.strip() == "1"
-        server = self.servers.get(index)
-        if server is not None:
-            pid = next(pid for pid in self.processes(index) if Path(f"/proc/{pid}/comm").read_text().strip() == "sshd")
-            disk = Path(f"/proc/{pid}/root{self.folder}/h{index}/disk")
-            found["files"] = sorted(entry.name for entry in disk.iterdir())
+        if index in self.servers:
+            found["files"] = sorted(entry.name for entry in self.disk(index).iterdir())
         return {name: value for name, value in found.items() if value}
+
+    def disk(self, index: int) -> Path:
+        """Where the runs' files are on a host that is up, as seen from here."""
+        pid = next(pid for pid in self.processes(index) if Path(f"/proc/{pid}/comm").read_text().strip() == "sshd")
+        return Path(f"/proc/{pid}/root{self.folder}/h{index}/disk")
 
     # --- the controller ------------------------------------------------------------------------------------------
 

@@ -119,7 +119,9 @@ class Session:
         ]
         for thread in self._threads:
             thread.start()
-        self._put(text)
+        # One that ended at once says why when it is asked.
+        with contextlib.suppress(NodeGone):
+            self._put(text)
 
     def __enter__(self) -> Session:
         return self
