@@ -123,11 +123,11 @@ FILES = {
     ),
     "a backend that is not there": (
         "seeds: [1, 2]",
-        "backend: radio",
+        "backend: wire",
         19,
         "backend",
-        "does not exist yet",
-        "backend: sim",
+        "'wire'",
+        "sim, live, radio",
     ),
     "not YAML": ("  hops: 2", "  hops: [2", 5, "", "not valid YAML", "mend"),
     "a key twice": ("  spacing_m: 250", "  hops: 2", 5, "", "not valid YAML", "mend"),
@@ -218,11 +218,42 @@ def test_a_bad_override_ends_in_one_message(setting, field, problem, remedy, exp
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("backend", ["live", "radio", "smi"])
-def test_a_backend_that_does_not_exist_is_refused(backend, experiment, fake_build, perhop, tmp_path):
-    done = perhop("run", experiment, "--backend", backend, "--out", tmp_path / "out")
+def test_a_backend_that_does_not_exist_is_refused(experiment, fake_build, perhop, tmp_path):
+    done = perhop("run", experiment, "--backend", "smi", "--out", tmp_path / "out")
     assert done.code == 2
-    assert backend in done.said and "sim" in done.said.split("remedy:")[1]
+    assert "smi" in done.said and "sim" in done.said.split("remedy:")[1]
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_radio_backend_wants_an_inventory_and_no_other_takes_one(experiment, fake_build, perhop, tmp_path):
+    done = perhop("run", experiment, "--backend", "radio", "--out", tmp_path / "out")
+    assert done.code == 2 and "--inventory HOSTS.YML" in done.said.split("remedy:")[1]
+    done = perhop("run", experiment, "--inventory", "hosts.yml", "--out", tmp_path / "out")
+    assert done.code == 2 and "--backend radio" in done.said.split("remedy:")[1]
+    assert not (tmp_path / "out").exists()
+
+
+# What only a simulator can do: (setting, field, words of the problem, of the remedy)
+SIMULATED_ONLY = {
+    "FreeBSD's TCP": ("flows.0.variant=bsd", "flows.0.variant", "Linux' TCP", "newreno"),
+    "MAC-level traffic": (
+        "flows.0.kind=mac_saturated",
+        "flows.0.kind",
+        "which --backend live has not",
+        "tcp, cbr or exact",
+    ),
+    "AODV": ("routing=aodv", "routing", "is not static", "use static"),
+}
+
+
+@pytest.mark.parametrize("what", SIMULATED_ONLY)
+def test_what_only_a_simulator_can_do_is_refused_in_real_time(what, experiment, fake_build, perhop, tmp_path):
+    setting, field, problem, remedy = SIMULATED_ONLY[what]
+    more = ["--set", "flows.0.min_rto_ms=1000"] if "bsd" in setting else []
+    more = ["--set", "topology.hops=1"] if "mac" in setting else more
+    done = perhop("run", experiment, "--backend", "live", "--set", setting, *more, "--out", tmp_path / "out")
+    assert done.code == 2, done.stdout
+    assert field in done.said and problem in done.said and remedy in done.said.split("remedy:")[1]
     assert not (tmp_path / "out").exists()
 
 

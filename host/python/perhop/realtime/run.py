@@ -82,7 +82,7 @@ def make(run: dict[str, Any], folder: Path, signals: Signals) -> tuple[Measured,
             network.members,
             lambda at_s: print(f"PROGRESS {at_s:.3f}", flush=True),
             lambda: signals.wanted,
-            network.on_start,
+            lambda begin_ns: _begin(network, folder, begin_ns),
             network.on_tick,
         )
         packets = _fetch_captures(network, measured, folder) if run["outputs"]["pcapng"] else None
@@ -104,6 +104,12 @@ def make(run: dict[str, Any], folder: Path, signals: Signals) -> tuple[Measured,
     files.write_json(folder / "records.json", measured.counted.records)
     files.write_json(folder / "result.json", result)
     return measured, result
+
+
+def _begin(network: Network, folder: Path, begin_ns: int) -> None:
+    """The flows begin in a moment: a file says so."""
+    (folder / "started").touch()
+    network.on_start(begin_ns)
 
 
 def _fetch_captures(network: Network, measured: Measured, folder: Path) -> int:

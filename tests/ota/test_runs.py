@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs on hosts over SSH: what comes out, and what is left when a host, a daemon, the cable or the user ends one."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from perhop.live import namespaces
+
+from .hosts import Hosts, wait_until
+
+# Three hops of one packet in flight each way, whatever carries the commands (make live: 399 kb/s, 29.1 ms).
+GOODPUT_BPS = (0.36e6, 0.43e6)
+RTT_MS = (26, 36)
+# A program on a host that hears nothing for 15 s takes everything back.
+LEFT_ALONE_S = 25
+
+
+def states(out: Path) -> dict[int, str]:
+    """Seed -> status."""
+    runs = json.loads((out / "state.json").read_text())["runs"].values()
+    return {int(run["label"].rpartition("=")[2]): run["status"] for run in runs}
+
+
+def rows(out: Path) -> dict[int, dict[str, Any]]:
+    return {row["seed"]: row for row in pq.read_table(out / "flows.parquet").to_pylist()}
+
+
+def nothing_left(hosts: Hosts, timeout_s: float = 3) -> None:
+    wait_until(lambda: not any(hosts.leftovers(index) for index in range(4)), timeout_s, "hosts are as before")
+
+
+def wait_for_run(out: Path, seed: int, seconds: float) -> None:
+    """Until the run with this seed has flows for so long."""
+
+    def is_there() -> bool:
+        for file in out.glob("runs/*.running/run.json"):
+            if json.loads(file.read_text())["seed"] == seed and (file.parent / "started").exists():
+                return True
+        return False
+
+    wait_until(is_there, 60, f"the run with seed {seed}")
+    time.sleep(seconds)
+
+
+def pid_on(hosts: Hosts, index: int, words: str) -> int:
+    """The process on a host that has these words in its command line."""
+    for pid in hosts.processes(index):
+        line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        if words in line and "sshd" not in line and not line.startswith(("sudo", "/usr/bin/sudo")):
+            return pid
+    raise AssertionError(f"nothing on host {index} has {words!r} in its command")
+
+
+@pytest.fixture(scope="module")
+def finished(hosts, tmp_path_factory) -> Path:
+    """The output folder of all three runs, undisturbed."""
+    out = tmp_path_factory.mktemp("finished") / "out"
+    done = hosts.perhop(*hosts.run_words(out, hosts.inventory()))
+    assert done.returncode == 0, done.stderr
+    assert "4 hosts, 52 checks, all well" in done.stdout
+    nothing_left(hosts)
+    return out
+
+
+def test_results_are_those_of_the_network_whatever_the_hosts_clocks_say(finished):
+    found = rows(finished)
+    assert set(found) == {1, 2, 3}
+    for row in found.values():
+        assert row["backend"] == "radio" and not row["interrupted"]
+        assert GOODPUT_BPS[0] < row["goodput_bps"] < GOODPUT_BPS[1]
+        assert RTT_MS[0] < row["rtt_ms"] < RTT_MS[1]
+        assert row["cwl_packets"] == 1
+    hops = pq.read_table(finished / "hops.parquet").to_pylist()
+    assert [(hop["from"], hop["to"]) for hop in hops[:6]] == [(0, 1), (1, 2), (2, 3), (3, 2), (2, 1), (1, 0)]
+    # 1500 bytes at 2 Mb/s with RTS and CTS: 7.4 ms of air, and the contention of a chain with one packet at a time.
+    assert all(7300 < hop["airtime_us"] < 7500 and 7500 < hop["service_time_us"] < 9500 for hop in hops[:3])
+
+
+def test_intervals_are_of_one_time_on_all_hosts(finished):
+    """Clocks half an hour apart: an interval that the receiver counted elsewhere would be empty, or full twice."""
+    intervals = [row for row in pq.read_table(finished / "results.parquet").to_pylist() if row["seed"] == 1]
+    assert [row["t_start_s"] for row in intervals] == [0.5 * index for index in range(12)]
+    assert all(row["goodput_bps"] > 0.25e6 for row in intervals[1:])
+
+
+def test_packets_of_all_nodes_are_in_one_file_in_order(finished):
+    said = subprocess.run(
+        [
+            "tshark",
+            "-r",
+            finished / "packets.pcapng",
+            "-T",
+            "fields",
+            "-e",
+            "frame.interface_name",
+            "-e",
+            "frame.time_epoch",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    names = {line.split("\t")[0] for line in said}
+    assert names == {f"node {index} (h{index})" for index in range(4)}
+    times = [float(line.split("\t")[1]) for line in said]
+    assert times == sorted(times) and times[-1] - times[0] < 10
+    assert len(said) > 1000
+
+
+def test_what_is_finished_is_not_made_again(hosts, finished):
+    done = hosts.perhop(*hosts.run_words(finished, hosts.inventory()), "--resume")
+    assert done.returncode == 0, done.stderr
+    assert "3 runs reused" in done.stdout
+
+
+def kill_daemon(hosts: Hosts) -> None:
+    os.kill(pid_on(hosts, 2, "perhop-node "), signal.SIGKILL)
+
+
+def kill_agent(hosts: Hosts) -> None:
+    """The program there has no chance to take anything back; the next one does it."""
+    daemon = Path(f"/proc/{pid_on(hosts, 1, 'perhop-node ')}/status").read_text()
+    parent = next(line for line in daemon.splitlines() if line.startswith("PPid:"))
+    os.kill(int(parent.split()[1]), signal.SIGKILL)
+
+
+def kill_host(hosts: Hosts) -> None:
+    hosts.kill_host(3)
+
+
+def pull_cable(hosts: Hosts) -> None:
+    hosts.set_cable(0, False)
+
+
+def mend_host(hosts: Hosts) -> None:
+    hosts.start_host(3)
+
+
+def plug_in(hosts: Hosts) -> None:
+    hosts.set_cable(0, True)
+    # The hosts' own programs notice that nobody is there, also where the connection does not.
+    nothing_left(hosts, LEFT_ALONE_S)
+
+
+def nothing(hosts: Hosts) -> None:
+    pass
+
+
+# (what happens in the second run, the node and words that are said, what is done before it is resumed)
+ACCIDENTS = {
+    "a daemon is killed": (kill_daemon, "node 2 (h2)", "perhop-node was ended by SIGKILL", nothing),
+    "the program on a host is killed": (kill_agent, "node 1 (h1)", "the connection has ended", nothing),
+    "a host dies": (kill_host, "node 3 (h3)", "the connection has ended", mend_host),
+    "a cable is pulled": (pull_cable, "node 0 (h0)", "has not answered", plug_in),
+}
+
+
+@pytest.mark.parametrize("accident", ACCIDENTS)
+def test_an_accident_is_named_what_was_collected_is_kept_and_a_second_call_completes(hosts, tmp_path, accident):
+    happen, node, words, mend = ACCIDENTS[accident]
+    out = tmp_path / "out"
+    command = hosts.run_words(out, hosts.inventory())
+    process = hosts.start_perhop(*command)
+    wait_for_run(out, 2, 4)
+    happened_s = time.monotonic()
+    happen(hosts)
+    said, errors = process.communicate(timeout=90)
+    took_s = time.monotonic() - happened_s
+    try:
+        assert process.returncode == 1, said + errors
+        assert node in errors and words in errors and "remedy" in errors, errors
+        assert took_s < 40
+        assert states(out) == {1: "finished", 2: "failed", 3: "pending"}
+        partial = rows(out)
+        assert set(partial) == {1, 2} and partial[2]["interrupted"] and not partial[1]["interrupted"]
+        assert GOODPUT_BPS[0] * 0.8 < partial[2]["goodput_bps"] < GOODPUT_BPS[1], "until it happened"
+        assert node in (out / "report.html").read_text()
+    finally:
+        mend(hosts)
+    done = hosts.perhop(*command)
+    assert done.returncode == 0, done.stderr
+    assert "1 runs reused" in done.stdout
+    assert set(rows(out)) == {1, 2, 3} and not any(row["interrupted"] for row in rows(out).values())
+    nothing_left(hosts)
+
+
+def test_after_two_accidents_a_third_call_completes(hosts, tmp_path):
+    out = tmp_path / "out"
+    command = hosts.run_words(out, hosts.inventory())
+    for seed in (1, 3):
+        process = hosts.start_perhop(*command)
+        wait_for_run(out, seed, 1)
+        kill_daemon(hosts)
+        process.communicate(timeout=90)
+        assert process.returncode == 1
+    assert states(out) == {1: "finished", 2: "finished", 3: "failed"}
+    done = hosts.perhop(*command)
+    assert done.returncode == 0 and "2 runs reused" in done.stdout, done.stderr
+    nothing_left(hosts)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_in_order_and_leaves_nothing_on_the_hosts(hosts, tmp_path, number):
+    out = tmp_path / "out"
+    process = hosts.start_perhop(*hosts.run_words(out, hosts.inventory()))
+    wait_for_run(out, 1, 4)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "Interrupted" in errors
+    nothing_left(hosts)
+    assert states(out)[1] == "interrupted"
+    assert rows(out)[1]["interrupted"]
+
+
+def test_an_interrupt_while_hosts_are_set_up_leaves_nothing(hosts, tmp_path):
+    out = tmp_path / "out"
+    process = hosts.start_perhop(*hosts.run_words(out, hosts.inventory()))
+    wait_until(lambda: any(hosts.leftovers(1).get("links", [])), 60, "the interface of host 1")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    nothing_left(hosts)
+
+
+def test_killed_itself_it_leaves_nothing_on_the_hosts(hosts, tmp_path):
+    out = tmp_path / "out"
+    process = hosts.start_perhop(*hosts.run_words(out, hosts.inventory()))
+    wait_for_run(out, 1, 1)
+    process.kill()
+    process.communicate()
+    nothing_left(hosts, LEFT_ALONE_S)
+    controller = hosts.name + "-c"
+    wait_until(lambda: not namespaces.processes(controller), 10, "nothing runs on the controller")
+
+
+def test_two_studies_do_not_share_a_host(hosts, tmp_path):
+    out = tmp_path / "one"
+    process = hosts.start_perhop(*hosts.run_words(out, hosts.inventory()))
+    wait_for_run(out, 1, 0)
+    second = hosts.perhop(*hosts.run_words(tmp_path / "two", hosts.inventory()))
+    looked = hosts.perhop("doctor", "--inventory", hosts.inventory(), "--json")
+    said, errors = process.communicate(timeout=120)
+    assert second.returncode == 2
+    for node in range(4):
+        assert f"node {node} (h{node}): not in use: is in use by" in second.stderr
+    assert "perhop run, 3 runs" in second.stderr and "wait until that run has ended" in second.stderr
+    assert not (tmp_path / "two").exists()
+    found = [finding for finding in json.loads(looked.stdout)["findings"] if not finding["ok"]]
+    assert [finding["name"] for finding in found] == [f"node {node} (h{node}): not in use" for node in range(4)]
+    assert process.returncode == 0, said + errors
+    assert all(GOODPUT_BPS[0] < row["goodput_bps"] < GOODPUT_BPS[1] for row in rows(out).values()), "undisturbed"
