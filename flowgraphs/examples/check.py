@@ -22,6 +22,15 @@ sys.path.insert(0, str(HERE.parent / "blocks"))
 
 LOOPBACK = {"frames": 1000, "snr_db": 15.0, "offset_hz": 60e3}
 CHAIN_PACKETS = 20
+RADIO_PACKETS = 6
+EXCHANGE_BEFORE = 20_000
+EXCHANGE_SAMPLES = 600_000
+EXIT_RADIO = 3
+EXCHANGE = ["rts", "cts", "data", "mac_ack"]
+SUBTYPES = {"0x001b": "rts", "0x001c": "cts", "0x0020": "data", "0x001d": "mac_ack"}
+MAC_ACK_AIRTIME_US, LATENCY_US = 304, 1000
+SAME_US = 1
+"""Samples and microseconds are whole numbers that round."""
 MOST_S = 600
 
 
@@ -35,10 +44,16 @@ def require(holds: bool, what: str) -> None:
         raise Failed(what)
 
 
-def run(example: str, settings: dict[str, Any], picture: bool) -> dict[str, Any]:
+def run(example: str, settings: dict[str, Any], picture: bool, seconds: float = MOST_S) -> dict[str, Any]:
     """Runs an example in a process of its own; its output is kept beside its results."""
     words = [f"{name}={value}" for name, value in settings.items()]
-    command = [sys.executable, str(HERE / "run.py"), example, *words, "--compiled", str(OUT), "--seconds", str(MOST_S)]
+    done = called(example, ["run.py", example, *words, "--seconds", str(seconds)], picture)
+    return result_of(example, done)
+
+
+def called(example: str, words: list[str], picture: bool) -> subprocess.CompletedProcess[str]:
+    """Runs a program of this folder; what it prints is kept in <example>.log."""
+    command = [sys.executable, str(HERE / words[0]), *words[1:], "--compiled", str(OUT)]
     if picture:
         command += ["--picture", str(OUT / f"{example}.png")]
     environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
@@ -46,6 +61,11 @@ def run(example: str, settings: dict[str, Any], picture: bool) -> dict[str, Any]
     environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "host/python"), str(HERE.parent / "blocks")])
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=MOST_S + 120)
     (OUT / f"{example}.log").write_text(done.stdout + done.stderr)
+    return done
+
+
+def result_of(example: str, done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """What a program has printed of a run that came to its end."""
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     require(done.returncode == 0 and bool(lines), f"it died, status {done.returncode}: out/flowgraphs/{example}.log")
     result = json.loads(lines[-1])
@@ -65,6 +85,21 @@ def tshark(capture: Path) -> dict[str, int]:
     rows = [(line + "\t\t").split("\t")[:3] for line in shown.stdout.splitlines()]
     bad = sum(status not in ("1", "Good") for _, status, _ in rows)
     return {"frames": len(rows), "bad_fcs": bad, "malformed": sum(bool(text) for _, _, text in rows)}
+
+
+def air_of(capture: Path) -> list[tuple[str, int]]:
+    """Kind and start in microseconds of every frame, as tshark reads them."""
+    fields = ["wlan.fc.type_subtype", "radiotap.mactime"]
+    command = ["tshark", "-r", str(capture), "-T", "fields", *(word for field in fields for word in ("-e", field))]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True)
+    rows = [line.split("\t") for line in shown.stdout.splitlines()]
+    return [(SUBTYPES.get(f"{int(kind, 0):#06x}", kind), int(time_us)) for kind, time_us in rows]
+
+
+def exchanges_of(air: list[tuple[str, int]]) -> list[tuple[int, int]]:
+    """Start of the RTS and end of the MAC ACK of every RTS, CTS, DATA, MAC ACK that nothing interrupts."""
+    fours = [air[index : index + 4] for index in range(len(air) - 3)]
+    return [(four[0][1], four[3][1] + MAC_ACK_AIRTIME_US) for four in fours if [kind for kind, _ in four] == EXCHANGE]
 
 
 def annotations_of(base: Path) -> list[dict[str, Any]]:
@@ -101,15 +136,34 @@ def check_three_node_chain(picture: bool) -> dict[str, Any]:
         require(first["t_first_tx_us"] < second["t_enqueue_us"] < first["t_done_us"], f"packet {number}: hops overlap")
     sent = [sum(kinds.get(kind, 0) for kinds in result["kinds"]) for kind in ("rts", "cts", "data", "mac_ack")]
     require(all(count >= 2 * CHAIN_PACKETS for count in sent), f"rts, cts, data, mac_ack: {sent}")
+    # A listener sees the same on the air: each exchange, from where its RTS begins to where its MAC ACK ends.
+    exchanges = exchanges_of(air_of(OUT / "chain.pcapng"))
+    require(len(exchanges) == 2 * CHAIN_PACKETS, f"{len(exchanges)} exchanges on the air of {2 * CHAIN_PACKETS}")
+    told = sorted(
+        (record["t_first_tx_us"], record["t_done_us"]) for hops in result["records"].values() for record in hops
+    )
+    apart_us = [
+        max(abs(begin_us - first_us - LATENCY_US), abs(end_us - done_us))
+        for (begin_us, end_us), (first_us, done_us) in zip(sorted(exchanges), told, strict=True)
+    ]
+    require(max(apart_us) <= SAME_US, f"records and air are {max(apart_us)} us apart")
     read = tshark(OUT / "chain.pcapng")
     require(read == {"frames": result["captured"], "bad_fcs": 0, "malformed": 0}, f"tshark: {read}")
     annotations = annotations_of(OUT / "chain")
-    require(
-        all(each["perhop:fcs_ok"] and "core:label" in each for each in annotations), "annotations without FCS or label"
-    )
-    return {"packets": CHAIN_PACKETS, "frames": read["frames"], "annotations": len(annotations)} | {
-        name: result[name] for name in ("wall_s", "cpu_s", "air_s", "collisions")
-    }
+    for each in annotations:
+        kind = each["perhop:kind"]
+        require(kind in EXCHANGE and each["core:label"] == kind and each["perhop:fcs_ok"], f"annotation: {each}")
+        require("perhop:receiver" in each and each["perhop:snr_db"] > 10, f"annotation: {each}")
+        require(("perhop:transmitter" in each) == (kind in ("rts", "data")), f"annotation: {each}")
+    kept_us = (OUT / "chain.sigmf-data").stat().st_size / 4 / 22
+    whole = sum(time_us + 2000 < kept_us for _, time_us in air_of(OUT / "chain.pcapng"))
+    require(whole <= len(annotations) <= whole + 4, f"{len(annotations)} annotations of {whole} frames")
+    return {
+        "packets": CHAIN_PACKETS,
+        "frames": read["frames"],
+        "annotations": len(annotations),
+        "apart_us": max(apart_us),
+    } | {name: result[name] for name in ("wall_s", "cpu_s", "air_s", "collisions")}
 
 
 def check_receive_file(picture: bool) -> dict[str, Any]:
@@ -123,10 +177,79 @@ def check_receive_file(picture: bool) -> dict[str, Any]:
     return {"frames": result["frames"], "real_time_factor": round(result["samples"] / 22e6 / result["cpu_s"], 2)}
 
 
+def ends_clearly(example: str, words: list[str], *said: str) -> str:
+    """A run that a radio ends: exit status, message, remedy, no traceback. Returns the message."""
+    done = called(f"{example}_fault", words, False)
+    (message, *_) = [line for line in done.stderr.splitlines() if line.startswith("error: ")] or ["no message"]
+    require(done.returncode == EXIT_RADIO, f"{words}: status {done.returncode}, not {EXIT_RADIO}")
+    require(all(each in done.stderr for each in (*said, "remedy: ")), f"{words}: {message}")
+    require("Traceback" not in done.stderr, f"{words}: a traceback")
+    return message
+
+
+def check_host_phy_transceiver(picture: bool) -> dict[str, Any]:
+    """The chain of three over a stand-in for gr-uhd; and each fault ends with a message. The missing device is real."""
+    stand_in = ["run_stand_in.py", "--seconds", str(MOST_S), "--capture", str(OUT / "host_phy")]
+    packets = ["--packets", str(RADIO_PACKETS)]
+    result = result_of("host_phy_transceiver", called("host_phy_transceiver", [*stand_in, *packets], picture))
+    require(result["late"] == 0, f"{result['late']} bursts came too late")
+    first, second, last = result["nodes"]
+    require(last["arrived"] == RADIO_PACKETS, f"{last['arrived']} packets of {RADIO_PACKETS} arrived")
+    for node in (first, second):
+        require(node["complete"] == RADIO_PACKETS and not node["faults"], f"node {node['node']}: {node['complete']}")
+        for number, record in node["records"].items():
+            whole_us = record["t_done_us"] - record["t_enqueue_us"]
+            require(sum(record["parts_us"].values()) == whole_us, f"packet {number}: parts and whole differ")
+            require(node["delays_ms"][number] == whole_us / 1000, f"packet {number}: other delay")
+    for node in result["nodes"]:
+        read = tshark(OUT / f"host_phy_{node['node']}.pcapng")
+        require(read == {"frames": node["captured"], "bad_fcs": 0, "malformed": 0}, f"tshark: {read}")
+    wave = ["run.py", "host_phy_transceiver", "device=serial=NOBODY", f"capture={OUT / 'nobody.pcapng'}"]
+    two = [*stand_in, "--nodes", "2", "--packets", "2"]
+    said = [
+        ends_clearly("missing_device", wave, "no USRP 'serial=NOBODY' is found"),
+        ends_clearly("wrong_rate", [*two, "--clock-hz", "200e6"], "makes it 22222222.22", "use 20000000"),
+        ends_clearly("overflow", [*two, "--overflow", "2000000", "5000"], "overflow: 5000 samples", "sample_rate_hz"),
+        ends_clearly("underflow", [*two, "--underflow", "0"], "underflow: a burst had gaps"),
+    ]
+    return {"packets": RADIO_PACKETS, "frames": result["sent"], "faults_told": len(said)} | {
+        name: result[name] for name in ("wall_s", "air_s")
+    }
+
+
+def check_receive_usrp(picture: bool) -> dict[str, Any]:
+    """A third device hears the two of a chain; without one there is a message."""
+    words = ["run_stand_in.py", "--seconds", str(MOST_S), "--capture", str(OUT / "receive_usrp"), "--listen"]
+    result = result_of("receive_usrp", called("receive_usrp", [*words, "--nodes", "2", "--packets", "3"], picture))
+    listener = result["listener"]
+    require(listener["good_frames"] == listener["frames"] >= 6, f"{listener['good_frames']} of {listener['frames']}")
+    read = tshark(OUT / "receive_usrp_listener.pcapng")
+    require(read == {"frames": listener["captured"], "bad_fcs": 0, "malformed": 0}, f"tshark: {read}")
+    wave = ["run.py", "receive_usrp", "device=serial=NOBODY", f"capture={OUT / 'nobody.pcapng'}"]
+    ends_clearly("receive_usrp", wave, "no USRP 'serial=NOBODY' is found")
+    return {"frames": listener["frames"]}
+
+
+def check_recorded_exchange(picture: bool) -> dict[str, Any]:
+    """The first exchange of the chain's recording: RTS, CTS, DATA, MAC ACK, each with what SigMF's annotations say."""
+    annotations = annotations_of(OUT / "chain")
+    kinds = [each["core:label"] for each in annotations[: len(EXCHANGE)]]
+    require(kinds == EXCHANGE, f"the first frames are {kinds}")
+    start = annotations[0]["core:sample_start"] - EXCHANGE_BEFORE
+    settings = {"recording": OUT / "chain.sigmf-data", "first_sample": start, "samples": EXCHANGE_SAMPLES}
+    result = run("recorded_exchange", settings, picture)
+    require(result["samples"] == EXCHANGE_SAMPLES, f"{result['samples']} samples of {EXCHANGE_SAMPLES}")
+    require(result["good_frames"] == len(EXCHANGE), f"{result['good_frames']} frames of {len(EXCHANGE)}")
+    return {"frames": result["good_frames"], "kinds": kinds}
+
+
 CHECKS: dict[str, Callable[[bool], dict[str, Any]]] = {
     "dsss_loopback": check_dsss_loopback,
     "three_node_chain": check_three_node_chain,
     "receive_file": check_receive_file,
+    "recorded_exchange": check_recorded_exchange,
+    "host_phy_transceiver": check_host_phy_transceiver,
+    "receive_usrp": check_receive_usrp,
 }
 """In the order of running: the receiver reads what the chain recorded."""
 

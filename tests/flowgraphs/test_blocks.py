@@ -168,10 +168,11 @@ def test_a_frame_with_a_bad_fcs_is_told_but_is_no_mpdu(draw):
 def heard_over(settings: dict, bursts: dict[int, np.ndarray], at_us: int, until_us: int) -> list[np.ndarray]:
     """What each node hears of bursts, by sender, that are sent at one time."""
     graph, block = gr.top_block(), perhop_gr.medium(**settings)
-    sinks = [blocks.vector_sink_c() for _ in range(block.nodes)]
+    sinks = [blocks.vector_sink_c() for _ in range(block.antennas)]
     sources = [sender() for _ in range(block.nodes)]
-    for node, (sink, source) in enumerate(zip(sinks, sources, strict=True)):
-        graph.connect((block, node), sink)
+    for antenna, sink in enumerate(sinks):
+        graph.connect((block, antenna), sink)
+    for node, source in enumerate(sources):
         graph.msg_connect(source, "out", block, f"burst{node}")
     graph.start()
     for node, wave in bursts.items():
@@ -205,6 +206,14 @@ def test_the_medium_places_bursts_with_gain_offset_and_noise():
     assert np.abs(np.abs(heard) - 10 ** (-6 / 20)).max() < 0.01
     turn_hz = np.angle(np.mean(heard[1:] * np.conj(heard[:-1]))) * 22e6 / (2 * np.pi)
     assert abs(turn_hz - 30e3) < 100
+
+
+def test_a_listener_hears_the_nodes_and_needs_no_bursts():
+    settings = {**MEDIUM, "gains_db": (*MEDIUM["gains_db"], (-3.0, None)), "carrier_offsets_hz": (10e3, -20e3, 0.0)}
+    *_, heard = heard_over(settings, {0: np.ones(2200, dtype=np.complex64)}, 300, 1500)
+    start = (300 + 500) * 22
+    assert np.abs(np.abs(heard[start : start + 2200]) - 10 ** (-3 / 20)).max() < 0.01
+    assert np.abs(heard[: start - 10]).max() < 0.01
 
 
 def test_the_medium_gives_the_same_samples_again():

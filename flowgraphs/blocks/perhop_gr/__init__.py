@@ -16,6 +16,7 @@ from perhop_gr.packet_source import packet_source
 from perhop_gr.path_delay_probe import path_delay_probe
 from perhop_gr.sigmf_recorder import sigmf_recorder
 from perhop_gr.stop_when import stop_when
+from perhop_gr.usrp import usrp
 
 __all__ = [
     "burst_modulator",
@@ -30,4 +31,5 @@ __all__ = [
     "path_delay_probe",
     "sigmf_recorder",
     "stop_when",
+    "usrp",
 ]

@@ -41,10 +41,12 @@ class dsss_demodulator(gr.sync_block):
         rssi_offset_db: float = 0.0,
         symbols: bool = False,
         phy: bool = False,
+        mac_time: bool = False,
     ) -> None:
         """energy_threshold_dbfs: energy that makes the medium busy by itself; None: only a DSSS carrier does.
 
-        phy: serve port `phy`, with a time mark after each piece of samples.
+        phy: serve port `phy`, with a time mark after each piece of samples. mac_time: a symbol, 22 samples, is a
+        microsecond in all times, whatever samp_rate is: the MAC's own, whose airtimes then hold at any rate.
         """
         gr.sync_block.__init__(self, "DSSS demodulator", in_sig=[np.complex64], out_sig=None)
         if samp_rate <= 0:
@@ -56,7 +58,7 @@ class dsss_demodulator(gr.sync_block):
         self.frames = self.good_frames = 0
         self.finished = threading.Event()
         self._symbols, self._phy = symbols, phy
-        self._us_per_sample = 1e6 / samp_rate
+        self._us_per_sample = 1 / SYMBOL_SAMPLES if mac_time else 1e6 / samp_rate
         self.receiver = modem.Receiver(keep_symbols=symbols, energy_threshold_db=threshold_db)
         self._ports = {name: pmt.intern(name) for name in ("psdu", "mpdu", "cca", "symbols", "phy")}
         for port in self._ports.values():

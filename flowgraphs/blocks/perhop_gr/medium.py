@@ -23,7 +23,7 @@ class medium(gr.sync_block):
     MAC sends at `at_us` is on the air at `at_us + latency_us`. So the same flowgraph gives the same samples, however
     fast the machine is, and the turnaround is `latency_us`, as stretched timing profiles need.
 
-    While a node sends it hears nothing but noise.
+    While a node sends it hears nothing but noise. Rows of gains_db beyond the nodes are listeners, without bursts.
     """
 
     def __init__(
@@ -36,26 +36,28 @@ class medium(gr.sync_block):
         duration_s: float = 0.0,
         seed: int = 1,
     ) -> None:
-        """gains_db: row n is what node n hears of each other one; None: nothing.
+        """gains_db: row n is what node n hears of each other one; None: nothing. More rows than columns: listeners.
 
         noise_dbfs: in the whole band of the samples, at each node. carrier_offsets_hz: of each node's oscillator,
         when it sends and when it receives. duration_s: the flowgraph ends after as much of the medium's time; 0:
         never.
         """
-        nodes = len(gains_db)
-        if nodes < 2 or any(len(row) != nodes for row in gains_db):
-            raise ValueError("medium: gains_db must have as many columns as rows, and at least two")
-        if len(carrier_offsets_hz) != nodes:
-            raise ValueError(f"medium: carrier_offsets_hz must have {nodes} values, one for each row of gains_db")
+        nodes, antennas = len(gains_db[0]) if gains_db else 0, len(gains_db)
+        if nodes < 2 or antennas < nodes or any(len(row) != nodes for row in gains_db):
+            raise ValueError(
+                "medium: the columns of gains_db are nodes, two or more; its rows the same nodes, then listeners"
+            )
+        if len(carrier_offsets_hz) != antennas:
+            raise ValueError(f"medium: carrier_offsets_hz must have {antennas} values, one for each row of gains_db")
         if latency_us < 100 or samp_rate <= 0:
             raise ValueError("medium: latency_us must be at least 100, samp_rate above 0")
-        gr.sync_block.__init__(self, "Medium", in_sig=None, out_sig=[np.complex64] * nodes)
-        self.nodes, self.samp_rate, self.latency_us = nodes, samp_rate, latency_us
+        gr.sync_block.__init__(self, "Medium", in_sig=None, out_sig=[np.complex64] * antennas)
+        self.nodes, self.antennas, self.samp_rate, self.latency_us = nodes, antennas, samp_rate, latency_us
         self._gains = [[0.0 if gain is None else 10 ** (gain / 20) for gain in row] for row in gains_db]
         self._sigma = 10 ** (noise_dbfs / 20) / np.sqrt(2)
         self._offsets_hz = list(carrier_offsets_hz)
         self._last = round(duration_s * samp_rate)
-        self._random = [np.random.default_rng((seed, node)) for node in range(nodes)]
+        self._random = [np.random.default_rng((seed, node)) for node in range(antennas)]
         self._marks_us = [0] * nodes
         self._bursts: list[tuple[int, int, np.ndarray]] = []
         self._made = 0
@@ -103,7 +105,7 @@ class medium(gr.sync_block):
             return 0
         first = self._made
         # Each node draws its own noise, so that it does not matter in what pieces the samples are made.
-        noise = [self._noise(node, count) for node in range(self.nodes)]
+        noise = [self._noise(node, count) for node in range(self.antennas)]
         heard = [each.copy() for each in noise]
         for start, sender, wave in self._bursts:
             begin, end = max(start, first), min(start + len(wave), first + count)
@@ -112,7 +114,7 @@ class medium(gr.sync_block):
             here = slice(begin - first, end - first)
             piece = wave[begin - start : end - start]
             times_s = np.arange(begin, end) / self.samp_rate
-            for node in range(self.nodes):
+            for node in range(self.antennas):
                 gain = self._gains[node][sender]
                 if gain == 0.0 or node == sender:
                     continue
@@ -125,7 +127,7 @@ class medium(gr.sync_block):
                 here = slice(begin - first, end - first)
                 heard[sender][here] = noise[sender][here]
         self._bursts = [burst for burst in self._bursts if burst[0] + len(burst[2]) > first + count]
-        for node in range(self.nodes):
+        for node in range(self.antennas):
             output_items[node][:count] = heard[node]
         self._made += count
         return count

@@ -18,6 +18,7 @@ from rich.text import Text
 from perhop import paths
 from perhop.errors import PerhopError
 from perhop.export import command as export_commands
+from perhop.flowgraph.command import flowgraph
 from perhop.live.command import app as live_app
 from perhop.node.command import node
 
@@ -37,6 +38,7 @@ app = typer.Typer(
 )
 app.add_typer(live_app, name="live")
 app.command()(node)
+app.command()(flowgraph)
 export_commands.register(app)
 
 
