@@ -26,6 +26,7 @@ RADIO_PACKETS = 6
 EXCHANGE_BEFORE = 20_000
 EXCHANGE_SAMPLES = 600_000
 EXIT_RADIO = 3
+OFDM_EXCHANGES = 200
 EXCHANGE = ["rts", "cts", "data", "mac_ack"]
 SUBTYPES = {"0x001b": "rts", "0x001c": "cts", "0x0020": "data", "0x001d": "mac_ack"}
 MAC_ACK_AIRTIME_US, LATENCY_US = 304, 1000
@@ -58,7 +59,8 @@ def called(example: str, words: list[str], picture: bool) -> subprocess.Complete
         command += ["--picture", str(OUT / f"{example}.png")]
     environment = {name: value for name, value in os.environ.items() if name != "DISPLAY"}
     environment["QT_QPA_PLATFORM"] = "offscreen"
-    environment["PYTHONPATH"] = os.pathsep.join([str(ROOT / "host/python"), str(HERE.parent / "blocks")])
+    paths = [str(ROOT / "host/python"), str(HERE.parent / "blocks"), os.environ.get("PYTHONPATH", "")]
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=MOST_S + 120)
     (OUT / f"{example}.log").write_text(done.stdout + done.stderr)
     return done
@@ -243,6 +245,46 @@ def check_recorded_exchange(picture: bool) -> dict[str, Any]:
     return {"frames": result["good_frames"], "kinds": kinds}
 
 
+def has_gr_ieee802_11() -> bool:
+    """Its modules are here; otherwise says loudly what is not shown."""
+    from perhop_gr.faults import RadioError
+    from perhop_gr.ofdm_phy import loaded
+
+    try:
+        loaded()
+    except RadioError as error:
+        print(f"GR-IEEE802-11 IS NOT HERE ({error.problem}): ONLY THE MESSAGE IS CHECKED, NOT ITS PHY", flush=True)
+        return False
+    return True
+
+
+def check_ofdm_exchange(picture: bool) -> dict[str, Any]:
+    """Where gr-ieee802-11 is installed, its PHY carries all exchanges; elsewhere a message says what is missing."""
+    settings = {"packets": OFDM_EXCHANGES, "capture": OUT / "ofdm.pcapng"}
+    if not has_gr_ieee802_11():
+        words = ["run.py", "ofdm_exchange", *(f"{name}={value}" for name, value in settings.items())]
+        return {"gr_ieee802_11": False, "message": ends_clearly("ofdm_exchange", words, "gr-ieee802-11")}
+    result = run("ofdm_exchange", settings, picture)
+    require(result["complete"] == result["arrived"] == OFDM_EXCHANGES, f"{result['complete']} of {OFDM_EXCHANGES}")
+    read = tshark(OUT / "ofdm.pcapng")
+    require(read == {"frames": result["captured"], "bad_fcs": 0, "malformed": 0}, f"tshark: {read}")
+    return {"gr_ieee802_11": True, "exchanges": result["complete"], "rts": result["kinds"][0]["rts"]} | {
+        name: result[name] for name in ("wall_s", "cpu_s")
+    }
+
+
+def check_ofdm_transceiver(picture: bool) -> dict[str, Any]:
+    """The same over USRPs that are stand-ins; without gr-ieee802-11, or without a device, a message."""
+    if not has_gr_ieee802_11():
+        words = ["run.py", "ofdm_transceiver", "device=serial=NOBODY", f"capture={OUT / 'nobody.pcapng'}"]
+        return {"gr_ieee802_11": False, "message": ends_clearly("ofdm_transceiver", words, "gr-ieee802-11")}
+    words = ["run_stand_in.py", "--example", "ofdm_transceiver", "--time-stretch", "30", "--nodes", "2"]
+    words += ["--packets", "3", "--capture", str(OUT / "ofdm_transceiver"), "--seconds", str(MOST_S)]
+    result = result_of("ofdm_transceiver", called("ofdm_transceiver", words, picture))
+    require(result["nodes"][0]["complete"] == 3, f"{result['nodes'][0]['complete']} packets of 3")
+    return {"gr_ieee802_11": True, "packets": 3, "frames": result["sent"]}
+
+
 CHECKS: dict[str, Callable[[bool], dict[str, Any]]] = {
     "dsss_loopback": check_dsss_loopback,
     "three_node_chain": check_three_node_chain,
@@ -250,6 +292,8 @@ CHECKS: dict[str, Callable[[bool], dict[str, Any]]] = {
     "recorded_exchange": check_recorded_exchange,
     "host_phy_transceiver": check_host_phy_transceiver,
     "receive_usrp": check_receive_usrp,
+    "ofdm_exchange": check_ofdm_exchange,
+    "ofdm_transceiver": check_ofdm_transceiver,
 }
 """In the order of running: the receiver reads what the chain recorded."""
 

@@ -7,6 +7,7 @@ then the last lines say what happened and what to do.
 """
 
 import argparse
+import faulthandler
 import importlib
 import json
 import os
@@ -15,6 +16,7 @@ import statistics
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -104,6 +106,23 @@ def of_recorded_exchange(graph: Any) -> dict[str, Any]:
     }
 
 
+def of_ofdm_exchange(graph: Any) -> dict[str, Any]:
+    """Exchanges, and the frames of both nodes."""
+    probe, macs, phys = graph.probe, (graph.mac_0, graph.mac_1), (graph.phy_0, graph.phy_1)
+    return {
+        "packets": graph.packets,
+        "arrived": len(probe.arrivals_us),
+        "complete": len(probe.complete()),
+        "given_up": probe.given_up,
+        "kinds": [mac.kinds for mac in macs],
+        "sent": [phy.ways.sent for phy in phys],
+        "received": [phy.ways.received for phy in phys],
+        "bad_frames": sum(mac.bad_frames for mac in macs),
+        "captured": graph.recorder.frames,
+        "delays_ms": {number: probe.delays_ms(number)[0] for number in probe.complete()},
+    }
+
+
 NEVER = threading.Event()
 
 EXAMPLES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], dict[str, Any]]]] = {
@@ -111,6 +130,8 @@ EXAMPLES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], dict[str, Any]]]
     "receive_file": (lambda graph: graph.demodulator.finished, of_receive_file),
     "three_node_chain": (lambda graph: graph.all_arrived.done, of_three_node_chain),
     "recorded_exchange": (lambda graph: graph.demodulator.finished, of_recorded_exchange),
+    "ofdm_exchange": (lambda graph: graph.all_done.done, of_ofdm_exchange),
+    "ofdm_transceiver": (lambda graph: graph.all_done.done if graph.packets else NEVER, of_host_phy_transceiver),
     # Without packets of its own a node is there for others.
     "host_phy_transceiver": (lambda graph: graph.all_done.done if graph.packets else NEVER, of_host_phy_transceiver),
     "receive_usrp": (lambda graph: NEVER, of_receive_usrp),
@@ -223,6 +244,7 @@ def main() -> int:
     parser.add_argument("--window", action="store_true", help="show the windows")
     parser.add_argument("--status", action="store_true", help="a line a second, to standard error")
     arguments = parser.parse_args()
+    faulthandler.enable()
     sys.path.insert(0, str(HERE.parent / "blocks"))
     from perhop_gr.faults import RadioError
 
@@ -240,6 +262,9 @@ def main() -> int:
     except RadioError as error:
         print(f"error: {error}", file=sys.stderr, flush=True)
         status = EXIT_RADIO
+    except Exception:
+        traceback.print_exc()
+        status = 1
     # GNU Radio's blocks and Qt's windows need not be taken down in an order that suits both.
     os._exit(status)
 

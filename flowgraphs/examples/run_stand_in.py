@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs the host-PHY transceiver of every node of a chain in this process, over the stand-in for gr-uhd.
+"""Runs the transceiver of every node of a chain in this process, over the stand-in for gr-uhd.
 
 The flowgraphs are those that real USRPs run. Ends with one line of JSON; the exit status is EXIT_RADIO after a fault,
 as that of run.py; `--overflow` and `--underflow` bring one about.
@@ -8,11 +8,13 @@ as that of run.py; `--overflow` and `--underflow` bring one about.
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import importlib
 import json
 import os
 import sys
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,9 @@ import uhd_stand_in  # noqa: E402
 
 OFFSETS_HZ = (20e3, -15e3, 5e3)
 LINGER_S = 1.0
-NAME, EAR = "host_phy_transceiver", "receive_usrp"
+DSSS, OFDM, EAR = "host_phy_transceiver", "ofdm_transceiver", "receive_usrp"
+CLOCKS_HZ = {DSSS: 44e6, OFDM: 40e6}
+RATES_HZ = {DSSS: 22e6, OFDM: 10e6}
 
 
 def settings_of(node: int, nodes: int, packets: int, interval_us: int, capture: Path) -> dict[str, Any]:
@@ -41,6 +45,7 @@ def settings_of(node: int, nodes: int, packets: int, interval_us: int, capture: 
 
 
 def chain(
+    name: str,
     devices: list[uhd_stand_in.Device],
     settings: list[dict[str, Any]],
     listener: dict[str, Any] | None,
@@ -51,10 +56,10 @@ def chain(
 
     listener: settings of a receive_usrp that hears them, whose window is then the picture.
     """
-    air = uhd_stand_in.installed(devices)
-    module = importlib.import_module(NAME)
+    air = uhd_stand_in.installed(devices, samp_rate=RATES_HZ[name])
+    module = importlib.import_module(name)
     application = module.Qt.QApplication(sys.argv[:1])
-    graphs = [getattr(module, NAME)(**each) for each in settings]
+    graphs = [getattr(module, name)(**each) for each in settings]
     ear = importlib.import_module(EAR).receive_usrp(**listener) if listener is not None else None
     every = [*([ear] if ear else []), *graphs]
     begin_s, begin_cpu_s = time.monotonic(), time.process_time()
@@ -78,7 +83,7 @@ def chain(
     while time.monotonic() < end_s:
         application.processEvents()
         time.sleep(0.02)
-    air_s = max(air.made.values()) / air.samp_rate
+    air_s = air.furthest / air.samp_rate
     for graph in every:
         graph.stop()
         graph.wait()
@@ -86,7 +91,7 @@ def chain(
         (ear or graphs[1]).grab().save(str(picture))
     told = [{"faults": each.counts, "fault": str(each.first) if each.first else None} for each in faults]
     nodes = [
-        run.EXAMPLES[NAME][1](graph) | each
+        run.EXAMPLES[name][1](graph) | each
         for graph, each in zip(graphs, told[len(every) - len(graphs) :], strict=True)
     ]
     result |= {"air_s": air_s, "sent": air.sent, "late": air.late, "nodes": nodes}
@@ -97,6 +102,8 @@ def main() -> None:
     """A chain."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--compiled", type=Path, required=True, help="folder with the compiled examples")
+    parser.add_argument("--example", default=DSSS, choices=(DSSS, OFDM))
+    parser.add_argument("--time-stretch", type=float, help="with OFDM: seconds for one of the MAC")
     parser.add_argument("--nodes", type=int, default=3, choices=(2, 3))
     parser.add_argument("--packets", type=int, default=10)
     parser.add_argument("--interval-us", type=int, default=150_000)
@@ -104,16 +111,18 @@ def main() -> None:
     parser.add_argument("--capture", type=Path, required=True, help="beginning of the captures' names")
     parser.add_argument("--listen", action="store_true", help="with two nodes: a receiver hears them, too")
     parser.add_argument("--picture", type=Path, help="PNG of the router's window")
-    parser.add_argument("--clock-hz", type=float, default=44e6, help="master clock of the devices")
+    parser.add_argument("--clock-hz", type=float, help="master clock of the devices")
     parser.add_argument("--overflow", type=int, nargs=2, metavar=("SAMPLE", "LOST"), help="of the last node")
     parser.add_argument("--underflow", type=int, metavar="BURST", help="of the first node")
     arguments = parser.parse_args()
+    faulthandler.enable()
     from perhop_gr.faults import RadioError
 
     sys.setswitchinterval(run.SWITCH_S)
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    clock_hz = arguments.clock_hz or CLOCKS_HZ[arguments.example]
     devices = [
-        uhd_stand_in.Device(f"serial={node}", clock_hz=arguments.clock_hz, offset_hz=OFFSETS_HZ[node])
+        uhd_stand_in.Device(f"serial={node}", clock_hz=clock_hz, offset_hz=OFFSETS_HZ[node])
         for node in range(arguments.nodes)
     ]
     if arguments.overflow:
@@ -124,17 +133,19 @@ def main() -> None:
         settings_of(node, arguments.nodes, arguments.packets, arguments.interval_us, arguments.capture)
         for node in range(arguments.nodes)
     ]
+    if arguments.time_stretch:
+        settings = [each | {"time_stretch": arguments.time_stretch} for each in settings]
     listener = None
     if arguments.listen:
         # Between the two others, as the air has it.
-        devices.insert(1, uhd_stand_in.Device("serial=listener", clock_hz=arguments.clock_hz))
+        devices.insert(1, uhd_stand_in.Device("serial=listener", clock_hz=clock_hz))
         listener = {"device": "serial=listener", "capture": f"{arguments.capture}_listener.pcapng"}
         devices[0].near = devices[2].near = 2
-    for example in (NAME, EAR):
+    for example in (arguments.example, EAR):
         sys.path.insert(0, str(run.compiled_folder(example, arguments.compiled)))
     status = 0
     try:
-        result = chain(devices, settings, listener, arguments.seconds, arguments.picture)
+        result = chain(arguments.example, devices, settings, listener, arguments.seconds, arguments.picture)
         print(json.dumps(result), flush=True)
         for node in [*result["nodes"], *([result["listener"]] if listener else [])]:
             if node["fault"]:
@@ -143,6 +154,9 @@ def main() -> None:
     except RadioError as error:
         print(f"error: {error}", file=sys.stderr, flush=True)
         status = run.EXIT_RADIO
+    except Exception:
+        traceback.print_exc()
+        status = 1
     os._exit(status)
 
 

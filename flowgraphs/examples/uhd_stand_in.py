@@ -62,7 +62,7 @@ class Air:
         self.lock = threading.Lock()
         self.bursts: list[tuple[int, str, np.ndarray]] = []
         self.made: dict[str, int] = {}
-        self.sent = self.late = 0
+        self.sent = self.late = self.furthest = 0
         self._begin_s: float | None = None
         self._order = [each.address for each in devices]
 
@@ -224,6 +224,7 @@ class _usrp_source(gr.sync_block, _half):
         with self.air.lock:
             self._at += count
             self.air.made[self.device.address] = self._at
+            self.air.furthest = max(self.air.furthest, self._at)
         return count
 
 

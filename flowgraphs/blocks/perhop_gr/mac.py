@@ -47,15 +47,21 @@ class mac(gr.basic_block):
         seed: int = 1,
         clock: str = "samples",
         forward_to: int = -1,
+        time_stretch: float = 1.0,
     ) -> None:
         """forward_to: a router of one route, which gives what it receives to this node at once; -1: none.
+
+        time_stretch: seconds of the computer's clock that a second of the MAC takes, at all nodes the same; above 1 for
+        a PHY or a host whose turnaround is longer than the profile's SIFS and time-outs allow.
 
         node: its address is 02:00:00:00:00:00 + node + 1. rts_threshold_bytes: a longer MPDU goes after an RTS.
         """
         gr.basic_block.__init__(self, f"MAC {node}", in_sig=None, out_sig=None)
         if clock not in ("samples", "computer"):
             raise ValueError('MAC: clock must be "samples" or "computer"')
-        self.node = node
+        if time_stretch <= 0:
+            raise ValueError("MAC: time_stretch must be above 0")
+        self.node, self.time_stretch = node, time_stretch
         self.station = station.Station(node, profile, data_rate, rts_threshold_bytes, seed)
         self.sent_frames = self.received_frames = self.bad_frames = self.refused = 0
         self.kinds: dict[str, int] = {}
@@ -105,7 +111,8 @@ class mac(gr.basic_block):
 
     def _pass_time(self, until_us: int | None = None) -> None:
         if self._clock == "computer":
-            until_us = int((time.monotonic() - self._begin_s) * 1e6) if self._running else None
+            elapsed_s = (time.monotonic() - self._begin_s) / self.time_stretch if self._running else None
+            until_us = int(elapsed_s * 1e6) if elapsed_s is not None else None
         if until_us is None:
             until_us = self.station.now_us
         while self.station.now_us < until_us:

@@ -55,6 +55,7 @@ def test_a_node_has_the_links_settings_unless_it_says_otherwise():
         ("serial=30F1231", "serial=30F1230", 25, "nodes.1.device", "as node 0's"),
         ("rx_gain_db: 35", "rx_gain: 35", 27, "nodes.2.rx_gain", "unknown field"),
         ("phy: dsss ", "phy: ofdm ", 13, "sample_rate_hz", "but ofdm has"),
+        ("latency_us: 8000 ", "time_stretch: 2 ", 14, "time_stretch", "with dsss the sample rate stretches time"),
     ],
 )
 def test_a_wrong_link_is_told_the_line_the_field_and_a_remedy(tmp_path, old, new, line, field, problem):

@@ -55,7 +55,7 @@ def flowgraph(
     except PerhopError as error:
         Console(stderr=True, soft_wrap=True).print(Text.assemble(("error: ", "bold red"), str(error)))
         raise typer.Exit(2) from None
-    stretch = link.time_stretch()
+    stretch = link.stretch()
     slower = f"; all times are {stretch:.3g} times as long as the MAC says" if stretch != 1 else ""
     Console(stderr=True, soft_wrap=True).print(
         f"{link.name}: node {node} of 0 to {len(link.nodes) - 1}, {link.phy} at {link.frequency_hz / 1e6:g} MHz, "

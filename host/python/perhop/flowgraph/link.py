@@ -78,6 +78,9 @@ class Link(Section):
     sample_rate_hz: float = Field(
         default=DSSS_RATE_HZ, ge=200e3, le=61.44e6, description="dsss: two samples a chip; 22e6 is 802.11's chip rate"
     )
+    time_stretch: float = Field(
+        default=1.0, ge=1, le=1000, description="ofdm: seconds that a second of the MAC takes, for slow hosts"
+    )
     profile: Literal["host_phy"] = Field(default="host_phy", description="timing profile of the MAC")
     latency_us: int = Field(
         default=8000,
@@ -109,9 +112,16 @@ class Link(Section):
                 ("sample_rate_hz",), f"is {self.sample_rate_hz:g}, but ofdm has {rates}", f"write one of: {rates}"
             )
 
-    def time_stretch(self) -> float:
-        """Seconds that a second of the MAC takes: a microsecond is 22 samples at any rate (dsss)."""
-        return DSSS_RATE_HZ / self.sample_rate_hz if self.phy == "dsss" else 1.0
+        if self.phy == "dsss" and self.time_stretch != 1:
+            raise FieldError(
+                ("time_stretch",),
+                "is set, but with dsss the sample rate stretches time: a microsecond is 22 samples",
+                f"leave it away, and write sample_rate_hz: {DSSS_RATE_HZ / self.time_stretch:g}",
+            )
+
+    def stretch(self) -> float:
+        """Seconds that a second of the MAC takes."""
+        return DSSS_RATE_HZ / self.sample_rate_hz if self.phy == "dsss" else self.time_stretch
 
 
 def load_link(file: Path) -> Link:
@@ -159,6 +169,7 @@ def settings_of(link: Link, node: int, capture: Path) -> dict[str, Any]:
         "rts_threshold_bytes": link.rts_threshold_bytes,
         "seed": link.seed + node,
         "capture": str(capture),
+        **({"time_stretch": link.time_stretch} if link.phy == "ofdm" else {}),
     }
 
 

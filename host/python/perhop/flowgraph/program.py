@@ -29,7 +29,9 @@ def command(
     compiled = root / "out" / "flowgraphs"
     line = [str(python), str(root / "flowgraphs/examples/run.py"), flowgraph, *words, "--compiled", str(compiled)]
     line += ["--seconds", str(seconds), "--status", *(["--window"] if window else [])]
-    environment = {**os.environ, "PYTHONPATH": str(root / "host" / "python")}
+    # What is there already may lead to modules outside of GNU Radio's own folders, such as gr-ieee802-11's.
+    paths = [str(root / "host" / "python"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     return line, environment
 
 
