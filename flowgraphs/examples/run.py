@@ -188,7 +188,7 @@ def run(
         application = module.Qt.QApplication(sys.argv[:1])
     graph = kind(**settings)
     if picture is not None and is_qt:
-        graph.resize(1400, 900)
+        graph.resize(1400, 1000)
     begin_s, begin_cpu_s = time.monotonic(), time.process_time()
     graph.start()
     if is_qt:

@@ -88,7 +88,7 @@ def chain(
         graph.stop()
         graph.wait()
     if picture is not None:
-        (ear or graphs[1]).grab().save(str(picture))
+        (ear or graphs[-2]).grab().save(str(picture))
     told = [{"faults": each.counts, "fault": str(each.first) if each.first else None} for each in faults]
     nodes = [
         run.EXAMPLES[name][1](graph) | each
@@ -110,7 +110,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=300, help="longest run")
     parser.add_argument("--capture", type=Path, required=True, help="beginning of the captures' names")
     parser.add_argument("--listen", action="store_true", help="with two nodes: a receiver hears them, too")
-    parser.add_argument("--picture", type=Path, help="PNG of the router's window")
+    parser.add_argument("--picture", type=Path, help="PNG of the window of the last node but one")
     parser.add_argument("--clock-hz", type=float, help="master clock of the devices")
     parser.add_argument("--overflow", type=int, nargs=2, metavar=("SAMPLE", "LOST"), help="of the last node")
     parser.add_argument("--underflow", type=int, metavar="BURST", help="of the first node")

@@ -30,8 +30,8 @@ def command(
     line = [str(python), str(root / "flowgraphs/examples/run.py"), flowgraph, *words, "--compiled", str(compiled)]
     line += ["--seconds", str(seconds), "--status", *(["--window"] if window else [])]
     # What is there already may lead to modules outside of GNU Radio's own folders, such as gr-ieee802-11's.
-    paths = [str(root / "host" / "python"), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    folders = [str(root / "host" / "python"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
     return line, environment
 
 
