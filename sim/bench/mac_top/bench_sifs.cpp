@@ -7,6 +7,7 @@
 /// Prints one JSON object: for responses and for starts the number of each delay or deviation seen. Exit status 1 if the MAC did
 /// something else than the standard asks for (a response missing, or one too many), 2 for wrong arguments. `fault`: the MAC is told a
 /// receive delay that is a clock too long, so all that it sends comes a clock too early.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -293,7 +294,7 @@ private:
       ++collisions_;
       mac_.cancel_reception();
       unknown_ = true;
-      const clocks quiet = times.quiet;
+      const clocks quiet = std::max(times.quiet, last);
       own_frame_alone();
       if (now() < quiet + 2 && run_until(quiet + 2)) throw failure("a frame began on a busy medium");
       unknown_ = true;
