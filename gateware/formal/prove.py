@@ -497,6 +497,18 @@ JOBS = (
         free_wires=(),
         modules=("phy/plcp/plcp_crc", "phy/rx/plcp_header"),
     ),
+    Job(
+        "plcp_parser",
+        "whatever the bits, a search ends within 170 symbols, a header within 48, a frame with the last symbol of its LENGTH",
+        ("parser_rules",),
+        top="plcp_parser",
+        free=("plcp_crc", "descrambler"),
+        free_wires=(),
+        modules=(
+            *("phy/plcp/plcp_crc", "phy/rx/descrambler", "phy/rx/sfd_search", "phy/rx/plcp_header"),
+            *("phy/rx/length_counter", "phy/rx/plcp_parser"),
+        ),
+    ),
 )
 
 

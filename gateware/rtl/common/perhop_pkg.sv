@@ -70,7 +70,7 @@ package perhop_pkg;
   localparam int unsigned RADIO_REGISTERS_BASE = 1024;  // First address of the radio's registers, behind the MAC's
   localparam int unsigned RADIO_SPACE_BYTES = 2048;  // Addresses of radio_top: the MAC's registers and the radio's
   localparam logic [31:0] RADIO_ID = 32'h52616469;  // First register of the radio: the letters Radi
-  localparam int unsigned RADIO_VERSION_MAJOR = 1;  // The same as core_version_major, of the radio's registers
+  localparam int unsigned RADIO_VERSION_MAJOR = 2;  // The same as core_version_major, of the radio's registers
   localparam int unsigned RADIO_VERSION_MINOR = 0;  // The same as core_version_minor, of the radio's registers
   localparam int unsigned DEFAULT_QUEUE_PACKETS = 50;  // Drop-tail queue in front of the MAC, as in ns-2's papers
   localparam int unsigned DEFAULT_SHORT_RETRY_LIMIT = 7;  // dot11ShortRetryLimit (annex C)

@@ -17,7 +17,7 @@ module dsss_phy #(
   // Settings.
   input  wire logic               cfg_short_preamble,  // for what is sent at 2 Mb/s
   input  wire logic [8:0]         cfg_tx_gain,         // 256 is one
-  input  wire logic signed [7:0]  cfg_rssi_base_dbm,   // level of a sum of 1 over 22 samples
+  input  wire logic signed [8:0]  cfg_rssi_base_dbm,   // level of a sum of 1 over 22 samples
   input  wire logic signed [7:0]  cfg_energy_threshold_dbm,
   input  wire logic               cfg_energy_detect,
   input  wire logic               cfg_carrier_sense,

@@ -43,7 +43,7 @@ module radio_registers
   // Settings, to dsss_phy.
   output wire logic              cfg_short_preamble,
   output wire logic [8:0]        cfg_tx_gain,
-  output wire logic signed [7:0] cfg_rssi_base_dbm,
+  output wire logic signed [8:0] cfg_rssi_base_dbm,
   output wire logic signed [7:0] cfg_energy_threshold_dbm,
   output wire logic              cfg_energy_detect,
   output wire logic              cfg_carrier_sense,

@@ -117,7 +117,8 @@ module radio_top
   // Between PHY and registers.
   logic        cfg_short_preamble, cfg_energy_detect, cfg_carrier_sense;
   logic [8:0]  cfg_tx_gain;
-  logic signed [7:0] cfg_rssi_base_dbm, cfg_energy_threshold_dbm, level_dbm, rx_tangent_128;
+  logic signed [8:0] cfg_rssi_base_dbm;
+  logic signed [7:0] cfg_energy_threshold_dbm, level_dbm, rx_tangent_128;
   logic signed [6:0] rx_snr_db;
   logic        stat_header_error, stat_no_sfd, stat_rx_unsupported, stat_tx_unsupported, stat_tx_underrun;
 

@@ -43,7 +43,7 @@ CORE_VERSION_MINOR = 1  # Changes when gateware gains what older software need n
 RADIO_REGISTERS_BASE = 1024  # First address of the radio's registers, behind the MAC's, bytes
 RADIO_SPACE_BYTES = 2048  # Addresses of radio_top: the MAC's registers and the radio's, bytes
 RADIO_ID = 0x52616469  # First register of the radio: the letters Radi
-RADIO_VERSION_MAJOR = 1  # The same as core_version_major, of the radio's registers
+RADIO_VERSION_MAJOR = 2  # The same as core_version_major, of the radio's registers
 RADIO_VERSION_MINOR = 0  # The same as core_version_minor, of the radio's registers
 DEFAULT_QUEUE_PACKETS = 50  # Drop-tail queue in front of the MAC, as in ns-2's papers, packets
 DEFAULT_SHORT_RETRY_LIMIT = 7  # dot11ShortRetryLimit (annex C), attempts
@@ -1611,7 +1611,7 @@ RADIO_REGISTERS: Mapping[str, Register] = MappingProxyType({
     "version": _register(
         "version", "Version", 0x404, 32, 1, 4, False, False,
         RegisterField("version_minor", 0, 16, "r", 0, "", "", "Changes when something was added.", 0, 65535),
-        RegisterField("version_major", 16, 16, "r", 1, "", "", "Changes when software written for the last one can fail.", 0, 65535),
+        RegisterField("version_major", 16, 16, "r", 2, "", "", "Changes when software written for the last one can fail.", 0, 65535),
     ),
     "tx_gain": _register(
         "tx_gain", "Transmit gain", 0x420, 32, 1, 4, False, True,
@@ -1629,7 +1629,7 @@ RADIO_REGISTERS: Mapping[str, Register] = MappingProxyType({
     ),
     "rssi": _register(
         "rssi", "RSSI", 0x42C, 32, 1, 4, False, True,
-        RegisterField("base_dbm", 0, 8, "rw", 0x88, "dBm", "cfg_rssi_base_dbm", "Received power at which |I| + |Q| of the converter sum to 1 over 22 samples: what the receiver's gain and converter make it.", -128, 127, signed=True),
+        RegisterField("base_dbm", 0, 9, "rw", 0x188, "dBm", "cfg_rssi_base_dbm", "Received power at which |I| + |Q| of the converter sum to 1 over 22 samples: what the receiver's gain and converter make it; lower than any level that is told.", -256, 255, signed=True),
     ),
     "stat_rx_frames": _register(
         "stat_rx_frames", "Frames begun whose PLCP header was good, at our rates", 0x600, 32, 1, 4, False, False,

@@ -34,8 +34,7 @@ struct radio_node::model {
 radio_node::radio_node(VerilatedContext& context, const air_config& config, node_id node)
     : model_(std::make_unique<model>(context, "radio" + std::to_string(node))),
       node_(node),
-      rts_threshold_bytes_(config.mac.rts_threshold_bytes),
-      level_offset_db_(level_offset_db(config.medium)) {
+      rts_threshold_bytes_(config.mac.rts_threshold_bytes) {
   auto& pins = model_->pins;
   pins.s_axil_bready = pins.s_axil_rready = 1;
   pins.m_axis_rx_tready = pins.m_done_tready = 1;
@@ -212,14 +211,13 @@ void radio_node::see_phy(radio_listener& listener, unsigned number) {
                     number);
   }
   if (pins.radio_top__DOT__phy_rx_end != 0) {
-    listener.on_phy(
-        {.kind = phy_event::what::rx_end,
-         .node = node_,
-         .error = pins.radio_top__DOT__phy_rx_error != 0,
-         .rssi_dbm = static_cast<std::int16_t>(static_cast<std::int8_t>(pins.radio_top__DOT__phy_rx_rssi_dbm) - level_offset_db_),
-         .snr_db = from_7_bits(pins.radio_top__DOT__rx_snr_db),
-         .tangent_128 = static_cast<std::int8_t>(pins.radio_top__DOT__rx_tangent_128)},
-        number);
+    listener.on_phy({.kind = phy_event::what::rx_end,
+                     .node = node_,
+                     .error = pins.radio_top__DOT__phy_rx_error != 0,
+                     .rssi_dbm = static_cast<std::int8_t>(pins.radio_top__DOT__phy_rx_rssi_dbm),
+                     .snr_db = from_7_bits(pins.radio_top__DOT__rx_snr_db),
+                     .tangent_128 = static_cast<std::int8_t>(pins.radio_top__DOT__rx_tangent_128)},
+                    number);
   }
 }
 

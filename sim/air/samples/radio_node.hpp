@@ -100,7 +100,6 @@ private:
   std::unique_ptr<model> model_;
   node_id node_;
   std::uint32_t rts_threshold_bytes_;
-  int level_offset_db_;
   std::uint64_t clocks_ = 0;
   std::deque<packet> packets_;  // in the MAC or on their way to it
   std::size_t given_ = 0;       // of them in the MAC

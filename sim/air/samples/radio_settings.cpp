@@ -26,7 +26,6 @@ struct core_settings {
 };
 
 constexpr std::uint32_t full_gain = 256;
-constexpr int lowest_level_dbm = -128;
 
 /// Two's complement in the low bits.
 std::uint64_t bits_of(int level_dbm) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(level_dbm)); }
@@ -39,8 +38,6 @@ int rssi_base_dbm(const medium_config& medium) {
 }
 
 }  // namespace
-
-int level_offset_db(const medium_config& medium) { return std::max(0, lowest_level_dbm - rssi_base_dbm(medium)); }
 
 int energy_threshold_dbm(const medium_config& medium) {
   return static_cast<int>(std::lround(10 * std::log10(1000 * make_loss_model(medium)->received_power_w(medium.cs_range_m))));
@@ -95,8 +92,8 @@ std::vector<register_setting> radio_settings(const air_config& config, node_id n
   }
   put(radio::tx_gain::address, full_gain);
   put(radio::preamble::address, profile.rates[1].preamble_us < profile.rates[0].preamble_us);
-  put(radio::rssi::address, radio::rssi::base_dbm.put(0, bits_of(rssi_base_dbm(config.medium) + level_offset_db(config.medium))));
-  word = radio::clear_channel::energy_threshold_dbm.put(0, bits_of(energy_threshold_dbm(config.medium) + level_offset_db(config.medium)));
+  put(radio::rssi::address, radio::rssi::base_dbm.put(0, bits_of(rssi_base_dbm(config.medium))));
+  word = radio::clear_channel::energy_threshold_dbm.put(0, bits_of(energy_threshold_dbm(config.medium)));
   word = radio::clear_channel::energy_detect.put(word, 1);
   put(radio::clear_channel::address, radio::clear_channel::carrier_sense.put(word, 1));
   return list;

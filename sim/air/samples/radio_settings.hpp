@@ -20,8 +20,4 @@ std::vector<register_setting> radio_settings(const air_config& config, node_id n
 /// The level at which energy alone makes the medium busy: what arrives over medium.cs_range_m, in whole dBm.
 int energy_threshold_dbm(const medium_config& medium);
 
-/// Levels are told to the radio, and by it, so much higher than they are: its registers end at -128 dBm, and the converter's smallest
-/// step is less.
-int level_offset_db(const medium_config& medium);
-
 }  // namespace perhop::air::samples

@@ -180,7 +180,7 @@ module mac_top_pair_bench
       logic              unused_stat [5];
 
       dsss_phy #(.SAMPLES_PER_CHIP(SAMPLES_PER_CHIP)) u_dsss_phy (
-        .clk, .rst, .cfg_short_preamble(preamble_us == 10'd96), .cfg_tx_gain(9'd256), .cfg_rssi_base_dbm(-8'sd120),
+        .clk, .rst, .cfg_short_preamble(preamble_us == 10'd96), .cfg_tx_gain(9'd256), .cfg_rssi_base_dbm(-9'sd120),
         .cfg_energy_threshold_dbm(-8'sd60), .cfg_energy_detect(1'b1), .cfg_carrier_sense(1'b1),
         .rx_sample_valid(sample_q), .rx_i(16'(air_i[OTHER])), .rx_q(16'(air_q[OTHER])),
         .tx_sample_take(sample_q), .tx_i(air_i[at]), .tx_q(air_q[at]), .tx_active(unused_active),

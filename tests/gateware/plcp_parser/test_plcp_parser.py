@@ -165,6 +165,52 @@ async def no_header_wedges_it(dut, field: str):
     assert min(ends.values()) > 0, ends
 
 
+@cocotb.test()
+@cocotb.parametrize(length_us=[4095, 32_768, 65_535])
+async def a_long_length_is_waited_for_to_the_symbol(dut, length_us: int):
+    """Of all others gateware/formal says so; that the parser is wired as the proofs have it is seen here."""
+    parser = Parser(dut)
+    await parser.reset()
+    await parser.track()
+    header = Frame(bytes(1), RATE_2MBPS, True).preamble_bits() + plcp.header_of(0x6E, 0x80, length_us)
+    bits = plcp.scrambled(header, phy.SCRAMBLER_SEED_SHORT)
+    for symbol in [(bit,) for bit in bits[40:72]] + list(zip(bits[72::2], bits[73::2], strict=True)):
+        await parser.symbol(symbol)
+    assert parser.events == ["frame_start"] and parser.length_us == length_us
+    for _ in range(length_us - 1):
+        await parser.clock(symbol_done=1)
+    assert parser.frame_running and not parser.finish
+    await parser.symbol((1,))
+    assert parser.events == ["frame_start", "frame_end"] and parser.finish
+    await a_good_frame_comes_out(parser, random.Random(SEED))
+
+
+@cocotb.test()
+@cocotb.parametrize(short=[False, True])
+async def a_signal_may_end_with_any_symbol_of_the_plcp(dut, short: bool):
+    """What comes behind it are bits without meaning, with or without a carrier; in time the search begins anew."""
+    source = random.Random(f"{SEED} ends {short}")
+    parser = Parser(dut)
+    await parser.reset()
+    symbols = Frame(bytes(1), RATE_2MBPS, short).symbols()[:-4]
+    for end in range(len(symbols)):
+        await parser.track()
+        for symbol in symbols[:end]:
+            await parser.symbol(symbol)
+        lost = source.getrandbits(1)
+        after = 0
+        # By chance a header can be good, of any LENGTH: one of 65,536.
+        while not parser.finish and parser.events != ["frame_start"]:
+            bits = source.getrandbits(1), source.getrandbits(1)
+            await parser.symbol(bits[: 2 if parser.two_bits else 1], lost)
+            after += 1
+            assert after <= 170 + 48, end
+        if lost and parser.in_sync:
+            assert after <= 9
+        if end % 8 == 0:
+            await a_good_frame_comes_out(parser, source)
+
+
 @pytest.mark.parametrize("name", cocotb_tests(globals()))
 def test_plcp_parser(name):
     simulate("plcp_parser", __file__, name, cocotb_tests(globals()))

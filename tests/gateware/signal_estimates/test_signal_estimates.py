@@ -21,7 +21,7 @@ INPUTS += ("rotation_i", "rotation_q")
 async def rssi_takes_some_blocks_and_energy_one(dut):
     unit = Clocked(dut, *INPUTS)
     await unit.reset()
-    unit.hold(cfg_rssi_base_dbm=-100 & 0xFF)
+    unit.hold(cfg_rssi_base_dbm=-100 & 0x1FF)
     four_times_average = 0
     for block_sum in [1000] * 12 + [100000] * 3:
         unit.hold(block_sum=block_sum)
@@ -36,6 +36,12 @@ async def rssi_takes_some_blocks_and_energy_one(dut):
     for _ in range(12):
         await unit.clock()
     assert dut.energy_dbm.value.to_signed() == 127
+    # A converter that is loud already at little power: below the ends of 8 bits, too, and beyond them at the lower one.
+    for base_dbm, block_sum in ((-146, 2000), (-200, 20000), (-256, 20000)):
+        unit.hold(cfg_rssi_base_dbm=base_dbm & 0x1FF, block_sum=block_sum)
+        for _ in range(12):
+            await unit.clock()
+        assert dut.energy_dbm.value.to_signed() == max(decibels(block_sum) + base_dbm, -128)
 
 
 @cocotb.test()

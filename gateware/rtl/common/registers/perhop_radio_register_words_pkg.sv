@@ -26,14 +26,14 @@ package perhop_radio_register_words_pkg;
   function automatic logic [35:0] register_word(int unsigned index);
     case (index)
       128: return 36'h052616469;
-      129: return 36'h000010000;
+      129: return 36'h000020000;
       136: return 36'h000000100;
       138: return 36'h0000003ba;
-      139: return 36'h000000088;
+      139: return 36'h000000188;
       264: return 36'h2000001ff;
       265: return 36'h300000001;
       266: return 36'h1000003ff;
-      267: return 36'h1000000ff;
+      267: return 36'h1000001ff;
       417: return 36'h10000000f;
       default: return '0;
     endcase

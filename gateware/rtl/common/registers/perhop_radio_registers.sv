@@ -141,7 +141,7 @@ module perhop_radio_registers (
         } clear_channel;
         struct {
             struct {
-                logic [7:0] next;
+                logic [8:0] next;
                 logic load_next;
             } base_dbm;
         } rssi;
@@ -194,7 +194,7 @@ module perhop_radio_registers (
         } clear_channel;
         struct {
             struct {
-                logic [7:0] value;
+                logic [8:0] value;
             } base_dbm;
         } rssi;
         struct {
@@ -334,12 +334,12 @@ module perhop_radio_registers (
     assign hwif_out.clear_channel.carrier_sense.value = field_storage.clear_channel.carrier_sense.value;
     // Field: perhop_radio_registers.rssi.base_dbm
     always_comb begin
-        automatic logic [7:0] next_c;
+        automatic logic [8:0] next_c;
         automatic logic load_next_c;
         next_c = field_storage.rssi.base_dbm.value;
         load_next_c = '0;
         if(decoded_reg_strb.rssi && decoded_req_is_wr) begin // SW write
-            next_c = (field_storage.rssi.base_dbm.value & ~decoded_wr_biten[7:0]) | (decoded_wr_data[7:0] & decoded_wr_biten[7:0]);
+            next_c = (field_storage.rssi.base_dbm.value & ~decoded_wr_biten[8:0]) | (decoded_wr_data[8:0] & decoded_wr_biten[8:0]);
             load_next_c = '1;
         end
         field_combo.rssi.base_dbm.next = next_c;
@@ -347,7 +347,7 @@ module perhop_radio_registers (
     end
     always_ff @(posedge clk) begin
         if(rst) begin
-            field_storage.rssi.base_dbm.value <= 8'h88;
+            field_storage.rssi.base_dbm.value <= 9'h188;
         end else begin
             if(field_combo.rssi.base_dbm.load_next) begin
                 field_storage.rssi.base_dbm.value <= field_combo.rssi.base_dbm.next;

@@ -140,7 +140,7 @@ package perhop_radio_registers_pkg;
     } perhop_radio_registers__clear_channel__out_t;
 
     typedef struct {
-        logic signed [7:0] value;
+        logic signed [8:0] value;
     } perhop_radio_registers__rssi__base_dbm__out_t;
 
     typedef struct {

@@ -11,7 +11,7 @@ module signal_estimates (
   input  wire logic               clk,
   input  wire logic               rst,
 
-  input  wire logic signed [7:0]  cfg_rssi_base_dbm,  // of a sum of 1
+  input  wire logic signed [8:0]  cfg_rssi_base_dbm,  // of a sum of 1
 
   // rx_gain.
   input  wire logic [20:0]        block_sum,
@@ -77,14 +77,14 @@ module signal_estimates (
 
   carrier_offset u_carrier_offset (.clk, .start(symbol_done), .rotation_i, .rotation_q, .tangent_128);
 
-  function automatic logic signed [7:0] limited(logic signed [8:0] value);
-    limited = value[8] == value[7] ? value[7:0] : {value[8], {7{!value[8]}}};
+  function automatic logic signed [7:0] limited(logic signed [9:0] value);
+    limited = value[9:7] == {3{value[9]}} ? value[7:0] : {value[9], {7{!value[9]}}};
   endfunction
 
   wire logic signed [8:0] ratio_db = 9'($signed({1'b0, level_db[2]})) - 9'($signed({1'b0, level_db[3]})) + 9'(SNR_BASE_DB);
 
-  assign rssi_dbm   = limited(9'($signed({1'b0, level_db[0]})) + 9'(cfg_rssi_base_dbm));
-  assign energy_dbm = limited(9'($signed({1'b0, level_db[1]})) + 9'(cfg_rssi_base_dbm));
+  assign rssi_dbm   = limited(10'($signed({1'b0, level_db[0]})) + 10'(cfg_rssi_base_dbm));
+  assign energy_dbm = limited(10'($signed({1'b0, level_db[1]})) + 10'(cfg_rssi_base_dbm));
   assign snr_db     = ratio_db > 9'sd63 ? 7'sd63 : ratio_db < -9'sd64 ? -7'sd64 : ratio_db[6:0];
 
   wire logic unused = &{1'b0, unused_i, unused_q};

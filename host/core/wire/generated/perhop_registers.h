@@ -1105,7 +1105,7 @@ enum perhop_event_kind {
 #define PERHOP_RADIO_VERSION_VERSION_MAJOR_SHIFT 16u
 #define PERHOP_RADIO_VERSION_VERSION_MAJOR_BITS 16u
 #define PERHOP_RADIO_VERSION_VERSION_MAJOR_MASK 0xFFFF0000u
-#define PERHOP_RADIO_VERSION_VERSION_MAJOR_RESET 1u
+#define PERHOP_RADIO_VERSION_VERSION_MAJOR_RESET 2u
 
 /* Transmit gain May change while the MAC runs. */
 #define PERHOP_RADIO_TX_GAIN_ADDRESS 0x420u
@@ -1158,14 +1158,14 @@ enum perhop_event_kind {
 
 /* RSSI May change while the MAC runs. */
 #define PERHOP_RADIO_RSSI_ADDRESS 0x42Cu
-/*   base_dbm, rw, dBm, two's complement: Received power at which |I| + |Q| of the converter sum to 1 over 22 samples: what the receiver's gain and converter make it. */
+/*   base_dbm, rw, dBm, two's complement: Received power at which |I| + |Q| of the converter sum to 1 over 22 samples: what the receiver's gain and converter make it; lower than any level that is told. */
 #define PERHOP_RADIO_RSSI_BASE_DBM_WORD_OFFSET 0u
 #define PERHOP_RADIO_RSSI_BASE_DBM_SHIFT 0u
-#define PERHOP_RADIO_RSSI_BASE_DBM_BITS 8u
-#define PERHOP_RADIO_RSSI_BASE_DBM_MASK 0x000000FFu
-#define PERHOP_RADIO_RSSI_BASE_DBM_RESET 0x88u
-#define PERHOP_RADIO_RSSI_BASE_DBM_MIN (-128)
-#define PERHOP_RADIO_RSSI_BASE_DBM_MAX 127
+#define PERHOP_RADIO_RSSI_BASE_DBM_BITS 9u
+#define PERHOP_RADIO_RSSI_BASE_DBM_MASK 0x000001FFu
+#define PERHOP_RADIO_RSSI_BASE_DBM_RESET 0x188u
+#define PERHOP_RADIO_RSSI_BASE_DBM_MIN (-256)
+#define PERHOP_RADIO_RSSI_BASE_DBM_MAX 255
 
 /* Frames begun whose PLCP header was good, at our rates */
 #define PERHOP_RADIO_STAT_RX_FRAMES_ADDRESS 0x600u

@@ -77,7 +77,7 @@ inline constexpr std::uint32_t radio_space_bytes = 2048;
 /// First register of the radio: the letters Radi.
 inline constexpr std::uint32_t radio_id = 0x52616469;
 /// The same as core_version_major, of the radio's registers.
-inline constexpr std::uint32_t radio_version_major = 1;
+inline constexpr std::uint32_t radio_version_major = 2;
 /// The same as core_version_minor, of the radio's registers.
 inline constexpr std::uint32_t radio_version_minor = 0;
 /// Drop-tail queue in front of the MAC, as in ns-2's papers, packets.

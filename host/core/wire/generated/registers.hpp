@@ -838,7 +838,7 @@ inline constexpr std::uint32_t width_bits = 32;
 /// Changes when something was added.
 inline constexpr field version_minor{"version_minor", 0, 16, registers::access::read_only, 0, "", 0, 65535u};
 /// Changes when software written for the last one can fail.
-inline constexpr field version_major{"version_major", 16, 16, registers::access::read_only, 1, "", 0, 65535u};
+inline constexpr field version_major{"version_major", 16, 16, registers::access::read_only, 2, "", 0, 65535u};
 inline constexpr std::array<field, 2> fields{{version_minor, version_major}};
 }  // namespace version
 
@@ -877,8 +877,8 @@ inline constexpr std::array<field, 3> fields{{energy_threshold_dbm, energy_detec
 namespace rssi {
 inline constexpr std::uint32_t address = 0x42C;
 inline constexpr std::uint32_t width_bits = 32;
-/// Received power at which |I| + |Q| of the converter sum to 1 over 22 samples: what the receiver's gain and converter make it.
-inline constexpr field base_dbm{"base_dbm", 0, 8, registers::access::read_write, 0x88, "dBm", 0, 255u, true};
+/// Received power at which |I| + |Q| of the converter sum to 1 over 22 samples: what the receiver's gain and converter make it; lower than any level that is told.
+inline constexpr field base_dbm{"base_dbm", 0, 9, registers::access::read_write, 0x188, "dBm", 0, 511u, true};
 inline constexpr std::array<field, 1> fields{{base_dbm}};
 }  // namespace rssi
 
