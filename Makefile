@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport VERILATOR_ROOT PYTHONPATH PYTHONHOME CDPATH
 export CCACHE_BASEDIR := $(CURDIR)
 
-.PHONY: help setup programs build bindings chain live soak flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples bench-antenna bench-bound bench-core bench-exact bench-phy bench-sifs bench-sim synth prove test test-gateware mutate test-long fuzz fuzz-gateware clean
+.PHONY: help setup programs build bindings chain live ota soak flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples bench-antenna bench-bound bench-core bench-exact bench-phy bench-sifs bench-sim synth prove test test-gateware mutate test-long fuzz fuzz-gateware clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -65,6 +65,15 @@ reproduce: programs bindings ## Each claim of the papers, or of PAPER=003 alone,
 
 live: programs ## The kernel's TCP over the gateware in real time, beside the simulator's; needs root
 	@$(PYTHON) sim/bench/bench_live.py
+
+# An SSH server and sudo are no part of `make setup`.
+out/setup/ota.stamp: tests/ota/apt-packages.txt setup.sh out/setup/apt.stamp
+	@mkdir -p $(@D)
+	@$(if $(SKIP_APT),true,./setup.sh apt tests/ota/apt-packages.txt)
+	@touch $@
+
+ota: programs out/setup/ota.stamp ## Hosts over SSH beside namespaces and simulator, and what can go wrong with them, each planted; needs root
+	@$(PYTHON) tests/ota/ota.py
 
 soak: programs ## A live network for MINUTES=30 under load, with random faults: what recovers, what leaks; needs root
 	@$(PYTHON) sim/bench/soak_live.py --minutes $(or $(MINUTES),30)

@@ -5,6 +5,7 @@ import ast
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -195,3 +196,24 @@ def test_nothing_outside_tests_uses_tests(find, root, kind):
             path for path in find("**/*.sv", "**/*.hpp", "**/*.cpp", "**/*.h", "**/*.cc") if path.parts[0] != "tests"
         ]
         assert not [path for path in files if re.search(r'include\s*["<][^">]*\btests/', (root / path).read_text())]
+
+
+def test_what_runs_on_nodes_needs_the_standard_library_only(find, root):
+    """`perhop.agent` is sent over as text to hosts that have no perhop."""
+    files = find("host/python/perhop/agent/*.py")
+    assert len(files) >= 4
+    wrong = []
+    for path in files:
+        for node in ast.walk(ast.parse((root / path).read_text())):
+            if isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            else:
+                continue
+            wrong += [
+                f"{path}: {name}"
+                for name in names
+                if name != "perhop.agent" and name.split(".")[0] not in sys.stdlib_module_names
+            ]
+    assert not wrong

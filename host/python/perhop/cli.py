@@ -64,6 +64,12 @@ def run(
         Path | None,
         typer.Option(help="With --backend radio: the hosts and their radios, such as hw/inventory/hosts.yml."),
     ] = None,
+    beside: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Output folder of the same experiment from another backend: the report shows them side by side."
+        ),
+    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A short version, without the experiment's check.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Insist on continuing an earlier call.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Make all runs again.")] = False,
@@ -88,7 +94,9 @@ def run(
             raise PerhopError("--resume and --fresh contradict each other", "give one of them")
         if out is None and result_target:
             out = paths.repository() / "out" / result_target
-        planned = studies.plan(experiment, overrides, quick, out, backend, inventory)
+        planned = studies.plan(
+            experiment, overrides, quick, out, backend, inventory, _folders_by_backend(beside) if beside else None
+        )
         if resume and not runner.state_exists(planned.folder):
             raise PerhopError(
                 f"there is nothing to resume in {paths.shown(planned.folder)}", "leave --resume away, or give its --out"
@@ -262,6 +270,19 @@ def version(json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
     """Print the version of perhop and of the checkout it runs from."""
     found = paths.version()
     print(json.dumps(found) if json_ else f"perhop {found['perhop']}" + (f" ({found['git']})" if found["git"] else ""))
+
+
+def _folders_by_backend(folders: list[Path]) -> dict[str, Path]:
+    found = {}
+    for folder in folders:
+        try:
+            told = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise PerhopError(
+                f"--beside {folder} holds no results of perhop run", "give an output folder with provenance.json"
+            ) from None
+        found[told.get("backend", "sim")] = folder
+    return found
 
 
 def _console(stderr: bool = False) -> Console:

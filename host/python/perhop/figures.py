@@ -112,6 +112,40 @@ def lines_figure(summaries: Sequence[Summary], x_name: str, caption: Callable[[S
         return _svg(figure)
 
 
+def grouped_figure(
+    panels: Sequence[tuple[str, str, Sequence[Sequence[Mean | None]], float]],
+    labels: Sequence[str],
+    names: Sequence[str],
+) -> str:
+    """A panel (title, unit, values[name][label], factor) a quantity: bars in groups by label, a colour a name."""
+    with mpl.rc_context(RC):
+        height = 1.5 + 0.28 * len(labels) * len(names)
+        figure = Figure(figsize=(11.2, max(2.6, min(height, 9))), layout="constrained")
+        axes = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
+        thickness = 0.8 / len(names)
+        for axis, (title, unit, values, factor) in zip(axes, panels, strict=True):
+            for index, (name, line) in enumerate(zip(names, values, strict=True)):
+                places = [at + (index - (len(names) - 1) / 2) * thickness for at in range(len(labels))]
+                axis.barh(
+                    places,
+                    [mean.value * factor if mean else 0.0 for mean in line],
+                    xerr=[mean.half * factor if mean else 0.0 for mean in line],
+                    height=0.9 * thickness,
+                    color=COLOURS[index],
+                    ecolor="#2B3440",
+                    capsize=2,
+                    label=name,
+                )
+            axis.set_title(title, loc="left")
+            axis.set_xlabel(unit)
+            axis.grid(axis="y", visible=False)
+            axis.set_yticks(range(len(labels)), labels)
+        axes[0].invert_yaxis()
+        handles, shown = axes[0].get_legend_handles_labels()
+        figure.legend(handles, shown, loc="outside lower center", ncols=len(names))
+        return _svg(figure)
+
+
 def _spans_much(axis: Axes) -> bool:
     """Whether the values span so much that small ones would lie on one another."""
     values = _values(axis)

@@ -10,13 +10,14 @@ import platform
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perhop import paths
+from perhop import beside, paths
 from perhop import results as res
 from perhop.rows import Hop, Mean, Summary
 from perhop.runner import Study
 from perhop.words import swept_word
 
 if TYPE_CHECKING:
+    from perhop.beside import Place
     from perhop.studies import Check, Plan
 
 # Cells of hops beyond this many are left to hops.parquet.
@@ -29,11 +30,18 @@ RECEPTION_RULES = {
     "sinr": "a frame is good while its power stays above the threshold of its rate over noise and all other frames",
 }
 
+WHERE = {"sim": "simulated", "live": "live: namespaces, kernel's TCP", "radio": "radio: hosts over SSH, kernel's TCP"}
+
 STYLE_FILE = Path(__file__).with_name("report.css")
 
 
-def render(plan: Plan, study: Study, summaries: list[Summary], command: list[str], check: Check | None) -> str:
-    """The whole page. It names no file outside itself but those beside it in the output folder."""
+def render(
+    plan: Plan, study: Study, summaries: list[Summary], command: list[str], check: Check | None, places: list[Place]
+) -> str:
+    """The whole page. It names no file outside itself but those beside it in the output folder.
+
+    `places` are where the experiment has been made, this one among them: two or more are shown side by side.
+    """
     from perhop import figures  # matplotlib takes a second to load, which `perhop doctor` need not wait for
 
     experiment = plan.points[0].experiment
@@ -47,6 +55,8 @@ def render(plan: Plan, study: Study, summaries: list[Summary], command: list[str
         parts.append(_check(check))
     if cards := _cards(summaries, figures.COLOURS):
         parts.append(cards)
+    if len(places) > 1:
+        parts.append(beside.section(places))
     if x_name:
         spread = (
             " Bars are 95 % confidence intervals over seeds."
@@ -85,10 +95,15 @@ def _facts(plan: Plan, study: Study) -> str:
     version = paths.version()
     rts = experiment.mac.rts_threshold_bytes
     facts = {
+        "where": WHERE[plan.backend.name],
         "PHY and MAC": f"{experiment.mac.profile}, {experiment.mac.data_rate_mbps:g} Mb/s, {experiment.mac.compat}",
         "fidelity": experiment.mac.fidelity,
         "RTS/CTS": "always" if rts == 0 else "never" if rts == 4095 else f"above {rts} bytes",
-        "reception": f"{experiment.medium.reception} rule, {experiment.medium.loss} loss",
+        **(
+            {"reception": f"{experiment.medium.reception} rule, {experiment.medium.loss} loss"}
+            if plan.backend.name != "radio"
+            else {}
+        ),
         "runs": f"{len(study.outcomes)} of {experiment.duration_s:g} s",
         "seeds": ", ".join(str(seed) for seed in experiment.seeds),
         "took": f"{study.wall_s:.0f} s" + (f" ({study.reused} runs reused)" if study.reused else ""),
@@ -303,7 +318,11 @@ def _what_was_run(plan: Plan, study: Study, command: list[str]) -> str:
         "reception": _text(
             f"{experiment.medium.reception}: {RECEPTION_RULES[experiment.medium.reception]}; "
             f"frames read up to {experiment.medium.tx_range_m:g} m, sensed up to {experiment.medium.cs_range_m:g} m"
+            if plan.backend.name != "radio"
+            else "what the radios hear; topology and medium of the file are where the nodes were meant to stand"
         ),
+        "nodes": _text(_hosts(study)),
+        "common time": _text(_clocks(study)),
         "service-time sums": _text(
             f"{study.total('completions_checked'):,} completion records checked, "
             f"{study.total('sum_mismatches')} whose parts do not sum to the whole"
@@ -322,4 +341,28 @@ def _what_was_run(plan: Plan, study: Study, command: list[str]) -> str:
         f"<dl>{items}</dl>"
         f"<details><summary>Configuration of the first point, defaults spelt out</summary><pre>{config}</pre></details>"
         f"<details><summary>The {len(study.outcomes)} runs</summary><pre>{runs}</pre></details>",
+    )
+
+
+def _hosts(study: Study) -> str:
+    """The hosts of the first run, with what each had for a radio."""
+    nodes = study.outcomes[0].run.config.get("realtime", {}).get("nodes", [])
+    return "; ".join(f"{node['name']}: {node['address']}, {node['radio']['kind']}" for node in nodes)
+
+
+def _clocks(study: Study) -> str:
+    """How exactly the nodes of runs in real time began together, and counted at one time."""
+    results = [outcome.result for outcome in study.outcomes if outcome.result is not None]
+    clocks = [result["common_time"] for result in results if "common_time" in result]
+    if not clocks:
+        return ""
+    bound_us = max(value for clock in clocks for value in clock["bound_us"])
+    offset_ms = max(abs(value) for clock in clocks for value in clock["time_of_day_offset_ms"])
+    drift_us = max((abs(value) for clock in clocks for value in clock["drift_us"]), default=0.0)
+    late_us = max(result.get("late_us") or 0 for result in results)
+    return (
+        f"every node began and counted within {bound_us:.0f} us of the common moment, which is half of the shortest "
+        f"round trip to it; counts were taken at most {late_us} us late; monotonic clocks moved by at most "
+        f"{drift_us:.0f} us during a run; times of day were within {offset_ms:.3f} ms of this machine's. Delays of hops "
+        "need no common time: one MAC measures each, from head of line to MAC ACK"
     )

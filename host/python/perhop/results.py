@@ -128,6 +128,11 @@ def collect(study: Study) -> Results:
     return results
 
 
+def read(folder: Path) -> Results:
+    """What `write` wrote. Raises OSError, ValueError (pyarrow's errors are among these)."""
+    return Results(*(pq.read_table(folder / name).to_pylist() for name in ("flows.parquet", "hops.parquet")), [])
+
+
 def write(study: Study, results: Results, points: list[Point], command: list[str], source: Path) -> dict[str, Path]:
     """Write every output file but the report; returns name -> path."""
     folder = study.folder

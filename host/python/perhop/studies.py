@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from perhop import backends, files, paths, report, resolve, runner
+from perhop import backends, beside, files, paths, report, resolve, runner
 from perhop.backends import Backend
 from perhop.errors import ExperimentError, PerhopError
 from perhop.load import Point, load
@@ -63,6 +63,7 @@ class Plan:
     folder: Path
     check_file: Path | None
     backend: Backend = field(default_factory=backends.Sim)
+    others: dict[str, Path] = field(default_factory=dict)  # backend: folder with its results, if there are any
 
     @property
     def name(self) -> str:
@@ -79,6 +80,7 @@ class Finished:
     summaries: list[Summary]
     written: dict[str, Path]
     check: Check | None
+    places: list[beside.Place] = field(default_factory=list)
 
 
 def plan(
@@ -88,10 +90,12 @@ def plan(
     out: Path | None = None,
     backend: str | None = None,
     inventory: Path | None = None,
+    others: dict[str, Path] | None = None,
 ) -> Plan:
     """Load and resolve an experiment file, or the folder of one. Raises PerhopError; writes nothing.
 
-    `backend` is the file's unless it is given.
+    `backend` is the file's unless it is given. `others` are folders with results of other backends, for the report;
+    where `out` is not given either, these are where results go by default.
     """
     source = target / "experiment.yaml" if target.is_dir() else target
     if target.is_dir() and not source.is_file():
@@ -108,7 +112,9 @@ def plan(
     check_file = source.with_name("check.py") if source.name == "experiment.yaml" else None
     if check_file is not None and not check_file.is_file():
         check_file = None
-    return Plan(source, points, runs, folder.resolve(), check_file, chosen)
+    if others is None:
+        others = {} if out else {word: default_folder(name, word) for word in backends.NAMES}
+    return Plan(source, points, runs, folder.resolve(), check_file, chosen, others)
 
 
 def default_folder(name: str, backend: str) -> Path:
@@ -142,8 +148,14 @@ def run(
     if check and planned.check_file is not None and study.complete:
         verdict = _apply(load_check(planned.check_file), results, planned)
     written["report"] = planned.folder / "report.html"
-    files.write_text(written["report"], report.render(planned, study, summaries, command or [], verdict))
-    return Finished(planned, study, results, summaries, written, verdict)
+    experiment = planned.points[0].experiment
+    here = beside.Place(
+        planned.backend.name, planned.folder, summaries, float(experiment.duration_s), len(experiment.seeds)
+    )
+    others = beside.find(experiment.model_dump(), here.backend, planned.others)
+    places = sorted([here, *others], key=lambda place: backends.NAMES.index(place.backend))
+    files.write_text(written["report"], report.render(planned, study, summaries, command or [], verdict, places))
+    return Finished(planned, study, results, summaries, written, verdict, places)
 
 
 def _apply(check: Callable[[Results | None, Path], Check], results: Results, planned: Plan) -> Check:

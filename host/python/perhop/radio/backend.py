@@ -99,7 +99,7 @@ class Radio:
         offset_ms = max(abs(clock.time_of_day_ns) for clock in clocks) / 1e6
         self.note(
             f"{len(found)} hosts, {count} checks, all well; clocks: time of day within {offset_ms:.3f} ms of ours, "
-            f"flows begin within {bound_ms:.3f} ms of each other"
+            f"flows begin within {bound_ms:.3f} ms of the common moment"
         )
 
 

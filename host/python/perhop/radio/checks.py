@@ -196,7 +196,7 @@ def _check_clock(clock: Clock, inventory: Inventory, facts: dict[str, Any], add:
     add(
         "common time",
         bound_ms <= limits.clock_bound_ms,
-        f"flows begin within {bound_ms:.3f} ms",
+        f"begins within {bound_ms:.3f} ms of the common moment",
         f"use a faster way to it (limits.clock_bound_ms is {limits.clock_bound_ms:g}: half of the shortest round trip)",
     )
 

@@ -2,9 +2,9 @@
 """Makes a run on nodes that are up: common time, flows, progress, results. The same for live and radio.
 
 Common time: each node's monotonic clock is compared with ours over the conversation with it, so the run starts
-everywhere at one moment, within half of the shortest round trip, whatever the hosts' times of day. The delay of a hop
-needs none of this: it is measured by one MAC, from head of line to MAC ACK. Only the one-way delay of UDP packets
-compares the clocks of two hosts; its bound is told beside it.
+everywhere at one moment, within half of the shortest round trip to a node, whatever the hosts' times of day. The delay
+of a hop needs none of this: it is measured by one MAC, from head of line to MAC ACK. Only the one-way delay of UDP
+packets compares the clocks of two hosts, and is uncertain by the sum of both bounds.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def make(run: dict[str, Any], folder: Path, signals: Signals) -> tuple[Measured,
     cut_short = measured.stopped or measured.failure is not None
     plan = network.plan
     result = flows.result(plan, measured.counted, cut_short, network.backend)
-    result["clocks"] = {
+    result["common_time"] = {
         "bound_us": [clock.bound_ns / 1000 for clock in measured.clocks],
         "time_of_day_offset_ms": [clock.time_of_day_ns / 1e6 for clock in measured.clocks],
         "drift_us": measured.drift_us,

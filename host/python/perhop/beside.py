@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The results of one experiment from several places (sim, live, radio) side by side."""
+
+from __future__ import annotations
+
+import html
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from perhop import backends, results
+from perhop.rows import Mean, Summary, summarise
+from perhop.words import swept_word
+
+# What must be the same for results to be compared; durations and seeds need not be.
+COMPARED = ("topology", "medium", "mac", "routing", "flows", "events", "exact")
+NAMES = {"sim": "simulated", "live": "live, namespaces", "radio": "radio, hosts"}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Results of the experiment from one place; `duration_s` and `seeds` are of its runs."""
+
+    backend: str
+    folder: Path
+    summaries: list[Summary]
+    duration_s: float
+    seeds: int
+
+
+Key = tuple[Any, ...]
+
+
+def key(summary: Summary) -> Key:
+    """What says that two summaries are of the same point and policy."""
+    return summary.hops, summary.policy, tuple(sorted((name, str(value)) for name, value in summary.swept.items()))
+
+
+def find(experiment: dict[str, Any], backend: str, folders: dict[str, Path]) -> list[Place]:
+    """The other places' results in `folders` (by backend) that are of this very experiment, in the usual order."""
+    found = []
+    for name in backends.NAMES:
+        if name == backend or name not in folders:
+            continue
+        place = read(name, folders[name])
+        if place is not None and _same(experiment, folders[name]):
+            found.append(place)
+    return found
+
+
+def read(backend: str, folder: Path) -> Place | None:
+    """The results that a call of `perhop run` wrote into a folder; None where there are none."""
+    try:
+        told = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+        whole = results.read(folder)
+    except (OSError, ValueError):
+        return None
+    if told.get("backend", "sim") != backend or not whole.flows:
+        return None
+    experiment = told["experiment"]
+    return Place(backend, folder, summarise(whole), float(experiment["duration_s"]), len(experiment["seeds"]))
+
+
+def _same(experiment: dict[str, Any], folder: Path) -> bool:
+    other = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))["experiment"]
+    # As JSON has it: tuples are lists there.
+    ours = json.loads(json.dumps(experiment))
+    return all(ours.get(name) == other.get(name) for name in COMPARED)
+
+
+def rows(places: list[Place]) -> list[tuple[Summary, dict[str, Summary]]]:
+    """For each point and policy that all places have: the first place's summary, and all by backend."""
+    tables = {place.backend: {key(summary): summary for summary in place.summaries} for place in places}
+    return [
+        (summary, {name: table[key(summary)] for name, table in tables.items()})
+        for summary in places[0].summaries
+        if all(key(summary) in table for table in tables.values())
+    ]
+
+
+def service_ms(summary: Summary) -> Mean | None:
+    """Service time of a packet over all hops of the path."""
+    hops = summary.forward
+    return Mean(sum(hop.service_time_us for hop in hops) / 1e3, 0.0, 1) if hops else None
+
+
+def section(places: list[Place]) -> str:
+    """HTML: a figure and a table. Empty where nothing is the same."""
+    found = rows(places)
+    if not found:
+        return ""
+    from perhop import figures
+
+    names = [place.backend for place in places]
+    labels = [_caption(summary) for summary, _ in found]
+    panels = [
+        ("Goodput", "kb/s", [[each[name].goodput_bps for _, each in found] for name in names], 1e-3),
+        ("Round-trip time", "ms", [[each[name].rtt_ms for _, each in found] for name in names], 1.0),
+        (
+            "Service time, all hops",
+            "ms a packet",
+            [[service_ms(each[name]) for _, each in found] for name in names],
+            1.0,
+        ),
+    ]
+    panels = [panel for panel in panels if any(value is not None for line in panel[2] for value in line)]
+    picture = figures.grouped_figure(panels, labels, [NAMES[name] for name in names])
+    head = "".join(
+        f'<th colspan="{len(names)}">{title}</th>'
+        for title in ("goodput kb/s", "round trip ms", "window packets", "service time, all hops, ms", "retries")
+    )
+    second = "".join(f"<th>{name}</th>" for _ in range(5) for name in names)
+    lines = []
+    for (summary, each), label in zip(found, labels, strict=True):
+        cells = [_cell(each[name].goodput_bps, 1e-3, 0) for name in names]
+        cells += [_cell(each[name].rtt_ms, 1, 1) for name in names]
+        cells += [_cell(each[name].cwnd_packets, 1, 1) for name in names]
+        cells += [_cell(service_ms(each[name]), 1, 2) for name in names]
+        cells += [f"{each[name].retries:.0f}" for name in names]
+        lines.append(
+            f'<tr><td class="left"><b>{html.escape(label)}</b></td>' + "".join(f"<td>{c}</td>" for c in cells) + "</tr>"
+        )
+        del summary
+    runs = "; ".join(f"{NAMES[place.backend]}: {place.seeds} runs of {place.duration_s:g} s" for place in places)
+    lead = (
+        "The same file, the same gateware and the same policies, in each place that has results of it. "
+        f"± is a 95 % interval over seeds. {html.escape(runs)}."
+    )
+    return (
+        f"<section><h2>Side by side</h2><p>{lead}</p>{picture}"
+        f'<div class="scroll"><table><tr><th rowspan="2" class="left">policy</th>{head}</tr><tr>{second}</tr>'
+        f"{''.join(lines)}</table></div></section>"
+    )
+
+
+def _caption(summary: Summary) -> str:
+    words = [f"{summary.hops} hops"] if "topology.hops" in summary.swept else []
+    words += [summary.policy] if summary.policy else []
+    words += [
+        f"{name.rsplit('.', 1)[-1]} {swept_word(value)}"
+        for name, value in summary.swept.items()
+        if name != "topology.hops"
+    ]
+    return ", ".join(words) or "all"
+
+
+def _cell(value: Mean | None, factor: float, digits: int) -> str:
+    if value is None:
+        return "-"
+    half = f" <small>±{value.half * factor:.{digits}f}</small>" if value.count > 1 else ""
+    return f"{value.value * factor:.{digits}f}{half}"

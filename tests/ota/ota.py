@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`make ota`: the over-the-air runner end to end, on OpenSSH servers in namespaces with the emulated medium for an air.
+
+One experiment is made three times, simulated, live and on hosts; then every thing that can go wrong with a host is
+planted (the tests of this folder). Bounds: goodput and the service time of every hop on hosts differ from those of live
+by at most 3 % and what the 95 % intervals of the two leave open, the round trip by 5 % and that; every planted failure
+is found, and named as it must be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from hosts import PROGRAM, Hosts, missing  # noqa: E402
+from perhop import beside, paths  # noqa: E402
+from perhop.result_line import print_result  # noqa: E402
+from perhop.rows import Mean, Summary  # noqa: E402
+
+EXPERIMENT = ROOT / "sim/experiments/live_chain"
+OUT = ROOT / "out/ota"
+SETTINGS = ["policies=[none, delay, fixed 2 + dca]"]
+SHARES = {"goodput_bps": 0.03, "rtt_ms": 0.05, "service_ms": 0.03}
+
+
+def make(seeds: int, seconds: int, fresh: bool) -> list[beside.Place]:
+    """The experiment in all three places; finished runs are kept."""
+    settings = [*SETTINGS, f"seeds={list(range(1, seeds + 1))}", f"duration_s={seconds}", "warmup_s=5"]
+    words = ["run", EXPERIMENT, *(word for setting in settings for word in ("--set", setting))]
+    words += ["--fresh"] if fresh else []
+    for backend in ("sim", "live"):
+        print(f"--- {backend}", flush=True)
+        call = [sys.executable, "-c", PROGRAM, *words, "--backend", backend, "--out", OUT / backend]
+        subprocess.run([str(word) for word in call], check=True)
+    print("--- radio", flush=True)
+    with Hosts(EXPERIMENT, *settings) as hosts:
+        call = [*words, "--backend", "radio", "--inventory", hosts.inventory(), "--out", OUT / "radio"]
+        call += ["--beside", OUT / "sim", "--beside", OUT / "live"]
+        subprocess.run(hosts.command(*call), check=True)
+    places = [beside.read(backend, OUT / backend) for backend in ("sim", "live", "radio")]
+    return [place for place in places if place is not None]
+
+
+def quantities(summary: Summary) -> dict[str, Mean]:
+    """What is compared; the service time of each hop by itself."""
+    found = {"goodput_bps": summary.goodput_bps}
+    if summary.rtt_ms is not None:
+        found["rtt_ms"] = summary.rtt_ms
+    for hop in summary.forward:
+        found[f"service_ms {hop.sender}-{hop.receiver}"] = Mean(hop.service_time_us / 1e3, 0.0, 1)
+    return found
+
+
+def compare(places: list[beside.Place]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Rows for RESULT, and what does not hold."""
+    rows, wrong = [], []
+    for first, each in beside.rows(places):
+        row: dict[str, Any] = {"policy": first.policy}
+        for name, summary in each.items():
+            row[name] = {
+                quantity: {"value": round(mean.value, 3), "half_95": round(mean.half, 3)}
+                for quantity, mean in quantities(summary).items()
+            }
+        live, radio = quantities(each["live"]), quantities(each["radio"])
+        row["radio_less_live"] = {}
+        for quantity, mean in live.items():
+            share = SHARES[quantity.split()[0]]
+            apart = radio[quantity].value - mean.value
+            open_ = mean.half + radio[quantity].half
+            row["radio_less_live"][quantity] = round(apart / mean.value, 4)
+            if abs(apart) > share * mean.value + open_:
+                wrong.append(f"{first.policy}: {quantity} on hosts is {apart / mean.value:+.1%} from live")
+        rows.append(row)
+    if not rows:
+        wrong.append("no policy has results in all three places")
+    return rows, wrong
+
+
+def plant() -> tuple[dict[str, str], str]:
+    """Name of each test: pass, fail or skipped; and what pytest said at the end."""
+    junit = OUT / "tests.xml"
+    junit.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "pytest", "-q", str(Path(__file__).parent), f"--junitxml={junit}"]
+    done = subprocess.run([*command, "-p", "no:cacheprovider"], cwd=ROOT, capture_output=True, text=True, check=False)
+    found = {}
+    for case in ET.parse(junit).getroot().iter("testcase") if junit.is_file() else []:
+        failed = case.find("failure") is not None or case.find("error") is not None
+        found[case.get("name", "")] = "fail" if failed else "skipped" if case.find("skipped") is not None else "pass"
+    return found, done.stdout[-6000:] if done.returncode else done.stdout.strip().splitlines()[-1]
+
+
+def main() -> int:
+    """Returns 0 when every bound holds, 1 otherwise, 2 where there can be no hosts."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=int, default=35, help="of each run")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--only", choices=("compare", "plant"), help="one half; the RESULT line has only that")
+    parser.add_argument("--fresh", action="store_true", help="make all runs again")
+    arguments = parser.parse_args()
+    if why := missing():
+        print(f"error: {why}", file=sys.stderr)
+        return 2
+    OUT.mkdir(parents=True, exist_ok=True)
+    result: dict[str, Any] = {}
+    wrong: list[str] = []
+    if arguments.only != "plant":
+        places = make(arguments.seeds, arguments.seconds, arguments.fresh)
+        result["rows"], wrong = compare(places)
+        result["report"] = paths.shown(OUT / "radio/report.html")
+        for row in result["rows"]:
+            apart = ", ".join(f"{name} {value:+.1%}" for name, value in row["radio_less_live"].items())
+            print(f"{row['policy']}: hosts less live: {apart}")
+    if arguments.only != "compare":
+        print("--- planted failures", flush=True)
+        result["planted"], said = plant()
+        for name, verdict in result["planted"].items():
+            print(f"{verdict:8} {name}")
+        bad = [name for name, verdict in result["planted"].items() if verdict != "pass"]
+        wrong += [f"{name}: {result['planted'][name]}" for name in bad]
+        if bad or not result["planted"]:
+            print(said)
+            wrong += [] if result["planted"] else ["the tests did not run"]
+    for line in wrong:
+        print(f"does not hold: {line}")
+    print_result("ota", {**result, "does_not_hold": wrong, "version": paths.version()})
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
