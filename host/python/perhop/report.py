@@ -363,6 +363,6 @@ def _clocks(study: Study) -> str:
     return (
         f"every node began and counted within {bound_us:.0f} us of the common moment, which is half of the shortest "
         f"round trip to it; counts were taken at most {late_us} us late; monotonic clocks moved by at most "
-        f"{drift_us:.0f} us during a run; times of day were within {offset_ms:.3f} ms of this machine's. Delays of hops "
+        f"{drift_us:.0f} us during a run; times of day were within {offset_ms:.3f} ms of ours. Delays of hops "
         "need no common time: one MAC measures each, from head of line to MAC ACK"
     )
