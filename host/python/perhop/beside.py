@@ -15,6 +15,8 @@ from perhop.words import swept_word
 
 # What must be the same for results to be compared; durations and seeds need not be.
 COMPARED = ("topology", "medium", "mac", "routing", "flows", "events", "exact")
+# Cells of hops beyond this many are left to hops.parquet.
+MOST_HOPS = 8
 NAMES = {"sim": "simulated", "live": "live, namespaces", "radio": "radio, hosts"}
 
 
@@ -106,30 +108,29 @@ def section(places: list[Place]) -> str:
     ]
     panels = [panel for panel in panels if any(value is not None for line in panel[2] for value in line)]
     picture = figures.grouped_figure(panels, labels, [NAMES[name] for name in names])
-    head = "".join(
-        f'<th colspan="{len(names)}">{title}</th>'
-        for title in ("goodput kb/s", "round trip ms", "window packets", "service time, all hops, ms", "retries")
-    )
-    second = "".join(f"<th>{name}</th>" for _ in range(5) for name in names)
+    longest = max(len(summary.forward) for summary, _ in found)
+    cells = longest <= MOST_HOPS
+    head = ["", "", "goodput<br>kb/s", "RTT<br>ms", "window<br>packets", "retries", "drops", "all hops<br>ms"]
+    head += [f"hop {number}<br>ms" for number in range(1, longest + 1)] if cells else []
     lines = []
-    for (summary, each), label in zip(found, labels, strict=True):
-        cells = [_cell(each[name].goodput_bps, 1e-3, 0) for name in names]
-        cells += [_cell(each[name].rtt_ms, 1, 1) for name in names]
-        cells += [_cell(each[name].cwnd_packets, 1, 1) for name in names]
-        cells += [_cell(service_ms(each[name]), 1, 2) for name in names]
-        cells += [f"{each[name].retries:.0f}" for name in names]
-        lines.append(
-            f'<tr><td class="left"><b>{html.escape(label)}</b></td>' + "".join(f"<td>{c}</td>" for c in cells) + "</tr>"
-        )
-        del summary
+    for label, (_, each) in zip(labels, found, strict=True):
+        for name in names:
+            one = each[name]
+            line = [_cell(one.goodput_bps, 1e-3, 0), _cell(one.rtt_ms, 1, 1), _cell(one.cwnd_packets, 1, 1)]
+            line += [f"{one.retries:.0f}", f"{one.drops:.0f}", _cell(service_ms(one), 1, 2)]
+            line += [f"{hop.service_time_us / 1e3:.2f}" for hop in one.forward] if cells else []
+            first = name == names[0]
+            begin = f'<td class="left"><b>{html.escape(label) if first else ""}</b></td><td class="left">{name}</td>'
+            mark = ' class="first"' if first else ""
+            lines.append(f"<tr{mark}>{begin}{''.join(f'<td>{cell}</td>' for cell in line)}</tr>")
     runs = "; ".join(f"{NAMES[place.backend]}: {place.seeds} runs of {place.duration_s:g} s" for place in places)
     lead = (
-        "The same file, the same gateware and the same policies, in each place that has results of it. "
+        "The same file, gateware and policies, in each place that has results of it; hops are service times. "
         f"± is a 95 % interval over seeds. {html.escape(runs)}."
     )
     return (
         f"<section><h2>Side by side</h2><p>{lead}</p>{picture}"
-        f'<div class="scroll"><table><tr><th rowspan="2" class="left">policy</th>{head}</tr><tr>{second}</tr>'
+        f'<div class="scroll"><table><tr>{"".join(f"<th>{name}</th>" for name in head)}</tr>'
         f"{''.join(lines)}</table></div></section>"
     )
 

@@ -136,6 +136,9 @@ def grouped_figure(
                     capsize=2,
                     label=name,
                 )
+            # A wide interval may leave the plot; the means are what it is scaled for.
+            means = [mean.value * factor for line in values for mean in line if mean]
+            axis.set_xlim(0, max(means, default=1.0) * 1.2 or 1.0)
             axis.set_title(title, loc="left")
             axis.set_xlabel(unit)
             axis.grid(axis="y", visible=False)

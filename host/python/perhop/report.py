@@ -97,7 +97,7 @@ def _facts(plan: Plan, study: Study) -> str:
     facts = {
         "where": WHERE[plan.backend.name],
         "PHY and MAC": f"{experiment.mac.profile}, {experiment.mac.data_rate_mbps:g} Mb/s, {experiment.mac.compat}",
-        "fidelity": experiment.mac.fidelity,
+        **({"fidelity": experiment.mac.fidelity} if plan.backend.name != "radio" else {}),
         "RTS/CTS": "always" if rts == 0 else "never" if rts == 4095 else f"above {rts} bytes",
         **(
             {"reception": f"{experiment.medium.reception} rule, {experiment.medium.loss} loss"}

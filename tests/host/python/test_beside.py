@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Results of the same experiment from another place stand beside one's own in the report; those of another do not."""
+
+import json
+import shutil
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+
+@pytest.fixture
+def simulated(experiment, fake_build, perhop, tmp_path):
+    """The output folder of a simulation."""
+    out = tmp_path / "sim"
+    assert perhop("run", experiment, "--out", out).code == 0
+    return out
+
+
+@pytest.fixture
+def live(simulated, tmp_path):
+    """The same results as if they had been made live, with 123 kb/s in each run."""
+    out = tmp_path / "live"
+    shutil.copytree(simulated, out)
+    told = json.loads((out / "provenance.json").read_text())
+    (out / "provenance.json").write_text(json.dumps({**told, "backend": "live"}))
+    rows = [{**row, "goodput_bps": 123_000.0} for row in pq.read_table(out / "flows.parquet").to_pylist()]
+    pq.write_table(pa.Table.from_pylist(rows), out / "flows.parquet")
+    return out
+
+
+def test_the_report_shows_both(experiment, perhop, simulated, live):
+    assert "Side by side" not in (simulated / "report.html").read_text()
+    assert perhop("run", experiment, "--out", simulated, "--beside", live).code == 0
+    report = (simulated / "report.html").read_text()
+    assert "Side by side" in report
+    # Two policies over one and three hops.
+    assert report.count('<td class="left">live</td><td>123 ') == 4
+    assert report.count('<td class="left">sim</td>') == 4
+
+
+def test_results_of_other_settings_are_not_shown(experiment, perhop, simulated, live):
+    told = json.loads((live / "provenance.json").read_text())
+    told["experiment"]["mac"]["rts_threshold_bytes"] = 1000
+    (live / "provenance.json").write_text(json.dumps(told))
+    assert perhop("run", experiment, "--out", simulated, "--beside", live).code == 0
+    assert "Side by side" not in (simulated / "report.html").read_text()
+
+
+def test_a_folder_without_results_is_refused(experiment, perhop, simulated, tmp_path):
+    done = perhop("run", experiment, "--out", simulated, "--beside", tmp_path)
+    assert done.code == 2
+    assert "holds no results" in done.said and "provenance.json" in done.said.split("remedy:")[1]
