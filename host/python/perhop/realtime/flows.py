@@ -23,6 +23,8 @@ TCP_TIMESTAMP_BYTES = 12
 LEAST_MSS_BYTES = 88  # tcp_min_snd_mss and more
 PARTS = ("queue", "ifs", "backoff", "frozen_cca", "frozen_nav", "control", "data", "response", "timeout", "responder")
 AIRTIME = ("control", "data", "response")
+# Flows whose receivers send something back.
+ANSWERING = ("tcp", "exact")
 INTERVAL_COLUMNS = (
     "flow",
     "t_start_s",
@@ -278,13 +280,20 @@ def _path_order(plan: LivePlan) -> dict[tuple[int, int], tuple[int, str]]:
     """Link: its place in a table of hops, and its direction. Forward hops of the first flow first."""
     next_hop = {(node, destination): via for node, destination, via in plan.run["routes"]}
     found: dict[tuple[int, int], tuple[int, str]] = {}
+
+    def take(src: int, dst: int, word: str) -> None:
+        here = src
+        while here != dst and (here, dst) in next_hop:
+            there = next_hop[here, dst]
+            place, known = found.get((here, there), (len(found), word))
+            # A link that carries packets of one flow and answers of another goes forward.
+            found[here, there] = (place, "forward" if "forward" in (word, known) else word)
+            here = there
+
     for flow in plan.run["flows"]:
-        for src, dst, word in ((flow["src"], flow["dst"], "forward"), (flow["dst"], flow["src"], "return")):
-            here = src
-            while here != dst and (here, dst) in next_hop:
-                there = next_hop[here, dst]
-                found.setdefault((here, there), (len(found), word))
-                here = there
+        take(flow["src"], flow["dst"], "forward")
+        if flow["kind"] in ANSWERING:
+            take(flow["dst"], flow["src"], "return")
     return found
 
 
