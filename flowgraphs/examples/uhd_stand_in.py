@@ -180,12 +180,12 @@ class _usrp_source(gr.sync_block, _half):
         gr.sync_block.__init__(self, "stand-in for usrp_source", in_sig=None, out_sig=[np.complex64])
         self._noise = np.random.default_rng(sorted(air.devices).index(address))
         self._overflows = sorted(self.device.overflows)
-        self._begin: int | None = None
+        self.begin: int | None = None
         self._tag_now = True
 
     def start(self) -> bool:
         with self.air.lock:
-            self._begin = self._at = max([self.air.now(), *self.air.made.values()])
+            self.begin = self._at = max([self.air.now(), *self.air.made.values()])
             self.air.made[self.device.address] = self._at
         return super().start()
 
@@ -207,7 +207,7 @@ class _usrp_source(gr.sync_block, _half):
                 return 0
             time.sleep(REST_S)
         with self.air.lock:
-            if self._overflows and self._at - self._begin >= self._overflows[0][0]:
+            if self._overflows and self._at - self.begin >= self._overflows[0][0]:
                 self._at += self._overflows.pop(0)[1]
                 self._tag_now = True
             out[:count] = self.air.heard(self.device.address, self._at, count, self._noise)

@@ -388,6 +388,26 @@ def test_every_block_has_a_description_and_documentation():
         assert len(block["documentation"].split()) >= 5, path
 
 
+def test_a_block_put_into_a_flowgraph_is_right_but_for_its_wires():
+    """With the settings that Companion gives it."""
+    from gnuradio.grc.core.platform import Platform
+
+    parts = (gr.major_version(), gr.api_version(), gr.minor_version())
+    platform = Platform(name="test", prefs=gr.prefs(), version=gr.version(), version_parts=parts)
+    folders = gr.prefs().get_string("grc", "global_blocks_path", "").split(":")
+    platform.build_library([str(ROOT / "flowgraphs/blocks"), *folders])
+    for name in perhop_gr.__all__:
+        graph = platform.make_flow_graph()
+        rate, block = graph.new_block("variable"), graph.new_block(f"perhop_{name}")
+        rate.params["id"].set_value("samp_rate")
+        rate.params["value"].set_value("22e6")
+        block.params["id"].set_value("block")
+        graph.rewrite()
+        graph.validate()
+        wrong = [f"{where}: {what}" for where, what in block.iter_error_messages() if what != "Port is not connected."]
+        assert not wrong and not block.is_dummy_block, (name, wrong)
+
+
 def chain_of_three(packets: int, most_samples: int) -> tuple[list[list[int]], list[dict[str, int]]]:
     """When each packet was done, hop by hop, over two hops as samples; and the frames that each MAC sent."""
     graph = gr.top_block()
