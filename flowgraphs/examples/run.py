@@ -218,6 +218,7 @@ def run(
     result = {"finished": finished, "wall_s": wall_s, "cpu_s": cpu_s} | result_of(graph)
     if faults is not None:
         result |= {"faults": faults.counts, "fault": str(faults.first) if faults.first else None}
+        result["most_lag_us"] = graph.radio.time.most_lag_us
     return result
 
 

@@ -61,6 +61,10 @@ def chain(
     application = module.Qt.QApplication(sys.argv[:1])
     graphs = [getattr(module, name)(**each) for each in settings]
     ear = importlib.import_module(EAR).receive_usrp(**listener) if listener is not None else None
+    # The OFDM PHY's MAC has the computer's clock, and no marks.
+    if name == DSSS:
+        for graph in graphs:
+            air.waits_for(graph.radio)
     every = [*([ear] if ear else []), *graphs]
     begin_s, begin_cpu_s = time.monotonic(), time.process_time()
     for graph in every:

@@ -9,8 +9,8 @@ It has what the USRP block uses of gr-uhd, and behaves as UHD and gr-uhd documen
     async_msgs tells of it (time_error), of gaps (underflow), and of each burst that is out (burst_ack)
   - a device that is not there is a RuntimeError with UHD's words
 
-Time goes by as fast as the flowgraphs take samples, but at most at `speed` of the computer's clock: what a real device
-needs of the host in real time is the one thing that it cannot show.
+Time goes by as fast as the flowgraphs take samples, but at most at `speed` of the computer's clock, and where it shall, no
+faster than their MACs: what a real device needs of the host in real time is the one thing that it cannot show.
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ class Air:
         self.bursts: list[tuple[int, str, np.ndarray]] = []
         self.made: dict[str, int] = {}
         self.sent = self.late = self.furthest = 0
+        self.radios: list[Any] = []
         self._begin_s: float | None = None
         self._order = [each.address for each in devices]
 
@@ -71,7 +72,19 @@ class Air:
         if self._begin_s is None:
             self._begin_s = time.monotonic()
         by_clock = int((time.monotonic() - self._begin_s) * self.speed * self.samp_rate)
-        return min([by_clock, *(made + AHEAD_SAMPLES for made in self.made.values())])
+        marks = [
+            radio.source.begin + radio.time.sample_of(radio.time.marked_us)
+            for radio in self.radios
+            if radio.source.begin is not None
+        ]
+        return min([by_clock, *marks, *(made + AHEAD_SAMPLES for made in self.made.values())])
+
+    def waits_for(self, radio: Any) -> None:
+        """The air goes no further than a burst that this USRP block's MAC may still send.
+
+        So nothing is late, however busy the machine is; without, it is as a device is.
+        """
+        self.radios.append(radio)
 
     def heard(self, address: str, first: int, count: int, noise: np.random.Generator) -> np.ndarray:
         """`count` samples at the antenna of a device from `first` on."""

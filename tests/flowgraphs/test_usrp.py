@@ -30,6 +30,9 @@ from perhop_gr.faults import RadioError  # noqa: E402
 from perhop_gr.usrp import events_of, rate_remedy  # noqa: E402
 from uhd_stand_in import Device  # noqa: E402
 
+SPEED = 0.05
+"""Of the air where a burst must not be late: 8 ms of its latency are then 160 ms of the computer's."""
+
 
 class sender(gr.basic_block):
     """Sends messages that a test gives it."""
@@ -82,7 +85,7 @@ class Node:
 
 
 def test_a_burst_is_on_the_air_when_its_time_says_and_is_not_heard_by_who_sends():
-    air = uhd_stand_in.installed([Device("serial=A"), Device("serial=B")], noise_dbfs=-60.0, speed=0.5)
+    air = uhd_stand_in.installed([Device("serial=A"), Device("serial=B")], noise_dbfs=-60.0, speed=SPEED)
     one, other = Node("serial=A"), Node("serial=B")
     for node in (one, other):
         node.graph.start()
@@ -106,7 +109,8 @@ def test_a_burst_is_on_the_air_when_its_time_says_and_is_not_heard_by_who_sends(
 
 
 def test_a_packet_over_two_usrps_at_a_rate_that_stretches_time():
-    uhd_stand_in.installed([Device("serial=A", clock_hz=200e6), Device("serial=B", clock_hz=200e6)], samp_rate=4e6)
+    devices = [Device("serial=A", clock_hz=200e6), Device("serial=B", clock_hz=200e6)]
+    air = uhd_stand_in.installed(devices, samp_rate=4e6)
     nodes, macs, kept = [], [], []
     source, probe = perhop_gr.packet_source(1, 100, 1, first_us=100_000), perhop_gr.path_delay_probe(1)
     for number, device in enumerate(("serial=A", "serial=B")):
@@ -117,6 +121,7 @@ def test_a_packet_over_two_usrps_at_a_rate_that_stretches_time():
         node.graph.msg_connect(demodulator, "phy", mac, "phy in")
         node.graph.msg_connect(mac, "phy out", modulator, "psdu")
         node.graph.msg_connect(modulator, "burst", node.radio, "burst")
+        air.waits_for(node.radio)
         nodes.append(node)
         macs.append(mac)
         kept += [demodulator, modulator]
@@ -131,6 +136,7 @@ def test_a_packet_over_two_usrps_at_a_rate_that_stretches_time():
         node.stop()
     assert [mac.kinds for mac in macs] == [{"rts": 1, "data": 1}, {"cts": 1, "mac_ack": 1}]
     assert not any(node.radio.faults.counts for node in nodes)
+    assert all(0 < node.radio.time.most_lag_us < 8000 for node in nodes)
     # RTS, CTS, DATA, MAC ACK: four latencies and three SIFS, and airtimes; whatever a microsecond is in seconds.
     (delay_ms,) = probe.delays_ms(0)
     assert 4 * 8 + 3 * 5 < delay_ms < 4 * 8 + 3 * 5 + 5
@@ -177,7 +183,8 @@ def test_lost_samples_are_told_and_end_the_flowgraph():
 
 
 def test_where_faults_are_only_counted_time_stays_the_radios():
-    air = uhd_stand_in.installed([Device("serial=A", overflows=[(100_000, 5000), (200_000, 300)]), Device("serial=B")])
+    devices = [Device("serial=A", overflows=[(100_000, 5000), (200_000, 300)]), Device("serial=B")]
+    air = uhd_stand_in.installed(devices, speed=SPEED)
     one, other = Node("serial=A", keep=False, stop_on_fault=False), Node("serial=B")
     for node in (other, one):
         node.graph.start()
@@ -195,7 +202,7 @@ def test_where_faults_are_only_counted_time_stays_the_radios():
 
 
 def test_a_gap_in_a_burst_and_a_burst_that_is_late_end_the_flowgraph():
-    uhd_stand_in.installed([Device("serial=A", underflow_at=0)])
+    uhd_stand_in.installed([Device("serial=A", underflow_at=0)], speed=SPEED)
     wave = np.ones(2200, dtype=np.complex64)
     for kind, latency_us in (("underflow", 8000), ("late", 0)):
         node = Node("serial=A", keep=False, latency_us=latency_us)

@@ -26,7 +26,7 @@ LATE_REMEDY = (
 
 
 class usrp_bursts(gr.sync_block):
-    """Port `burst` takes PDUs of samples; a PDU without samples is a time mark, of which a radio needs none.
+    """Port `burst` takes PDUs of samples; a PDU without samples is a time mark: so far the MAC has come.
 
     A burst has the tags `packet_len` and, where its PDU has `at_us`, `tx_time`. Port `async_msgs` takes what gr-uhd
     says of the bursts that it sent.
@@ -52,7 +52,10 @@ class usrp_bursts(gr.sync_block):
         meta, vector = found
         if not pmt.is_c32vector(vector):
             # A mark; anything else is nothing that can be sent.
-            self.refused += "time_us" not in meta
+            if "time_us" in meta:
+                self.time.marked_us = max(self.time.marked_us, int(meta["time_us"]))
+            else:
+                self.refused += 1
             return
         _, wave = pdus.samples_of(message)
         if not len(wave):
@@ -60,7 +63,9 @@ class usrp_bursts(gr.sync_block):
             return
         at_s = None
         if "at_us" in meta and self.time.first_s is not None:
-            begin = self.time.sample_of(int(meta["at_us"]))
+            at_us = int(meta["at_us"])
+            self.time.most_lag_us = max(self.time.most_lag_us, self.time.passed / self.time.samples_per_us - at_us)
+            begin = self.time.sample_of(at_us)
             at_s = self.time.seconds_of(begin)
             with self.time.lock:
                 self.time.sending.append((begin, begin + len(wave)))

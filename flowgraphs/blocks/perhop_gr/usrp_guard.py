@@ -53,6 +53,7 @@ class usrp_guard(gr.sync_block):
         if self.faults.stopped.is_set():
             return -1
         out[:] = samples
+        self.time.passed = first + count
         with self.time.lock:
             sending = self.time.sending
             for begin, end in sending:
