@@ -9,8 +9,8 @@ It has what the USRP block uses of gr-uhd, and behaves as UHD and gr-uhd documen
     async_msgs tells of it (time_error), of gaps (underflow), and of each burst that is out (burst_ack)
   - a device that is not there is a RuntimeError with UHD's words
 
-Time goes by as fast as the flowgraphs take samples, but at most at `speed` of the computer's clock, and where it shall, no
-faster than their MACs: what a real device needs of the host in real time is the one thing that it cannot show.
+Time goes by as fast as the flowgraphs take samples, but at most at `speed` of the computer's clock, and where it shall,
+no faster than their MACs: what a real device needs of the host in real time is the one thing that it cannot show.
 """
 
 from __future__ import annotations
