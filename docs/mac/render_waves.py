@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Draws waves/*.json (WaveJSON, wavedrom.com) as the SVG beside each. `--check` only says which are out of date."""
+"""Draws waves/*.json (WaveJSON, wavedrom.com), of this folder and of docs/hw, as the SVG beside each. `--check` only says which are
+out of date."""
 
 import argparse
 import json
@@ -8,7 +9,8 @@ from pathlib import Path
 
 from yowasp_wavedrom import render
 
-WAVES = Path(__file__).resolve().parent / "waves"
+DOCS = Path(__file__).resolve().parents[1]
+WAVES = (DOCS / "mac" / "waves", DOCS / "hw" / "waves")
 # On a dark page the black lines of WaveDrom would vanish.
 BACKGROUND = '<rect width="100%" height="100%" fill="white"/>'
 
@@ -29,7 +31,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true")
     check = parser.parse_args().check
     stale = []
-    for source in sorted(WAVES.glob("*.json")):
+    for source in sorted(path for folder in WAVES for path in folder.glob("*.json")):
         picture, svg = source.with_suffix(".svg"), drawn(source)
         if not picture.is_file() or picture.read_text() != svg:
             stale.append(picture.name)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The timing diagrams of docs/mac are drawn from what stands beside them, and all of them are shown."""
+"""The timing diagrams of docs/mac and docs/hw are drawn from what stands beside them, and all of them are shown."""
 
 import re
 import subprocess
 import sys
+
+import pytest
 
 
 def test_each_timing_diagram_is_the_drawing_of_its_source(root):
@@ -13,7 +15,8 @@ def test_each_timing_diagram_is_the_drawing_of_its_source(root):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_each_timing_diagram_is_shown_by_a_page(root):
-    pages = "".join(page.read_text() for page in (root / "docs" / "mac").glob("*.md"))
+@pytest.mark.parametrize("folder", ["mac", "hw"])
+def test_each_timing_diagram_is_shown_by_a_page(root, folder):
+    pages = "".join(page.read_text() for page in (root / "docs" / folder).glob("*.md"))
     shown = set(re.findall(r"waves/(\w+)\.svg", pages))
-    assert shown == {path.stem for path in (root / "docs" / "mac" / "waves").glob("*.json")}
+    assert shown == {path.stem for path in (root / "docs" / folder / "waves").glob("*.json")}

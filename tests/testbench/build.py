@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 # Another tree of RTL may be put under test: that is how a deliberate defect is shown to be found.
 RTL = Path(os.environ.get("PERHOP_RTL", ROOT / "gateware" / "rtl")).resolve()
 RTL_FOLDERS = ("common", "common/registers", "mac", "datapath", "phy", "phy/plcp", "phy/tx", "phy/rx", "phy/sap", "top")
+# What stands between radio_top and a board's converter and host.
+SHELL = ROOT / "hw" / "fpga"
 OUT = Path(os.environ.get("PERHOP_TEST_OUT", ROOT / "out" / "gateware-tests")).resolve()
 # Where tests/run_gateware.py wants to find what was covered; None: nobody does.
 COVERAGE_FOLDER = Path(os.environ["PERHOP_COVERAGE"]) if os.environ.get("PERHOP_COVERAGE") else None
@@ -82,8 +84,9 @@ def _instances(module: str, known: Mapping[str, Path]) -> set[str]:
 def build(module: str, parameters: Mapping[str, object] | None = None) -> Path:
     """Returns the folder with the Verilated module; builds it if its sources or the settings have changed."""
     known = {path.stem: path for folder in RTL_FOLDERS for path in sorted((RTL / folder).glob("*.sv"))}
+    known |= {path.stem: path for path in sorted(SHELL.glob("**/*.sv"))}
     # Several modules wired together for a test.
-    known |= {path.stem: path for path in sorted((ROOT / "tests" / "gateware").glob("*/*_bench.sv"))}
+    known |= {path.stem: path for path in sorted((ROOT / "tests").glob("*/*/*_bench.sv"))}
     # A package comes before what imports it.
     sources = sorted(
         (known[name] for name in _instances(module, known)),
@@ -105,7 +108,10 @@ def build(module: str, parameters: Mapping[str, object] | None = None) -> Path:
                     sources=sources,
                     hdl_toplevel=module,
                     parameters=parameters or {},
-                    build_args=[*BUILD_ARGS, *map(str, sorted((ROOT / "gateware" / "lint").glob("*.vlt")))],
+                    build_args=[
+                        *BUILD_ARGS,
+                        *map(str, sorted([*(ROOT / "gateware" / "lint").glob("*.vlt"), *SHELL.glob("*.vlt")])),
+                    ],
                     build_dir=folder,
                     timescale=("1ns", "1ps"),
                     always=True,

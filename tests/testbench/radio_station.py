@@ -7,6 +7,7 @@ import cocotb
 import numpy as np
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, RisingEdge
+from numpy.typing import NDArray
 from perhop.phy.channel import received
 from perhop.phy.plcp import SIGNALS, Frame
 from perhop.phy.receiver import Receiver
@@ -110,7 +111,10 @@ class Station:
                 break
             await ClockCycles(self.dut.clk, 44)
         assert self.antenna.sent, "the radio sent nothing"
-        first, samples = self.antenna.sent.pop(0)
+        return self.read_sent(*self.antenna.sent.pop(0), gain)
+
+    def read_sent(self, first: int, samples: NDArray[np.int64], gain: int = 256) -> OnAir:
+        """The frame in what was sent from sample `first` on. Every sample of it is the model's."""
         noise = np.round(self.random.standard_normal((400, 2)) * 20).astype(np.int64)
         (reception,) = Receiver().run(np.vstack([noise, samples * 8, noise]))
         rate = SIGNALS.index(reception.signal)

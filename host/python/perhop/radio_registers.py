@@ -58,14 +58,20 @@ class RadioRegisters(MappedRegisters):
     def __init__(self, bus: Bus) -> None:
         super().__init__(bus, RADIO_REGISTERS, "radio", RADIO_ID, RADIO_VERSION_MAJOR)
 
-    def load_profile(self, mac: MacRegisters, name: str, samples_per_us: float) -> None:
-        """Loads a timing profile into the MAC, with the modem's preamble and delays; the MAC must not run."""
+    def load_profile(
+        self, mac: MacRegisters, name: str, samples_per_us: float, more_clocks: tuple[int, int] = (0, 0)
+    ) -> None:
+        """Loads a timing profile into the MAC, with the modem's preamble and delays; the MAC must not run.
+
+        `more_clocks` is what stands between modem and antenna: of transmission and of reception.
+        """
         if name not in (LONG_PREAMBLE, SHORT_PREAMBLE):
             raise RegisterError(
                 f"the modem cannot keep the timing profile {name!r}", f"use {LONG_PREAMBLE} or {SHORT_PREAMBLE}"
             )
         clocks_per_sample = mac.read("clock")["per_us"] / samples_per_us
-        delays_clocks = modem_delays_clocks(clocks_per_sample, self.read("modem")["samples_per_chip"])
+        modem_clocks = modem_delays_clocks(clocks_per_sample, self.read("modem")["samples_per_chip"])
+        delays_clocks = [modem + more for modem, more in zip(modem_clocks, more_clocks, strict=True)]
         self.write("preamble", short_preamble=int(name == SHORT_PREAMBLE))
         mac.load_profile(name, *delays_clocks)
 

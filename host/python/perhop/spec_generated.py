@@ -45,6 +45,11 @@ RADIO_SPACE_BYTES = 2048  # Addresses of radio_top: the MAC's registers and the 
 RADIO_ID = 0x52616469  # First register of the radio: the letters Radi
 RADIO_VERSION_MAJOR = 2  # The same as core_version_major, of the radio's registers
 RADIO_VERSION_MINOR = 0  # The same as core_version_minor, of the radio's registers
+SHELL_REGISTERS_BASE = 2048  # First address of the shell's registers, behind the radio's, bytes
+SHELL_SPACE_BYTES = 4096  # Addresses of a shell with its radio_top, rounded up, bytes
+SHELL_ID = 0x5368656C  # First register of the shell: the letters Shel
+SHELL_VERSION_MAJOR = 1  # The same as core_version_major, of the shell's registers
+SHELL_VERSION_MINOR = 0  # The same as core_version_minor, of the shell's registers
 DEFAULT_QUEUE_PACKETS = 50  # Drop-tail queue in front of the MAC, as in ns-2's papers, packets
 DEFAULT_SHORT_RETRY_LIMIT = 7  # dot11ShortRetryLimit (annex C), attempts
 DEFAULT_LONG_RETRY_LIMIT = 4  # dot11LongRetryLimit (annex C), attempts
@@ -901,6 +906,96 @@ class AirReception(_Frame):
 
 
 @dataclass(frozen=True)
+class HostSend(_Frame):
+    """Head of a packet for the MAC of a radio, host to FPGA, one packet of a stream each. The MSDU, from LLC/SNAP on, follows; what is missing to a whole 32-bit word of the stream is of any value."""
+
+    kind: int = 1  # 8 bits: host_send
+    queue: int = 0  # 1 bits: 0 best effort, 1 high priority
+    four_address: int = 0  # 1 bits: With destination and source of its own: a3, a4
+    peer_series: int = 0  # 1 bits: At the rate series that the registers hold for the peer
+    force_rts: int = 0  # 1 bits: After an RTS whatever the length
+    flags_reserved: int = 0  # 4 bits: None yet
+    peer: int = 0  # 4 bits: The receiver's slot in the neighbour table
+    rate: int = 0  # 3 bits: Rate index of the DATA frame
+    rate_reserved: int = 0  # 1 bits: None yet
+    reserved: int = 0  # 8 bits: None yet
+    msdu_bytes: int = 0  # 16 bits, bytes: Length of the MSDU
+    tag: int = 0  # 16 bits: Returned in the completion record
+    receiver_address: int = 0  # 64 bits: Next hop, or broadcast
+    series_attempts: int = 0  # 32 bits: desc_series_attempts of the descriptor: 20 bits
+    series_rate: int = 0  # 32 bits: desc_series_rate of the descriptor: 9 bits
+    a3: int = 0  # 64 bits: With four_address: destination
+    a4: int = 0  # 64 bits: With four_address: source
+
+    SIZE_BYTES: ClassVar[int] = 40
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"kind": 1})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "little", (("kind", 8, 0),)),
+        Word(1, 1, "little", (("queue", 1, 0), ("four_address", 1, 1), ("peer_series", 1, 2), ("force_rts", 1, 3), ("flags_reserved", 4, 4),)),
+        Word(2, 1, "little", (("peer", 4, 0), ("rate", 3, 4), ("rate_reserved", 1, 7),)),
+        Word(3, 1, "little", (("reserved", 8, 0),)),
+        Word(4, 2, "little", (("msdu_bytes", 16, 0),)),
+        Word(6, 2, "little", (("tag", 16, 0),)),
+        Word(8, 8, "little", (("receiver_address", 64, 0),)),
+        Word(16, 4, "little", (("series_attempts", 32, 0),)),
+        Word(20, 4, "little", (("series_rate", 32, 0),)),
+        Word(24, 8, "little", (("a3", 64, 0),)),
+        Word(32, 8, "little", (("a4", 64, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class HostRecord(_Frame):
+    """Head of a completion record, FPGA to host, one packet of a stream each. The words of the completion_record follow, little-endian."""
+
+    kind: int = 2  # 8 bits: host_record
+    reserved: int = 0  # 24 bits: None yet
+
+    SIZE_BYTES: ClassVar[int] = 4
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"kind": 2})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "little", (("kind", 8, 0),)),
+        Word(1, 3, "little", (("reserved", 24, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class HostFrame(_Frame):
+    """Head of a received frame, FPGA to host, one packet of a stream each. The MSDU follows, or in monitor mode the MPDU, filled up to whole 32-bit words, and a last word with its length in bytes."""
+
+    kind: int = 3  # 8 bits: host_frame
+    rate: int = 0  # 3 bits: Rate index
+    frame_kind: int = 0  # 3 bits: frame_kind
+    fcs_ok: int = 0  # 1 bits: Its FCS and length were right; always 1 without monitor mode
+    retry: int = 0  # 1 bits: Sent before with this sequence number
+    rssi_dbm: int = 0  # 8 bits, dBm: Received power, two's complement
+    reserved: int = 0  # 8 bits: None yet
+    mpdu_bytes: int = 0  # 16 bits, bytes: Length of the MPDU with header and FCS
+    sequence: int = 0  # 16 bits: Sequence number
+    tsf_us: int = 0  # 64 bits, us: TSF time of its first bit on the air
+    receiver_address: int = 0  # 64 bits: This MAC's, or a group's
+    transmitter_address: int = 0  # 64 bits: The neighbour that sent it; 0: the frame has none, as the next two
+    a3: int = 0  # 64 bits: Third address
+    a4: int = 0  # 64 bits: Fourth address
+
+    SIZE_BYTES: ClassVar[int] = 48
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"kind": 3})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "little", (("kind", 8, 0),)),
+        Word(1, 1, "little", (("rate", 3, 0), ("frame_kind", 3, 3), ("fcs_ok", 1, 6), ("retry", 1, 7),)),
+        Word(2, 1, "little", (("rssi_dbm", 8, 0),)),
+        Word(3, 1, "little", (("reserved", 8, 0),)),
+        Word(4, 2, "little", (("mpdu_bytes", 16, 0),)),
+        Word(6, 2, "little", (("sequence", 16, 0),)),
+        Word(8, 8, "little", (("tsf_us", 64, 0),)),
+        Word(16, 8, "little", (("receiver_address", 64, 0),)),
+        Word(24, 8, "little", (("transmitter_address", 64, 0),)),
+        Word(32, 8, "little", (("a3", 64, 0),)),
+        Word(40, 8, "little", (("a4", 64, 0),)),
+    )
+
+
+@dataclass(frozen=True)
 class AirCommand(_Frame):
     """A command to the medium, such as a scripted event, from a connection without a node. Its JSON text follows."""
 
@@ -1022,6 +1117,9 @@ FRAMES: Mapping[str, type[_Frame]] = MappingProxyType({
     "air_send": AirSend,
     "air_completion": AirCompletion,
     "air_reception": AirReception,
+    "host_send": HostSend,
+    "host_record": HostRecord,
+    "host_frame": HostFrame,
     "air_command": AirCommand,
     "air_answer": AirAnswer,
     "air_registers": AirRegisters,
@@ -1685,6 +1783,57 @@ RADIO_REGISTERS: Mapping[str, Register] = MappingProxyType({
     "modem": _register(
         "modem", "Modem", 0x68C, 32, 1, 4, False, False,
         RegisterField("samples_per_chip", 0, 4, "r", None, "samples", "", "Samples of a chip: 2 or 4.", 0, 15),
+    ),
+})
+
+SHELL_REGISTERS: Mapping[str, Register] = MappingProxyType({
+    "id": _register(
+        "id", "Identification", 0x800, 32, 1, 4, False, False,
+        RegisterField("value", 0, 32, "r", 0x5368656C, "", "", "Always the letters Shel: there is no shell here if it reads differently.", 0, 4294967295),
+    ),
+    "version": _register(
+        "version", "Version", 0x804, 32, 1, 4, False, False,
+        RegisterField("version_minor", 0, 16, "r", 0, "", "", "Changes when something was added.", 0, 65535),
+        RegisterField("version_major", 16, 16, "r", 1, "", "", "Changes when software written for the last one can fail.", 0, 65535),
+    ),
+    "route": _register(
+        "route", "Route of the samples", 0x820, 32, 1, 4, False, True,
+        RegisterField("own_converter", 0, 1, "rw", 0, "", "cfg_own_converter", "1: the converter sends what the modem sends, and its front end switches with the modem. 0: the converter belongs to whatever else the image holds; the modem hears, and is not heard.", 0, 1),
+    ),
+    "stat_packets": _register(
+        "stat_packets", "Packets of the host that went on to the MAC", 0xA00, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", None, "events", "", "Count; wraps.", 0, 4294967295),
+    ),
+    "stat_packets_refused": _register(
+        "stat_packets_refused", "Packets of the host whose head is none, or whose length is another than its head says: dropped, without a completion record", 0xA04, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", None, "events", "", "Count; wraps.", 0, 4294967295),
+    ),
+    "stat_frames": _register(
+        "stat_frames", "Received frames that went to the host", 0xA08, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", None, "events", "", "Count; wraps.", 0, 4294967295),
+    ),
+    "stat_records": _register(
+        "stat_records", "Completion records that went to the host", 0xA0C, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", None, "events", "", "Count; wraps.", 0, 4294967295),
+    ),
+    "stat_rx_samples_lost": _register(
+        "stat_rx_samples_lost", "Times that received samples were lost: the modem was too slow, or its clock stood", 0xA10, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", None, "events", "", "Count; wraps.", 0, 4294967295),
+    ),
+    "stat_tx_samples_late": _register(
+        "stat_tx_samples_late", "Times that a sample to send was not there in time: zeros went out until the next was", 0xA14, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", None, "events", "", "Count; wraps.", 0, 4294967295),
+    ),
+    "stat_samples": _register(
+        "stat_samples", "Samples that the modem heard: two reads and the time between tell the rate", 0xA18, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", None, "events", "", "Count; wraps.", 0, 4294967295),
+    ),
+    "build": _register(
+        "build", "Build", 0xA80, 32, 1, 4, False, False,
+        RegisterField("loop_samples", 0, 8, "r", None, "samples", "", "From the clock in which a received sample comes to that in which the sample goes out which the modem made then: so many samples, always.", 0, 255),
+        RegisterField("decimation", 8, 8, "r", None, "samples", "", "Samples of the converter that make one of the modem's.", 0, 255),
+        RegisterField("channel", 16, 4, "r", None, "", "", "The converter's channel.", 0, 15),
+        RegisterField("streamed", 20, 1, "r", None, "", "", "1: samples come and go as packets of a stream, not straight from the converter: SIFS does not hold.", 0, 1),
     ),
 })
 

@@ -1064,6 +1064,263 @@ struct air_reception {
   friend constexpr bool operator==(const air_reception&, const air_reception&) = default;
 };
 
+/// Head of a packet for the MAC of a radio, host to FPGA, one packet of a stream each. The MSDU, from LLC/SNAP on, follows; what is missing to a whole 32-bit word of the stream is of any value.
+struct host_send {
+  static constexpr std::size_t size_bytes = 40;
+
+  std::uint8_t kind = 1;  ///< 8 bits: host_send
+  std::uint8_t queue = 0;  ///< 1 bits: 0 best effort, 1 high priority
+  std::uint8_t four_address = 0;  ///< 1 bits: With destination and source of its own: a3, a4
+  std::uint8_t peer_series = 0;  ///< 1 bits: At the rate series that the registers hold for the peer
+  std::uint8_t force_rts = 0;  ///< 1 bits: After an RTS whatever the length
+  std::uint8_t flags_reserved = 0;  ///< 4 bits: None yet
+  std::uint8_t peer = 0;  ///< 4 bits: The receiver's slot in the neighbour table
+  std::uint8_t rate = 0;  ///< 3 bits: Rate index of the DATA frame
+  std::uint8_t rate_reserved = 0;  ///< 1 bits: None yet
+  std::uint8_t reserved = 0;  ///< 8 bits: None yet
+  std::uint16_t msdu_bytes = 0;  ///< 16 bits, bytes: Length of the MSDU
+  std::uint16_t tag = 0;  ///< 16 bits: Returned in the completion record
+  std::uint64_t receiver_address = 0;  ///< 64 bits: Next hop, or broadcast
+  std::uint32_t series_attempts = 0;  ///< 32 bits: desc_series_attempts of the descriptor: 20 bits
+  std::uint32_t series_rate = 0;  ///< 32 bits: desc_series_rate of the descriptor: 9 bits
+  std::uint64_t a3 = 0;  ///< 64 bits: With four_address: destination
+  std::uint64_t a4 = 0;  ///< 64 bits: With four_address: source
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(std::uint64_t{kind});
+    bytes[1] = static_cast<std::uint8_t>((std::uint64_t{queue} & 0x1) | ((std::uint64_t{four_address} & 0x1) << 1) | ((std::uint64_t{peer_series} & 0x1) << 2) | ((std::uint64_t{force_rts} & 0x1) << 3) | ((std::uint64_t{flags_reserved} & 0xf) << 4));
+    bytes[2] = static_cast<std::uint8_t>((std::uint64_t{peer} & 0xf) | ((std::uint64_t{rate} & 0x7) << 4) | ((std::uint64_t{rate_reserved} & 0x1) << 7));
+    bytes[3] = static_cast<std::uint8_t>(std::uint64_t{reserved});
+    const std::uint64_t word_4 = std::uint64_t{msdu_bytes};
+    bytes[4] = static_cast<std::uint8_t>(word_4);
+    bytes[5] = static_cast<std::uint8_t>(word_4 >> 8);
+    const std::uint64_t word_6 = std::uint64_t{tag};
+    bytes[6] = static_cast<std::uint8_t>(word_6);
+    bytes[7] = static_cast<std::uint8_t>(word_6 >> 8);
+    const std::uint64_t word_8 = std::uint64_t{receiver_address};
+    bytes[8] = static_cast<std::uint8_t>(word_8);
+    bytes[9] = static_cast<std::uint8_t>(word_8 >> 8);
+    bytes[10] = static_cast<std::uint8_t>(word_8 >> 16);
+    bytes[11] = static_cast<std::uint8_t>(word_8 >> 24);
+    bytes[12] = static_cast<std::uint8_t>(word_8 >> 32);
+    bytes[13] = static_cast<std::uint8_t>(word_8 >> 40);
+    bytes[14] = static_cast<std::uint8_t>(word_8 >> 48);
+    bytes[15] = static_cast<std::uint8_t>(word_8 >> 56);
+    const std::uint64_t word_16 = std::uint64_t{series_attempts};
+    bytes[16] = static_cast<std::uint8_t>(word_16);
+    bytes[17] = static_cast<std::uint8_t>(word_16 >> 8);
+    bytes[18] = static_cast<std::uint8_t>(word_16 >> 16);
+    bytes[19] = static_cast<std::uint8_t>(word_16 >> 24);
+    const std::uint64_t word_20 = std::uint64_t{series_rate};
+    bytes[20] = static_cast<std::uint8_t>(word_20);
+    bytes[21] = static_cast<std::uint8_t>(word_20 >> 8);
+    bytes[22] = static_cast<std::uint8_t>(word_20 >> 16);
+    bytes[23] = static_cast<std::uint8_t>(word_20 >> 24);
+    const std::uint64_t word_24 = std::uint64_t{a3};
+    bytes[24] = static_cast<std::uint8_t>(word_24);
+    bytes[25] = static_cast<std::uint8_t>(word_24 >> 8);
+    bytes[26] = static_cast<std::uint8_t>(word_24 >> 16);
+    bytes[27] = static_cast<std::uint8_t>(word_24 >> 24);
+    bytes[28] = static_cast<std::uint8_t>(word_24 >> 32);
+    bytes[29] = static_cast<std::uint8_t>(word_24 >> 40);
+    bytes[30] = static_cast<std::uint8_t>(word_24 >> 48);
+    bytes[31] = static_cast<std::uint8_t>(word_24 >> 56);
+    const std::uint64_t word_32 = std::uint64_t{a4};
+    bytes[32] = static_cast<std::uint8_t>(word_32);
+    bytes[33] = static_cast<std::uint8_t>(word_32 >> 8);
+    bytes[34] = static_cast<std::uint8_t>(word_32 >> 16);
+    bytes[35] = static_cast<std::uint8_t>(word_32 >> 24);
+    bytes[36] = static_cast<std::uint8_t>(word_32 >> 32);
+    bytes[37] = static_cast<std::uint8_t>(word_32 >> 40);
+    bytes[38] = static_cast<std::uint8_t>(word_32 >> 48);
+    bytes[39] = static_cast<std::uint8_t>(word_32 >> 56);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<host_send> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    host_send frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.kind = static_cast<std::uint8_t>(word_0);
+    if (frame.kind != 1) return std::nullopt;
+    const std::uint64_t word_1 = std::uint64_t{bytes[1]};
+    frame.queue = static_cast<std::uint8_t>(word_1 & 0x1);
+    frame.four_address = static_cast<std::uint8_t>((word_1 >> 1) & 0x1);
+    frame.peer_series = static_cast<std::uint8_t>((word_1 >> 2) & 0x1);
+    frame.force_rts = static_cast<std::uint8_t>((word_1 >> 3) & 0x1);
+    frame.flags_reserved = static_cast<std::uint8_t>((word_1 >> 4) & 0xf);
+    const std::uint64_t word_2 = std::uint64_t{bytes[2]};
+    frame.peer = static_cast<std::uint8_t>(word_2 & 0xf);
+    frame.rate = static_cast<std::uint8_t>((word_2 >> 4) & 0x7);
+    frame.rate_reserved = static_cast<std::uint8_t>((word_2 >> 7) & 0x1);
+    const std::uint64_t word_3 = std::uint64_t{bytes[3]};
+    frame.reserved = static_cast<std::uint8_t>(word_3);
+    const std::uint64_t word_4 = std::uint64_t{bytes[4]} | (std::uint64_t{bytes[5]} << 8);
+    frame.msdu_bytes = static_cast<std::uint16_t>(word_4);
+    const std::uint64_t word_6 = std::uint64_t{bytes[6]} | (std::uint64_t{bytes[7]} << 8);
+    frame.tag = static_cast<std::uint16_t>(word_6);
+    const std::uint64_t word_8 = std::uint64_t{bytes[8]} | (std::uint64_t{bytes[9]} << 8) | (std::uint64_t{bytes[10]} << 16) | (std::uint64_t{bytes[11]} << 24) | (std::uint64_t{bytes[12]} << 32) | (std::uint64_t{bytes[13]} << 40) | (std::uint64_t{bytes[14]} << 48) | (std::uint64_t{bytes[15]} << 56);
+    frame.receiver_address = static_cast<std::uint64_t>(word_8);
+    const std::uint64_t word_16 = std::uint64_t{bytes[16]} | (std::uint64_t{bytes[17]} << 8) | (std::uint64_t{bytes[18]} << 16) | (std::uint64_t{bytes[19]} << 24);
+    frame.series_attempts = static_cast<std::uint32_t>(word_16);
+    const std::uint64_t word_20 = std::uint64_t{bytes[20]} | (std::uint64_t{bytes[21]} << 8) | (std::uint64_t{bytes[22]} << 16) | (std::uint64_t{bytes[23]} << 24);
+    frame.series_rate = static_cast<std::uint32_t>(word_20);
+    const std::uint64_t word_24 = std::uint64_t{bytes[24]} | (std::uint64_t{bytes[25]} << 8) | (std::uint64_t{bytes[26]} << 16) | (std::uint64_t{bytes[27]} << 24) | (std::uint64_t{bytes[28]} << 32) | (std::uint64_t{bytes[29]} << 40) | (std::uint64_t{bytes[30]} << 48) | (std::uint64_t{bytes[31]} << 56);
+    frame.a3 = static_cast<std::uint64_t>(word_24);
+    const std::uint64_t word_32 = std::uint64_t{bytes[32]} | (std::uint64_t{bytes[33]} << 8) | (std::uint64_t{bytes[34]} << 16) | (std::uint64_t{bytes[35]} << 24) | (std::uint64_t{bytes[36]} << 32) | (std::uint64_t{bytes[37]} << 40) | (std::uint64_t{bytes[38]} << 48) | (std::uint64_t{bytes[39]} << 56);
+    frame.a4 = static_cast<std::uint64_t>(word_32);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const host_send&, const host_send&) = default;
+};
+
+/// Head of a completion record, FPGA to host, one packet of a stream each. The words of the completion_record follow, little-endian.
+struct host_record {
+  static constexpr std::size_t size_bytes = 4;
+
+  std::uint8_t kind = 2;  ///< 8 bits: host_record
+  std::uint32_t reserved = 0;  ///< 24 bits: None yet
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(std::uint64_t{kind});
+    const std::uint64_t word_1 = (std::uint64_t{reserved} & 0xffffff);
+    bytes[1] = static_cast<std::uint8_t>(word_1);
+    bytes[2] = static_cast<std::uint8_t>(word_1 >> 8);
+    bytes[3] = static_cast<std::uint8_t>(word_1 >> 16);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<host_record> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    host_record frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.kind = static_cast<std::uint8_t>(word_0);
+    if (frame.kind != 2) return std::nullopt;
+    const std::uint64_t word_1 = std::uint64_t{bytes[1]} | (std::uint64_t{bytes[2]} << 8) | (std::uint64_t{bytes[3]} << 16);
+    frame.reserved = static_cast<std::uint32_t>(word_1);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const host_record&, const host_record&) = default;
+};
+
+/// Head of a received frame, FPGA to host, one packet of a stream each. The MSDU follows, or in monitor mode the MPDU, filled up to whole 32-bit words, and a last word with its length in bytes.
+struct host_frame {
+  static constexpr std::size_t size_bytes = 48;
+
+  std::uint8_t kind = 3;  ///< 8 bits: host_frame
+  std::uint8_t rate = 0;  ///< 3 bits: Rate index
+  std::uint8_t frame_kind = 0;  ///< 3 bits: frame_kind
+  std::uint8_t fcs_ok = 0;  ///< 1 bits: Its FCS and length were right; always 1 without monitor mode
+  std::uint8_t retry = 0;  ///< 1 bits: Sent before with this sequence number
+  std::uint8_t rssi_dbm = 0;  ///< 8 bits, dBm: Received power, two's complement
+  std::uint8_t reserved = 0;  ///< 8 bits: None yet
+  std::uint16_t mpdu_bytes = 0;  ///< 16 bits, bytes: Length of the MPDU with header and FCS
+  std::uint16_t sequence = 0;  ///< 16 bits: Sequence number
+  std::uint64_t tsf_us = 0;  ///< 64 bits, us: TSF time of its first bit on the air
+  std::uint64_t receiver_address = 0;  ///< 64 bits: This MAC's, or a group's
+  std::uint64_t transmitter_address = 0;  ///< 64 bits: The neighbour that sent it; 0: the frame has none, as the next two
+  std::uint64_t a3 = 0;  ///< 64 bits: Third address
+  std::uint64_t a4 = 0;  ///< 64 bits: Fourth address
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(std::uint64_t{kind});
+    bytes[1] = static_cast<std::uint8_t>((std::uint64_t{rate} & 0x7) | ((std::uint64_t{frame_kind} & 0x7) << 3) | ((std::uint64_t{fcs_ok} & 0x1) << 6) | ((std::uint64_t{retry} & 0x1) << 7));
+    bytes[2] = static_cast<std::uint8_t>(std::uint64_t{rssi_dbm});
+    bytes[3] = static_cast<std::uint8_t>(std::uint64_t{reserved});
+    const std::uint64_t word_4 = std::uint64_t{mpdu_bytes};
+    bytes[4] = static_cast<std::uint8_t>(word_4);
+    bytes[5] = static_cast<std::uint8_t>(word_4 >> 8);
+    const std::uint64_t word_6 = std::uint64_t{sequence};
+    bytes[6] = static_cast<std::uint8_t>(word_6);
+    bytes[7] = static_cast<std::uint8_t>(word_6 >> 8);
+    const std::uint64_t word_8 = std::uint64_t{tsf_us};
+    bytes[8] = static_cast<std::uint8_t>(word_8);
+    bytes[9] = static_cast<std::uint8_t>(word_8 >> 8);
+    bytes[10] = static_cast<std::uint8_t>(word_8 >> 16);
+    bytes[11] = static_cast<std::uint8_t>(word_8 >> 24);
+    bytes[12] = static_cast<std::uint8_t>(word_8 >> 32);
+    bytes[13] = static_cast<std::uint8_t>(word_8 >> 40);
+    bytes[14] = static_cast<std::uint8_t>(word_8 >> 48);
+    bytes[15] = static_cast<std::uint8_t>(word_8 >> 56);
+    const std::uint64_t word_16 = std::uint64_t{receiver_address};
+    bytes[16] = static_cast<std::uint8_t>(word_16);
+    bytes[17] = static_cast<std::uint8_t>(word_16 >> 8);
+    bytes[18] = static_cast<std::uint8_t>(word_16 >> 16);
+    bytes[19] = static_cast<std::uint8_t>(word_16 >> 24);
+    bytes[20] = static_cast<std::uint8_t>(word_16 >> 32);
+    bytes[21] = static_cast<std::uint8_t>(word_16 >> 40);
+    bytes[22] = static_cast<std::uint8_t>(word_16 >> 48);
+    bytes[23] = static_cast<std::uint8_t>(word_16 >> 56);
+    const std::uint64_t word_24 = std::uint64_t{transmitter_address};
+    bytes[24] = static_cast<std::uint8_t>(word_24);
+    bytes[25] = static_cast<std::uint8_t>(word_24 >> 8);
+    bytes[26] = static_cast<std::uint8_t>(word_24 >> 16);
+    bytes[27] = static_cast<std::uint8_t>(word_24 >> 24);
+    bytes[28] = static_cast<std::uint8_t>(word_24 >> 32);
+    bytes[29] = static_cast<std::uint8_t>(word_24 >> 40);
+    bytes[30] = static_cast<std::uint8_t>(word_24 >> 48);
+    bytes[31] = static_cast<std::uint8_t>(word_24 >> 56);
+    const std::uint64_t word_32 = std::uint64_t{a3};
+    bytes[32] = static_cast<std::uint8_t>(word_32);
+    bytes[33] = static_cast<std::uint8_t>(word_32 >> 8);
+    bytes[34] = static_cast<std::uint8_t>(word_32 >> 16);
+    bytes[35] = static_cast<std::uint8_t>(word_32 >> 24);
+    bytes[36] = static_cast<std::uint8_t>(word_32 >> 32);
+    bytes[37] = static_cast<std::uint8_t>(word_32 >> 40);
+    bytes[38] = static_cast<std::uint8_t>(word_32 >> 48);
+    bytes[39] = static_cast<std::uint8_t>(word_32 >> 56);
+    const std::uint64_t word_40 = std::uint64_t{a4};
+    bytes[40] = static_cast<std::uint8_t>(word_40);
+    bytes[41] = static_cast<std::uint8_t>(word_40 >> 8);
+    bytes[42] = static_cast<std::uint8_t>(word_40 >> 16);
+    bytes[43] = static_cast<std::uint8_t>(word_40 >> 24);
+    bytes[44] = static_cast<std::uint8_t>(word_40 >> 32);
+    bytes[45] = static_cast<std::uint8_t>(word_40 >> 40);
+    bytes[46] = static_cast<std::uint8_t>(word_40 >> 48);
+    bytes[47] = static_cast<std::uint8_t>(word_40 >> 56);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<host_frame> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    host_frame frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.kind = static_cast<std::uint8_t>(word_0);
+    if (frame.kind != 3) return std::nullopt;
+    const std::uint64_t word_1 = std::uint64_t{bytes[1]};
+    frame.rate = static_cast<std::uint8_t>(word_1 & 0x7);
+    frame.frame_kind = static_cast<std::uint8_t>((word_1 >> 3) & 0x7);
+    frame.fcs_ok = static_cast<std::uint8_t>((word_1 >> 6) & 0x1);
+    frame.retry = static_cast<std::uint8_t>((word_1 >> 7) & 0x1);
+    const std::uint64_t word_2 = std::uint64_t{bytes[2]};
+    frame.rssi_dbm = static_cast<std::uint8_t>(word_2);
+    const std::uint64_t word_3 = std::uint64_t{bytes[3]};
+    frame.reserved = static_cast<std::uint8_t>(word_3);
+    const std::uint64_t word_4 = std::uint64_t{bytes[4]} | (std::uint64_t{bytes[5]} << 8);
+    frame.mpdu_bytes = static_cast<std::uint16_t>(word_4);
+    const std::uint64_t word_6 = std::uint64_t{bytes[6]} | (std::uint64_t{bytes[7]} << 8);
+    frame.sequence = static_cast<std::uint16_t>(word_6);
+    const std::uint64_t word_8 = std::uint64_t{bytes[8]} | (std::uint64_t{bytes[9]} << 8) | (std::uint64_t{bytes[10]} << 16) | (std::uint64_t{bytes[11]} << 24) | (std::uint64_t{bytes[12]} << 32) | (std::uint64_t{bytes[13]} << 40) | (std::uint64_t{bytes[14]} << 48) | (std::uint64_t{bytes[15]} << 56);
+    frame.tsf_us = static_cast<std::uint64_t>(word_8);
+    const std::uint64_t word_16 = std::uint64_t{bytes[16]} | (std::uint64_t{bytes[17]} << 8) | (std::uint64_t{bytes[18]} << 16) | (std::uint64_t{bytes[19]} << 24) | (std::uint64_t{bytes[20]} << 32) | (std::uint64_t{bytes[21]} << 40) | (std::uint64_t{bytes[22]} << 48) | (std::uint64_t{bytes[23]} << 56);
+    frame.receiver_address = static_cast<std::uint64_t>(word_16);
+    const std::uint64_t word_24 = std::uint64_t{bytes[24]} | (std::uint64_t{bytes[25]} << 8) | (std::uint64_t{bytes[26]} << 16) | (std::uint64_t{bytes[27]} << 24) | (std::uint64_t{bytes[28]} << 32) | (std::uint64_t{bytes[29]} << 40) | (std::uint64_t{bytes[30]} << 48) | (std::uint64_t{bytes[31]} << 56);
+    frame.transmitter_address = static_cast<std::uint64_t>(word_24);
+    const std::uint64_t word_32 = std::uint64_t{bytes[32]} | (std::uint64_t{bytes[33]} << 8) | (std::uint64_t{bytes[34]} << 16) | (std::uint64_t{bytes[35]} << 24) | (std::uint64_t{bytes[36]} << 32) | (std::uint64_t{bytes[37]} << 40) | (std::uint64_t{bytes[38]} << 48) | (std::uint64_t{bytes[39]} << 56);
+    frame.a3 = static_cast<std::uint64_t>(word_32);
+    const std::uint64_t word_40 = std::uint64_t{bytes[40]} | (std::uint64_t{bytes[41]} << 8) | (std::uint64_t{bytes[42]} << 16) | (std::uint64_t{bytes[43]} << 24) | (std::uint64_t{bytes[44]} << 32) | (std::uint64_t{bytes[45]} << 40) | (std::uint64_t{bytes[46]} << 48) | (std::uint64_t{bytes[47]} << 56);
+    frame.a4 = static_cast<std::uint64_t>(word_40);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const host_frame&, const host_frame&) = default;
+};
+
 /// A command to the medium, such as a scripted event, from a connection without a node. Its JSON text follows.
 struct air_command {
   static constexpr std::size_t size_bytes = 4;

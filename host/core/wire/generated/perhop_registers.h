@@ -1330,6 +1330,120 @@ enum perhop_event_kind {
 #define PERHOP_RADIO_MODEM_SAMPLES_PER_CHIP_BITS 4u
 #define PERHOP_RADIO_MODEM_SAMPLES_PER_CHIP_MASK 0x0000000Fu
 
+/* Identification */
+#define PERHOP_SHELL_ID_ADDRESS 0x800u
+/*   value, r: Always the letters Shel: there is no shell here if it reads differently. */
+#define PERHOP_SHELL_ID_VALUE_WORD_OFFSET 0u
+#define PERHOP_SHELL_ID_VALUE_SHIFT 0u
+#define PERHOP_SHELL_ID_VALUE_BITS 32u
+#define PERHOP_SHELL_ID_VALUE_MASK 0xFFFFFFFFu
+#define PERHOP_SHELL_ID_VALUE_RESET 0x5368656Cu
+
+/* Version */
+#define PERHOP_SHELL_VERSION_ADDRESS 0x804u
+/*   version_minor, r: Changes when something was added. */
+#define PERHOP_SHELL_VERSION_VERSION_MINOR_WORD_OFFSET 0u
+#define PERHOP_SHELL_VERSION_VERSION_MINOR_SHIFT 0u
+#define PERHOP_SHELL_VERSION_VERSION_MINOR_BITS 16u
+#define PERHOP_SHELL_VERSION_VERSION_MINOR_MASK 0x0000FFFFu
+#define PERHOP_SHELL_VERSION_VERSION_MINOR_RESET 0u
+/*   version_major, r: Changes when software written for the last one can fail. */
+#define PERHOP_SHELL_VERSION_VERSION_MAJOR_WORD_OFFSET 0u
+#define PERHOP_SHELL_VERSION_VERSION_MAJOR_SHIFT 16u
+#define PERHOP_SHELL_VERSION_VERSION_MAJOR_BITS 16u
+#define PERHOP_SHELL_VERSION_VERSION_MAJOR_MASK 0xFFFF0000u
+#define PERHOP_SHELL_VERSION_VERSION_MAJOR_RESET 1u
+
+/* Route of the samples May change while the MAC runs. */
+#define PERHOP_SHELL_ROUTE_ADDRESS 0x820u
+/*   own_converter, rw: 1: the converter sends what the modem sends, and its front end switches with the modem. 0: the converter belongs to whatever else the image holds; the modem hears, and is not heard. */
+#define PERHOP_SHELL_ROUTE_OWN_CONVERTER_WORD_OFFSET 0u
+#define PERHOP_SHELL_ROUTE_OWN_CONVERTER_SHIFT 0u
+#define PERHOP_SHELL_ROUTE_OWN_CONVERTER_BITS 1u
+#define PERHOP_SHELL_ROUTE_OWN_CONVERTER_MASK 0x00000001u
+#define PERHOP_SHELL_ROUTE_OWN_CONVERTER_RESET 0u
+#define PERHOP_SHELL_ROUTE_OWN_CONVERTER_MIN 0u
+#define PERHOP_SHELL_ROUTE_OWN_CONVERTER_MAX 1u
+
+/* Packets of the host that went on to the MAC */
+#define PERHOP_SHELL_STAT_PACKETS_ADDRESS 0xA00u
+/*   count, r, events: Count; wraps. */
+#define PERHOP_SHELL_STAT_PACKETS_COUNT_WORD_OFFSET 0u
+#define PERHOP_SHELL_STAT_PACKETS_COUNT_SHIFT 0u
+#define PERHOP_SHELL_STAT_PACKETS_COUNT_BITS 32u
+#define PERHOP_SHELL_STAT_PACKETS_COUNT_MASK 0xFFFFFFFFu
+
+/* Packets of the host whose head is none, or whose length is another than its head says: dropped, without a completion record */
+#define PERHOP_SHELL_STAT_PACKETS_REFUSED_ADDRESS 0xA04u
+/*   count, r, events: Count; wraps. */
+#define PERHOP_SHELL_STAT_PACKETS_REFUSED_COUNT_WORD_OFFSET 0u
+#define PERHOP_SHELL_STAT_PACKETS_REFUSED_COUNT_SHIFT 0u
+#define PERHOP_SHELL_STAT_PACKETS_REFUSED_COUNT_BITS 32u
+#define PERHOP_SHELL_STAT_PACKETS_REFUSED_COUNT_MASK 0xFFFFFFFFu
+
+/* Received frames that went to the host */
+#define PERHOP_SHELL_STAT_FRAMES_ADDRESS 0xA08u
+/*   count, r, events: Count; wraps. */
+#define PERHOP_SHELL_STAT_FRAMES_COUNT_WORD_OFFSET 0u
+#define PERHOP_SHELL_STAT_FRAMES_COUNT_SHIFT 0u
+#define PERHOP_SHELL_STAT_FRAMES_COUNT_BITS 32u
+#define PERHOP_SHELL_STAT_FRAMES_COUNT_MASK 0xFFFFFFFFu
+
+/* Completion records that went to the host */
+#define PERHOP_SHELL_STAT_RECORDS_ADDRESS 0xA0Cu
+/*   count, r, events: Count; wraps. */
+#define PERHOP_SHELL_STAT_RECORDS_COUNT_WORD_OFFSET 0u
+#define PERHOP_SHELL_STAT_RECORDS_COUNT_SHIFT 0u
+#define PERHOP_SHELL_STAT_RECORDS_COUNT_BITS 32u
+#define PERHOP_SHELL_STAT_RECORDS_COUNT_MASK 0xFFFFFFFFu
+
+/* Times that received samples were lost: the modem was too slow, or its clock stood */
+#define PERHOP_SHELL_STAT_RX_SAMPLES_LOST_ADDRESS 0xA10u
+/*   count, r, events: Count; wraps. */
+#define PERHOP_SHELL_STAT_RX_SAMPLES_LOST_COUNT_WORD_OFFSET 0u
+#define PERHOP_SHELL_STAT_RX_SAMPLES_LOST_COUNT_SHIFT 0u
+#define PERHOP_SHELL_STAT_RX_SAMPLES_LOST_COUNT_BITS 32u
+#define PERHOP_SHELL_STAT_RX_SAMPLES_LOST_COUNT_MASK 0xFFFFFFFFu
+
+/* Times that a sample to send was not there in time: zeros went out until the next was */
+#define PERHOP_SHELL_STAT_TX_SAMPLES_LATE_ADDRESS 0xA14u
+/*   count, r, events: Count; wraps. */
+#define PERHOP_SHELL_STAT_TX_SAMPLES_LATE_COUNT_WORD_OFFSET 0u
+#define PERHOP_SHELL_STAT_TX_SAMPLES_LATE_COUNT_SHIFT 0u
+#define PERHOP_SHELL_STAT_TX_SAMPLES_LATE_COUNT_BITS 32u
+#define PERHOP_SHELL_STAT_TX_SAMPLES_LATE_COUNT_MASK 0xFFFFFFFFu
+
+/* Samples that the modem heard: two reads and the time between tell the rate */
+#define PERHOP_SHELL_STAT_SAMPLES_ADDRESS 0xA18u
+/*   count, r, events: Count; wraps. */
+#define PERHOP_SHELL_STAT_SAMPLES_COUNT_WORD_OFFSET 0u
+#define PERHOP_SHELL_STAT_SAMPLES_COUNT_SHIFT 0u
+#define PERHOP_SHELL_STAT_SAMPLES_COUNT_BITS 32u
+#define PERHOP_SHELL_STAT_SAMPLES_COUNT_MASK 0xFFFFFFFFu
+
+/* Build */
+#define PERHOP_SHELL_BUILD_ADDRESS 0xA80u
+/*   loop_samples, r, samples: From the clock in which a received sample comes to that in which the sample goes out which the modem made then: so many samples, always. */
+#define PERHOP_SHELL_BUILD_LOOP_SAMPLES_WORD_OFFSET 0u
+#define PERHOP_SHELL_BUILD_LOOP_SAMPLES_SHIFT 0u
+#define PERHOP_SHELL_BUILD_LOOP_SAMPLES_BITS 8u
+#define PERHOP_SHELL_BUILD_LOOP_SAMPLES_MASK 0x000000FFu
+/*   decimation, r, samples: Samples of the converter that make one of the modem's. */
+#define PERHOP_SHELL_BUILD_DECIMATION_WORD_OFFSET 0u
+#define PERHOP_SHELL_BUILD_DECIMATION_SHIFT 8u
+#define PERHOP_SHELL_BUILD_DECIMATION_BITS 8u
+#define PERHOP_SHELL_BUILD_DECIMATION_MASK 0x0000FF00u
+/*   channel, r: The converter's channel. */
+#define PERHOP_SHELL_BUILD_CHANNEL_WORD_OFFSET 0u
+#define PERHOP_SHELL_BUILD_CHANNEL_SHIFT 16u
+#define PERHOP_SHELL_BUILD_CHANNEL_BITS 4u
+#define PERHOP_SHELL_BUILD_CHANNEL_MASK 0x000F0000u
+/*   streamed, r: 1: samples come and go as packets of a stream, not straight from the converter: SIFS does not hold. */
+#define PERHOP_SHELL_BUILD_STREAMED_WORD_OFFSET 0u
+#define PERHOP_SHELL_BUILD_STREAMED_SHIFT 20u
+#define PERHOP_SHELL_BUILD_STREAMED_BITS 1u
+#define PERHOP_SHELL_BUILD_STREAMED_MASK 0x00100000u
+
 /* A field's value in a word, and the word with a field set: PERHOP_GET(SLOT_VALUE_US, word). */
 #define PERHOP_GET(field, word) ((uint32_t)(((uint32_t)(word) & PERHOP_##field##_MASK) >> PERHOP_##field##_SHIFT))
 #define PERHOP_GET_SIGNED(field, word) \

@@ -80,6 +80,16 @@ inline constexpr std::uint32_t radio_id = 0x52616469;
 inline constexpr std::uint32_t radio_version_major = 2;
 /// The same as core_version_minor, of the radio's registers.
 inline constexpr std::uint32_t radio_version_minor = 0;
+/// First address of the shell's registers, behind the radio's, bytes.
+inline constexpr std::uint32_t shell_registers_base = 2048;
+/// Addresses of a shell with its radio_top, rounded up, bytes.
+inline constexpr std::uint32_t shell_space_bytes = 4096;
+/// First register of the shell: the letters Shel.
+inline constexpr std::uint32_t shell_id = 0x5368656C;
+/// The same as core_version_major, of the shell's registers.
+inline constexpr std::uint32_t shell_version_major = 1;
+/// The same as core_version_minor, of the shell's registers.
+inline constexpr std::uint32_t shell_version_minor = 0;
 /// Drop-tail queue in front of the MAC, as in ns-2's papers, packets.
 inline constexpr std::uint32_t default_queue_packets = 50;
 /// dot11ShortRetryLimit (annex C), attempts.

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// What reaches the FPGA of a radio: registers, and a packet stream each way. One file a way to get there (host/drivers/uhd: UHD).
+///
+/// Calls block. read(), write() and send() may come from one thread while receive() is in another.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+
+namespace perhop::drivers {
+
+/// The radio cannot be reached, or is none: the link is of no more use.
+class link_error : public std::runtime_error {
+public:
+  using std::runtime_error::runtime_error;
+};
+
+class radio_link {
+public:
+  virtual ~radio_link() = default;
+  /// The word at a byte address. @throws link_error
+  virtual std::uint32_t read(std::uint32_t address) = 0;
+  /// @throws link_error
+  virtual void write(std::uint32_t address, std::uint32_t word) = 0;
+  /// A packet for the FPGA. @throws link_error
+  virtual void send(std::span<const std::uint8_t> packet) = 0;
+  /// Waits for a packet of the FPGA, at most some tenths of a second.
+  /// @return its length; 0: none came
+  /// @throws link_error
+  virtual std::size_t receive(std::span<std::uint8_t> packet) = 0;
+};
+
+}  // namespace perhop::drivers

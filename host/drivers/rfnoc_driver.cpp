@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "host/drivers/rfnoc_driver.hpp"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include "host/core/wire/generated/registers.hpp"
+
+namespace perhop::drivers {
+
+namespace {
+
+constexpr std::size_t longest_packet_bytes = 8192;
+// Of one poll(), so that others have their turn.
+constexpr std::size_t most_events = 64;
+
+/// The register that holds the word at an address; nullptr: there is none.
+const registers::register_info* find(std::uint32_t address) {
+  const auto within = [address](const registers::register_info& each) {
+    if (address < each.address || address % 4 != 0) return false;
+    const std::uint32_t offset = address - each.address;
+    return offset / each.stride_bytes < each.count && offset % each.stride_bytes < each.width_bits / 8U;
+  };
+  for (const auto list :
+       {std::span<const registers::register_info>(registers::all), std::span<const registers::register_info>(registers::radio::all),
+        std::span<const registers::register_info>(registers::shell::all)}) {
+    const auto found = std::ranges::find_if(list, within);
+    if (found != list.end()) return &*found;
+  }
+  return nullptr;
+}
+
+bool is_writable(const registers::register_info& found) {
+  return std::ranges::any_of(found.fields, [](const registers::field& each) { return each.access != registers::access::read_only; });
+}
+
+}  // namespace
+
+rfnoc_driver::rfnoc_driver(link_maker make_link, const rfnoc_config& config)
+    : make_link_(std::move(make_link)),
+      config_(config),
+      mac_{.address = config.setup.address,
+           .profile = config.setup.profile,
+           .data_rate_index = config.data_rate_index,
+           .rts_threshold_bytes = config.setup.rts_threshold_bytes,
+           .average_shift = config.setup.average_shift,
+           .send_credits = config.send_credits} {
+  wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (wake_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+  worker_ = std::thread([this] { work(); });
+}
+
+rfnoc_driver::~rfnoc_driver() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  changed_.notify_all();
+  worker_.join();
+  close(wake_);
+}
+
+std::string rfnoc_driver::last_problem() const {
+  const std::lock_guard lock(mutex_);
+  return problem_;
+}
+
+// ---- The threads
+
+void rfnoc_driver::tell(event happened) {
+  {
+    const std::lock_guard lock(mutex_);
+    events_.push_back(std::move(happened));
+  }
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof one);
+}
+
+void rfnoc_driver::give_up(const std::string& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    problem_ = why;
+    failed_ = true;
+  }
+  changed_.notify_all();
+}
+
+void rfnoc_driver::work() {
+  for (std::uint64_t session = 1;; ++session) {
+    failed_ = false;
+    try {
+      const std::unique_ptr<radio_link> link = make_link_();
+      set_up(*link, config_.setup);
+      {
+        const std::lock_guard lock(mutex_);
+        problem_.clear();
+        commands_.clear();
+      }
+      tell({session, up_event{}});
+      std::thread listener([&] { listen(*link, session); });
+      serve(*link, session);
+      listener.join();
+      tell({session, down_event{}});
+    } catch (const link_error& error) {
+      give_up(error.what());
+    }
+    std::unique_lock lock(mutex_);
+    if (changed_.wait_for(lock, std::chrono::milliseconds(config_.retry_ms), [this] { return ends_; })) return;
+  }
+}
+
+/// Commands, until the link fails or the driver ends.
+void rfnoc_driver::serve(radio_link& link, std::uint64_t session) {
+  for (;;) {
+    command next;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return ends_ || failed_ || !commands_.empty(); });
+      if (ends_ || failed_) {
+        failed_ = true;
+        break;
+      }
+      next = std::move(commands_.front());
+      commands_.pop_front();
+    }
+    if (next.session != session) continue;
+    try {
+      if (const auto* bytes = std::get_if<packet>(&next.what)) {
+        link.send(*bytes);
+      } else {
+        const auto& list = std::get<access_list>(next.what);
+        answers told{.cookie = list.cookie, .values = {}};
+        for (const register_access& each : list.accesses) told.values.push_back(access(link, each));
+        tell({session, std::move(told)});
+      }
+    } catch (const link_error& error) {
+      give_up(error.what());
+    }
+  }
+  // Nobody owns the converter any more; if even that fails, the radio is gone.
+  try {
+    link.write(registers::control::address, 0);
+    link.write(registers::shell::route::address, 0);
+  } catch (const link_error&) {}
+}
+
+void rfnoc_driver::listen(radio_link& link, std::uint64_t session) {
+  packet buffer(longest_packet_bytes);
+  try {
+    while (!failed_) {
+      if (const std::size_t size = link.receive(buffer); size != 0) {
+        tell({session, packet(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(size))});
+      }
+    }
+  } catch (const link_error& error) {
+    give_up(error.what());
+  }
+}
+
+register_answer rfnoc_driver::access(radio_link& link, const register_access& wanted) const {
+  const registers::register_info* found = find(wanted.address);
+  if (found == nullptr || (wanted.write && !is_writable(*found))) return std::nullopt;
+  if (!wanted.write) return link.read(wanted.address);
+  link.write(wanted.address, *wanted.write);
+  if (was_refused(link, wanted.address)) return std::nullopt;
+  return 0;
+}
+
+// ---- Whoever polls
+
+void rfnoc_driver::give(command wanted) {
+  {
+    const std::lock_guard lock(mutex_);
+    commands_.push_back(std::move(wanted));
+  }
+  changed_.notify_all();
+}
+
+void rfnoc_driver::send(const send_request& request) {
+  wire::host_send head;
+  head.peer = request.peer;
+  head.rate = request.rate_index;
+  head.force_rts = request.use_rts;
+  head.msdu_bytes = static_cast<std::uint16_t>(request.msdu.size());
+  head.tag = next_tag_++;
+  head.receiver_address = request.receiver_address;
+  packet bytes((wire::host_send::size_bytes + request.msdu.size() + 3) / 4 * 4);
+  head.encode(std::span(bytes).first<wire::host_send::size_bytes>());
+  std::ranges::copy(request.msdu, bytes.begin() + wire::host_send::size_bytes);
+  outstanding_.push_back({head.tag, request.cookie});
+  give({session_, std::move(bytes)});
+}
+
+bool rfnoc_driver::access_registers(std::uint32_t cookie, std::span<const register_access> accesses) {
+  if (!up_ || accesses.empty() || accesses.size() > air_most_register_accesses) return false;
+  give({session_, access_list{cookie, {accesses.begin(), accesses.end()}}});
+  return true;
+}
+
+void rfnoc_driver::poll(driver_listener& listener) {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const ssize_t taken = ::read(wake_, &count, sizeof count);
+  for (std::size_t done = 0;; ++done) {
+    event next;
+    {
+      const std::lock_guard lock(mutex_);
+      if (events_.empty()) return;
+      if (done == most_events) {
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof one);
+        return;
+      }
+      next = std::move(events_.front());
+      events_.pop_front();
+    }
+    if (std::holds_alternative<up_event>(next.what)) {
+      session_ = next.session;
+      up_ = true;
+      outstanding_.clear();
+      ++counters_.ups;
+      listener.on_up(mac_);
+    } else if (!up_ || next.session != session_) {
+      continue;
+    } else if (std::holds_alternative<down_event>(next.what)) {
+      up_ = false;
+      outstanding_.clear();
+      listener.on_down();
+    } else if (const auto* bytes = std::get_if<packet>(&next.what)) {
+      on_packet(listener, *bytes);
+    } else {
+      const auto& told = std::get<answers>(next.what);
+      listener.on_registers(told.cookie, told.values);
+    }
+  }
+}
+
+void rfnoc_driver::on_packet(driver_listener& listener, std::span<const std::uint8_t> message) {
+  if (wire::host_frame::decode(message)) {
+    on_frame(listener, message);
+  } else if (!wire::host_record::decode(message) || !on_record(listener, message)) {
+    ++counters_.malformed;
+  }
+}
+
+void rfnoc_driver::on_frame(driver_listener& listener, std::span<const std::uint8_t> message) {
+  const auto head = *wire::host_frame::decode(message);
+  // The word behind the bytes says how many there are; the last of them may fill a word up.
+  const std::span<const std::uint8_t> rest = message.subspan(wire::host_frame::size_bytes);
+  std::uint32_t msdu_bytes = 0;
+  if (rest.size() >= 4) {
+    const auto last = rest.last<4>();
+    msdu_bytes = last[0] | std::uint32_t{last[1]} << 8 | std::uint32_t{last[2]} << 16 | std::uint32_t{last[3]} << 24;
+  }
+  if (rest.size() % 4 != 0 || rest.size() < 4 || msdu_bytes > rest.size() - 4 || rest.size() - 4 - msdu_bytes > 3) {
+    ++counters_.malformed;
+    return;
+  }
+  if (head.fcs_ok == 0 || static_cast<frame_kind>(head.frame_kind) != frame_kind::data || head.rate >= mac_.profile->rates.size()) return;
+  listener.on_reception({.receiver_address = head.receiver_address,
+                         .transmitter_address = head.transmitter_address,
+                         .tsf_us = head.tsf_us + airtime_us(*mac_.profile, head.rate, head.mpdu_bytes),
+                         .sequence = head.sequence,
+                         .rate_index = head.rate,
+                         .msdu = rest.first(msdu_bytes)});
+}
+
+/// @return false: it is no record of ours
+bool rfnoc_driver::on_record(driver_listener& listener, std::span<const std::uint8_t> message) {
+  if (message.size() != wire::host_record::size_bytes + 4 * completion_record_words) return false;
+  std::array<std::uint32_t, completion_record_words> words{};
+  for (std::size_t byte = 0; byte < 4 * words.size(); ++byte) {
+    words[byte / 4] |= std::uint32_t{message[wire::host_record::size_bytes + byte]} << 8 * (byte % 4);
+  }
+  const completion_record record = decode_completion_record(words);
+  if (outstanding_.empty()) return false;
+  // Records come in the order of their packets: one that was lost would keep its credit for ever.
+  if (outstanding_.front().tag != record.tag) {
+    counters_.lost += outstanding_.size();
+    give_up("a completion record was lost");
+    return false;
+  }
+  const std::uint32_t cookie = outstanding_.front().cookie;
+  outstanding_.pop_front();
+  listener.on_completion(cookie, record);
+  return true;
+}
+
+}  // namespace perhop::drivers

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// The MAC in the FPGA of a radio as a driver, over a radio_link. Two threads of its own do what blocks: one writes packets and
+/// accesses registers, one waits for what the FPGA says; whoever polls sees events, in the order in which they happened.
+///
+/// A radio that cannot be reached is tried again every second; a link that fails makes the driver go down and try anew.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "host/drivers/driver.hpp"
+#include "host/drivers/radio_link.hpp"
+#include "host/drivers/radio_setup.hpp"
+
+namespace perhop::drivers {
+
+struct rfnoc_config {
+  radio_setup setup;
+  std::uint8_t data_rate_index = 1;
+  std::uint32_t send_credits = 4;
+  std::uint32_t retry_ms = 1000;  ///< between two attempts to reach the radio
+};
+
+/// Makes a link, or throws link_error. It may take seconds.
+using link_maker = std::function<std::unique_ptr<radio_link>()>;
+
+class rfnoc_driver : public driver {
+public:
+  /// @throws std::system_error no descriptors left
+  rfnoc_driver(link_maker make_link, const rfnoc_config& config);
+  ~rfnoc_driver() override;
+  rfnoc_driver(const rfnoc_driver&) = delete;
+  rfnoc_driver& operator=(const rfnoc_driver&) = delete;
+
+  int descriptor() const override { return wake_; }
+  void poll(driver_listener& listener) override;
+  bool can_send() const override { return up_ && outstanding_.size() < config_.send_credits; }
+  void send(const send_request& request) override;
+  bool access_registers(std::uint32_t cookie, std::span<const register_access> accesses) override;
+  const driver_counters& counters() const override { return counters_; }
+
+  /// Why the radio could not be reached last; empty: it could.
+  std::string last_problem() const;
+
+private:
+  using packet = std::vector<std::uint8_t>;
+  struct access_list {
+    std::uint32_t cookie;
+    std::vector<register_access> accesses;
+  };
+  struct command {
+    std::uint64_t session;
+    std::variant<packet, access_list> what;
+  };
+  struct up_event {};
+  struct down_event {};
+  struct answers {
+    std::uint32_t cookie;
+    std::vector<register_answer> values;
+  };
+  struct event {
+    std::uint64_t session;
+    std::variant<up_event, down_event, packet, answers> what;
+  };
+  struct waiting_packet {
+    std::uint16_t tag;
+    std::uint32_t cookie;
+  };
+
+  void work();
+  void serve(radio_link& link, std::uint64_t session);
+  void listen(radio_link& link, std::uint64_t session);
+  register_answer access(radio_link& link, const register_access& wanted) const;
+  void tell(event happened);
+  void on_packet(driver_listener& listener, std::span<const std::uint8_t> message);
+  void on_frame(driver_listener& listener, std::span<const std::uint8_t> message);
+  bool on_record(driver_listener& listener, std::span<const std::uint8_t> message);
+  void give(command wanted);
+  void give_up(const std::string& why);
+
+  link_maker make_link_;
+  rfnoc_config config_;
+  mac_properties mac_;
+  int wake_ = -1;  ///< an eventfd: events wait
+
+  // Of whoever polls.
+  bool up_ = false;
+  std::uint64_t session_ = 0;  ///< of events: those of an earlier one are old
+  std::uint16_t next_tag_ = 0;
+  std::deque<waiting_packet> outstanding_;
+  driver_counters counters_;
+
+  // Shared.
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<event> events_;
+  std::deque<command> commands_;
+  std::string problem_;
+  bool ends_ = false;
+  std::atomic<bool> failed_ = false;  ///< the link of this session is of no more use
+
+  std::thread worker_;
+};
+
+}  // namespace perhop::drivers

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// A radio with perhop in its FPGA, by UHD: its registers by the block's control port, its packets by two streams, its front end by
+/// UHD's own radio block.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <uhd/rfnoc/register_iface.hpp>
+#include <vector>
+
+#include "host/drivers/make_uhd_link.hpp"
+
+namespace perhop::drivers {
+
+/// A stream of packets of 32-bit words; UHD's streamers are behind it, or a test.
+class packet_stream {
+public:
+  virtual ~packet_stream() = default;
+  /// @return words that went, all or none
+  virtual std::size_t send(const std::uint32_t* words, std::size_t count) = 0;
+  /// @return words of the next packet; 0: none came in time
+  virtual std::size_t receive(std::uint32_t* words, std::size_t most) = 0;
+};
+
+class uhd_link : public radio_link {
+public:
+  /// Opens the device, finds the block, tunes the front end. It may take seconds.
+  /// @throws link_error with UHD's words: no such device, no such block, a frequency that it cannot
+  explicit uhd_link(const uhd_config& config);
+  /// On registers and streams that are there already.
+  uhd_link(::uhd::rfnoc::register_iface& regs, std::unique_ptr<packet_stream> stream);
+  ~uhd_link() override;
+  uhd_link(const uhd_link&) = delete;
+  uhd_link& operator=(const uhd_link&) = delete;
+
+  std::uint32_t read(std::uint32_t address) override;
+  void write(std::uint32_t address, std::uint32_t word) override;
+  void send(std::span<const std::uint8_t> packet) override;
+  std::size_t receive(std::span<std::uint8_t> packet) override;
+
+private:
+  struct device;  ///< UHD's graph and block, in the order of their lives
+  std::unique_ptr<device> device_;
+  ::uhd::rfnoc::register_iface* regs_;
+  std::unique_ptr<packet_stream> stream_;
+  std::vector<std::uint32_t> out_, in_;
+};
+
+}  // namespace perhop::drivers

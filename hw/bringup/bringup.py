@@ -1,0 +1,167 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Brings a radio up, step by step; hw/README.md says when to do which.
+
+    bringup.py selftest   --args addr=192.168.10.2,master_clock_rate=22e6
+    bringup.py loopback   --args ... --frequency 2.412e9 --tx-gain 40 --recorder-gain 30
+    bringup.py levels     --args ... --frequency 2.412e9 --rx-gain 40 [--known-dbm -50]
+    bringup.py calibrate  --args RECORDER --frequency 2.412e9 --tx-delay-clocks 67 --rx-delay-clocks 30     | --iq FILE
+    bringup.py turnaround --args RECORDER --frequency 2.412e9                                                | --iq FILE
+    bringup.py delays     --args ...       first delays for a calibration
+
+Every step prints what it measured, what to expect, and what to do where that differs. With --iq a recording stands
+for the
+radio: 16-bit I and Q, little-endian, 22 million samples a second. --json FILE writes the values. Exit status 1 where
+something differs,
+2 where a step cannot be done.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "host" / "python")]
+
+import recording  # noqa: E402
+import steps  # noqa: E402
+from perhop.errors import PerhopError  # noqa: E402
+from perhop.radio_registers import RadioRegisters  # noqa: E402
+from perhop.registers import MacRegisters  # noqa: E402
+from perhop.shell_registers import ShellRegisters  # noqa: E402
+from perhop.spec_generated import HostSend  # noqa: E402
+
+GROUP = 0xFFFF_FFFF_FFFF
+FRAMES = 20
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("step", choices=["selftest", "loopback", "levels", "calibrate", "turnaround", "delays"])
+    parser.add_argument("--args", help="which radio, as UHD says it")
+    parser.add_argument("--block", default="0/perhop#0")
+    parser.add_argument("--radio", default="0/Radio#0")
+    parser.add_argument("--frequency", type=float, help="hertz: the centre of a channel that you may use")
+    parser.add_argument("--tx-gain", type=float, default=0.0, help="dB")
+    parser.add_argument("--rx-gain", type=float, default=30.0, help="dB")
+    parser.add_argument("--recorder-gain", type=float, default=30.0, help="dB")
+    parser.add_argument("--recorder-channel", type=int, default=1)
+    parser.add_argument("--known-dbm", type=float, help="power at the antenna port while levels measures")
+    parser.add_argument("--msps", type=float, default=22.0, help="million samples a second of the modem")
+    parser.add_argument("--seconds", type=float, default=2.0, help="to record")
+    parser.add_argument("--tx-delay-clocks", type=int)
+    parser.add_argument("--rx-delay-clocks", type=int)
+    parser.add_argument("--clocks-per-us", type=int, default=60)
+    parser.add_argument("--iq", help="a recording instead of a radio")
+    parser.add_argument("--save-iq", help="where to write what was recorded")
+    parser.add_argument("--json", help="where to write what was measured")
+    found = parser.parse_args(arguments)
+    if found.args is None and found.iq is None:
+        parser.error("--args says which radio, or --iq names a recording")
+    if found.iq and found.step not in ("calibrate", "turnaround"):
+        parser.error(f"{found.step} needs a radio: --args")
+    if found.args and found.step not in ("selftest", "delays") and found.frequency is None:
+        parser.error(f"{found.step} needs --frequency")
+    if found.step == "calibrate" and (found.tx_delay_clocks is None or found.rx_delay_clocks is None):
+        parser.error(
+            "calibrate needs --tx-delay-clocks and --rx-delay-clocks: those that both stations had in the "
+            "recording; delays prints the first"
+        )
+    return found
+
+
+def recorded(options: argparse.Namespace):
+    """The recording that a step is about."""
+    if options.iq:
+        return recording.read_iq(options.iq)
+    samples = open_radio(options).record(options.frequency, options.recorder_gain, options.seconds)
+    if options.save_iq:
+        samples.astype("<i2").tofile(options.save_iq)
+    return samples
+
+
+def open_radio(options: argparse.Namespace):
+    from uhd_radio import Place, UhdRadio
+
+    return UhdRadio(Place(options.args, options.block, options.radio, recorder_channel=options.recorder_channel))
+
+
+def run_loopback(options: argparse.Namespace) -> steps.Step:
+    import threading
+
+    radio = open_radio(options)
+    radio.tune(options.frequency, options.tx_gain, options.rx_gain)
+    mac, modem, shell = MacRegisters(radio), RadioRegisters(radio), ShellRegisters(radio)
+    mac.disable()
+    shell.load_profile(mac, modem, "dsss_long", options.msps)
+    mac.set_station(0x02_00_00_00_00_01, 1)
+    shell.write("route", own_converter=1)
+    mac.enable()
+    radio.open_streams()
+    sent = [bytes([number] * (20 + number)) for number in range(FRAMES)]
+
+    def send() -> None:
+        for tag, msdu in enumerate(sent):
+            head = HostSend(msdu_bytes=len(msdu), tag=tag, receiver_address=GROUP, rate=1)
+            radio.send_packet(head.encode() + msdu)
+            radio.receive_packet(0.5)
+
+    sender = threading.Timer(0.2, send)
+    sender.start()
+    try:
+        samples = radio.record(options.frequency, options.recorder_gain, max(options.seconds, 0.5))
+    finally:
+        sender.join()
+        mac.disable()
+        shell.write("route", own_converter=0)
+    return steps.loopback(sent, samples)
+
+
+def run(options: argparse.Namespace) -> steps.Step:
+    if options.step == "selftest":
+        return steps.selftest(open_radio(options), options.msps)
+    if options.step == "loopback":
+        return run_loopback(options)
+    if options.step == "levels":
+        radio = open_radio(options)
+        radio.tune(options.frequency, options.tx_gain, options.rx_gain)
+        mac = MacRegisters(radio)
+        mac.enable()
+        try:
+            return steps.levels(radio, options.known_dbm)
+        finally:
+            mac.disable()
+    if options.step == "calibrate":
+        return steps.calibrate(
+            recorded(options), options.tx_delay_clocks, options.rx_delay_clocks, options.clocks_per_us
+        )
+    if options.step == "turnaround":
+        return steps.turnaround(recorded(options))
+    tx, rx = steps.first_delays_clocks(open_radio(options), options.msps)
+    step = steps.Step("delays", values={"tx_delay_clocks": tx, "rx_delay_clocks": rx})
+    step.add("delays of modem and shell", f"tx {tx}, rx {rx} clocks", "any", True, "")
+    return step
+
+
+def main(arguments: list[str]) -> int:
+    options = parse(arguments)
+    try:
+        step = run(options)
+    except PerhopError as error:
+        print(f"bringup.py {options.step}: {error}", file=sys.stderr)
+        return 2
+    print(step.name)
+    for finding in step.findings:
+        print(finding)
+    for name, value in step.values.items():
+        print(f"  {name}: {value:g}")
+    if options.json:
+        Path(options.json).write_text(
+            json.dumps({"step": step.name, "good": step.good, "values": step.values}, indent=1) + "\n"
+        )
+    return 0 if step.good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

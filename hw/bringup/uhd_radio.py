@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A radio on the bench, by UHD's Python: registers of perhop, packets, and a recorder on another channel.
+
+Needs Debian's python3-uhd and so /usr/bin/python3; nothing else of perhop imports UHD.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from perhop.errors import PerhopError
+
+SAMPLE_RATE_HZ = 22e6
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which radio, and where in it."""
+
+    args: str
+    block: str = "0/perhop#0"
+    radio: str = "0/Radio#0"
+    channel: int = 0
+    recorder_channel: int = 1
+
+
+class UhdRadio:
+    """Bus for perhop.registers, streams, recorder."""
+
+    def __init__(self, place: Place) -> None:
+        try:
+            import uhd
+        except ImportError as error:
+            raise PerhopError(
+                "this Python has no UHD", "install Debian's python3-uhd and run the tool with /usr/bin/python3"
+            ) from error
+        self._uhd = uhd
+        self.place = place
+        try:
+            self.graph = uhd.rfnoc.RfnocGraph(place.args)
+            if not self.graph.has_block(place.block):
+                blocks = ", ".join(str(each) for each in self.graph.find_blocks(""))
+                raise PerhopError(
+                    f"the image of {place.args} has no block {place.block}; it has {blocks}",
+                    "load an image of hw/images",
+                )
+            self.block = self.graph.get_block(place.block)
+            self.radio = uhd.rfnoc.RadioControl(self.graph.get_block(place.radio))
+        except RuntimeError as error:
+            raise PerhopError(
+                f"{place.args}: {error}", "check address, power and network; try uhd_usrp_probe"
+            ) from error
+        self._tx = self._rx = None
+
+    def read32(self, address: int) -> int:
+        return self.block.peek32(address)
+
+    def write32(self, address: int, word: int) -> None:
+        self.block.poke32(address, word)
+
+    def tune(self, frequency_hz: float, tx_gain_db: float, rx_gain_db: float, channel: int | None = None) -> None:
+        """Frequency and gains of one channel, perhop's unless another is named."""
+        channel = self.place.channel if channel is None else channel
+        self.radio.set_tx_frequency(frequency_hz, channel)
+        self.radio.set_rx_frequency(frequency_hz, channel)
+        self.radio.set_tx_gain(tx_gain_db, channel)
+        self.radio.set_rx_gain(rx_gain_db, channel)
+
+    def open_streams(self) -> None:
+        """Packets to perhop, frames and records from it."""
+        uhd = self._uhd
+        words = uhd.usrp.StreamArgs("f32", "f32")  # the format that UHD copies as 32-bit words
+        self._tx = self.graph.create_tx_streamer(1, words)
+        self._rx = self.graph.create_rx_streamer(1, words)
+        self.graph.connect(self._tx, 0, self.place.block, 0)
+        self.graph.connect(self.place.block, 0, self._rx, 0)
+        self.graph.commit()
+
+    def send_packet(self, packet: bytes) -> None:
+        padded = packet + bytes(-len(packet) % 4)
+        metadata = self._uhd.types.TXMetadata()
+        metadata.start_of_burst = metadata.end_of_burst = True
+        sent = self._tx.send(np.frombuffer(padded, dtype=np.float32).reshape(1, -1), metadata)
+        if sent != len(padded) // 4:
+            raise PerhopError("the radio takes no packets", "see the counters of hw/bringup/bringup.py selftest")
+
+    def receive_packet(self, timeout_s: float = 1.0) -> bytes:
+        """The next packet; empty: none came."""
+        words = np.zeros((1, 2048), dtype=np.float32)
+        metadata = self._uhd.types.RXMetadata()
+        count = self._rx.recv(words, metadata, timeout_s)
+        return words[0, :count].tobytes()
+
+    def record(self, frequency_hz: float, gain_db: float, seconds: float) -> NDArray[np.int16]:
+        """What the recorder's channel hears, I and Q in two columns."""
+        uhd, channel = self._uhd, self.place.recorder_channel
+        self.radio.set_rx_frequency(frequency_hz, channel)
+        self.radio.set_rx_gain(gain_db, channel)
+        self.radio.set_rx_antenna("RX2", channel)
+        stream = self.graph.create_rx_streamer(1, uhd.usrp.StreamArgs("sc16", "sc16"))
+        self.graph.connect(self.place.radio, channel, stream, 0)
+        self.graph.commit()
+        wanted = int(seconds * SAMPLE_RATE_HZ)
+        out = np.zeros((wanted, 2), dtype=np.int16)
+        buffer = np.zeros((1, 1 << 16), dtype=np.int32)
+        metadata = uhd.types.RXMetadata()
+        command = uhd.types.StreamCMD(uhd.types.StreamMode.num_done)
+        command.num_samps = wanted
+        command.stream_now = True
+        stream.issue_stream_cmd(command)
+        at = 0
+        while at < wanted:
+            count = stream.recv(buffer, metadata, 3.0)
+            if metadata.error_code != uhd.types.RXMetadataErrorCode.none:
+                raise PerhopError(
+                    f"the recorder says {metadata.strerror()}", "record less, or over 10 Gigabit Ethernet"
+                )
+            if not count:
+                raise PerhopError("the recorder gets no samples", "check the recorder's channel of the image core")
+            count = min(count, wanted - at)
+            out[at : at + count] = buffer[0, :count].view(np.int16).reshape(-1, 2)
+            at += count
+        return out

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A radio_top between three clocks: the host's (control port and packet streams), the converter's (samples), and its own.
+// Knows no vendor and no board. Only instances and wires here.
+//
+//   host clock       |  mac clock                                     |  converter clock
+//   control port ----|-> register_bus -> radio_top, shell_registers   |
+//   packets ---------|-> packet_input -> radio_top <-> sample_pacer <-|-> sample_port <-> converter, other user
+//   frames, records <|-- frame_output <- radio_top                    |
+//
+// Timing: a response leaves after the time that the modem takes and LOOP_SAMPLES, which do not depend on the clocks.
+
+`default_nettype none
+
+module shell_top
+  import perhop_pkg::*;
+#(
+  parameter int unsigned CLOCKS_PER_US    = 60,    // of mac_clk
+  parameter int unsigned SETTLE_CLOCKS    = 16,
+  parameter int unsigned SAMPLES_PER_CHIP = 2,
+  parameter int unsigned LOOP_SAMPLES     = 16,
+  parameter int unsigned DECIMATION       = 1,     // told to the host; done in front of this
+  parameter int unsigned CHANNEL          = 0,     // told to the host
+  parameter bit          STREAMED         = 1'b0,  // told to the host
+  parameter int unsigned QUEUES           = 2,
+  parameter int unsigned RATE_SERIES      = 4,
+  parameter int unsigned PACKETS          = 8,
+  parameter int unsigned TX_RING_BYTES    = 8192,
+  parameter int unsigned RX_RING_BYTES    = 4096,
+  parameter int unsigned RX_FRAMES        = 16
+) (
+  // The host.
+  input  wire logic        host_clk,
+  input  wire logic        host_rst,
+  input  wire logic        s_ctrlport_req_wr,
+  input  wire logic        s_ctrlport_req_rd,
+  input  wire logic [19:0] s_ctrlport_req_addr,
+  input  wire logic [31:0] s_ctrlport_req_data,
+  output wire logic        s_ctrlport_resp_ack,
+  output wire logic [1:0]  s_ctrlport_resp_status,
+  output wire logic [31:0] s_ctrlport_resp_data,
+  input  wire logic [31:0] s_packet_tdata,
+  input  wire logic        s_packet_tlast,
+  input  wire logic        s_packet_tvalid,
+  output wire logic        s_packet_tready,
+  input  wire logic [15:0] s_packet_tlength,       // bytes of the packet; stands with its first word
+  output wire logic [31:0] m_packet_tdata,
+  output wire logic        m_packet_tlast,
+  output wire logic        m_packet_tvalid,
+  input  wire logic        m_packet_tready,
+
+  // MAC and modem.
+  input  wire logic        mac_clk,
+  input  wire logic        mac_clk_stands,         // of any clock: mac_clk is not to be trusted yet
+
+  // The converter.
+  input  wire logic        radio_clk,
+  input  wire logic        radio_rx_stb,
+  input  wire logic [31:0] radio_rx_data,          // I in the upper half
+  output wire logic        radio_rx_running,
+  input  wire logic        radio_tx_stb,
+  output wire logic [31:0] radio_tx_data,
+  output wire logic        radio_tx_running,
+  // Its other user.
+  input  wire logic        other_rx_running,
+  input  wire logic [31:0] other_tx_data,
+  input  wire logic        other_tx_running,
+  output wire logic        owned                   // of radio_clk: the modem has the converter
+);
+
+  localparam int unsigned RADIO_SPACE_W = $clog2(RADIO_SPACE_BYTES);
+  localparam int unsigned NUMBER_W      = 6;
+
+  // ---- Resets ----
+
+  logic host_side_rst, mac_rst, radio_rst;
+
+  cdc_reset u_host_reset  (.clk(host_clk),  .foreign_rst(host_rst || mac_clk_stands), .rst(host_side_rst));
+  cdc_reset u_mac_reset   (.clk(mac_clk),   .foreign_rst(host_rst || mac_clk_stands), .rst(mac_rst));
+  cdc_reset u_radio_reset (.clk(radio_clk), .foreign_rst(host_rst || mac_clk_stands), .rst(radio_rst));
+
+  // ---- Registers ----
+
+  logic        access_valid, access_ready, access_write, answer_valid, answer_refused;
+  logic [19:0] access_address;
+  logic [31:0] access_word, answer_word;
+  logic        axil_awvalid, axil_awready, axil_wvalid, axil_wready, axil_bvalid, axil_arvalid, axil_arready, axil_rvalid;
+  logic [RADIO_SPACE_W-1:0] axil_addr;
+  logic [31:0] axil_wdata, axil_rdata;
+  logic [1:0]  axil_bresp, axil_rresp;
+  logic        shell_access, shell_write, unused_irq;
+  logic [9:0]  shell_address;
+  logic [31:0] shell_word, shell_read_word;
+  logic        cfg_own_converter;
+  logic        stat_packet, stat_packet_refused, stat_frame, stat_record, stat_rx_sample_lost, stat_tx_sample_late, stat_sample;
+
+  ctrlport_crossing u_ctrlport_crossing (
+    .s_clk(host_clk), .s_rst(host_side_rst), .s_ctrlport_req_wr, .s_ctrlport_req_rd, .s_ctrlport_req_addr,
+    .s_ctrlport_req_data, .s_ctrlport_resp_ack, .s_ctrlport_resp_status, .s_ctrlport_resp_data,
+    .m_clk(mac_clk), .m_rst(mac_rst), .access_valid, .access_ready, .access_write, .access_address, .access_word,
+    .answer_valid, .answer_refused, .answer_word
+  );
+
+  register_bus u_register_bus (
+    .clk(mac_clk), .rst(mac_rst), .access_valid, .access_ready, .access_write, .access_address, .access_word,
+    .answer_valid, .answer_refused, .answer_word,
+    .m_axil_awvalid(axil_awvalid), .m_axil_awready(axil_awready), .m_axil_addr(axil_addr), .m_axil_wvalid(axil_wvalid),
+    .m_axil_wready(axil_wready), .m_axil_wdata(axil_wdata), .m_axil_bvalid(axil_bvalid), .m_axil_bresp(axil_bresp),
+    .m_axil_arvalid(axil_arvalid), .m_axil_arready(axil_arready), .m_axil_rvalid(axil_rvalid), .m_axil_rdata(axil_rdata),
+    .m_axil_rresp(axil_rresp),
+    .shell_access, .shell_write, .shell_address, .shell_word, .shell_read_word
+  );
+
+  shell_registers #(
+    .LOOP_SAMPLES(LOOP_SAMPLES), .DECIMATION(DECIMATION), .CHANNEL(CHANNEL), .STREAMED(STREAMED)
+  ) u_shell_registers (
+    .clk(mac_clk), .rst(mac_rst), .shell_access, .shell_write, .shell_address, .shell_word, .shell_read_word,
+    .cfg_own_converter, .stat_packet, .stat_packet_refused, .stat_frame, .stat_record, .stat_rx_sample_lost,
+    .stat_tx_sample_late, .stat_sample
+  );
+
+  // ---- Packets ----
+
+  logic        packet_valid, packet_ready, packet_last, frame_valid, frame_ready, frame_last;
+  logic [31:0] packet_word, frame_word;
+  logic [15:0] packet_bytes;
+  logic        desc_valid, desc_ready, desc_queue, desc_four_address, desc_peer_series, desc_force_rts;
+  logic [47:0] desc_ra, desc_a3, desc_a4;
+  logic [3:0]  desc_peer;
+  logic [11:0] desc_bytes;
+  logic [2:0]  desc_rate;
+  logic [19:0] desc_series_attempts;
+  logic [8:0]  desc_series_rate;
+  logic [15:0] desc_tag;
+  logic [7:0]  tx_tdata, rx_tdata;
+  logic        tx_tvalid, tx_tready, tx_tlast, rx_tkeep, rx_tvalid, rx_tready, rx_tlast;
+  rx_status_s  rx_status;
+  logic [31:0] done_tdata;
+  logic [3:0]  unused_done_tkeep;
+  logic        done_tvalid, done_tready, done_tlast;
+
+  cdc_fifo #(.WIDTH(49), .DEPTH_LOG2(5)) u_packets (
+    .s_clk(host_clk), .s_rst(host_side_rst), .s_valid(s_packet_tvalid), .s_ready(s_packet_tready),
+    .s_data({s_packet_tlength, s_packet_tlast, s_packet_tdata}),
+    .m_clk(mac_clk), .m_rst(mac_rst), .m_valid(packet_valid), .m_ready(packet_ready),
+    .m_data({packet_bytes, packet_last, packet_word})
+  );
+
+  packet_input u_packet_input (
+    .clk(mac_clk), .rst(mac_rst), .s_valid(packet_valid), .s_ready(packet_ready), .s_word(packet_word),
+    .s_last(packet_last), .s_packet_bytes(packet_bytes),
+    .m_desc_valid(desc_valid), .m_desc_ready(desc_ready), .m_desc_queue(desc_queue), .m_desc_ra(desc_ra),
+    .m_desc_four_address(desc_four_address), .m_desc_a3(desc_a3), .m_desc_a4(desc_a4), .m_desc_peer(desc_peer),
+    .m_desc_bytes(desc_bytes), .m_desc_rate(desc_rate), .m_desc_series_attempts(desc_series_attempts),
+    .m_desc_series_rate(desc_series_rate), .m_desc_peer_series(desc_peer_series), .m_desc_force_rts(desc_force_rts),
+    .m_desc_tag(desc_tag), .m_axis_tdata(tx_tdata), .m_axis_tvalid(tx_tvalid), .m_axis_tready(tx_tready),
+    .m_axis_tlast(tx_tlast), .stat_packet, .stat_packet_refused
+  );
+
+  frame_output u_frame_output (
+    .clk(mac_clk), .rst(mac_rst), .s_rx_status(rx_status), .s_axis_rx_tdata(rx_tdata), .s_axis_rx_tkeep(rx_tkeep),
+    .s_axis_rx_tvalid(rx_tvalid), .s_axis_rx_tready(rx_tready), .s_axis_rx_tlast(rx_tlast), .s_done_tdata(done_tdata),
+    .s_done_tvalid(done_tvalid), .s_done_tready(done_tready), .s_done_tlast(done_tlast),
+    .m_word(frame_word), .m_last(frame_last), .m_valid(frame_valid), .m_ready(frame_ready), .stat_frame, .stat_record
+  );
+
+  cdc_fifo #(.WIDTH(33), .DEPTH_LOG2(5)) u_frames (
+    .s_clk(mac_clk), .s_rst(mac_rst), .s_valid(frame_valid), .s_ready(frame_ready), .s_data({frame_last, frame_word}),
+    .m_clk(host_clk), .m_rst(host_side_rst), .m_valid(m_packet_tvalid), .m_ready(m_packet_tready),
+    .m_data({m_packet_tlast, m_packet_tdata})
+  );
+
+  // ---- MAC and modem ----
+
+  logic               rx_sample_valid, tx_sample_take, tx_active;
+  logic signed [15:0] rx_i, rx_q;
+  logic signed [11:0] tx_i, tx_q;
+
+  radio_top #(
+    .CLOCKS_PER_US(CLOCKS_PER_US), .SETTLE_CLOCKS(SETTLE_CLOCKS), .SAMPLES_PER_CHIP(SAMPLES_PER_CHIP), .QUEUES(QUEUES),
+    .RATE_SERIES(RATE_SERIES), .PACKETS(PACKETS), .TX_RING_BYTES(TX_RING_BYTES), .RX_RING_BYTES(RX_RING_BYTES),
+    .RX_FRAMES(RX_FRAMES)
+  ) u_radio_top (
+    .clk(mac_clk), .rst(mac_rst),
+    .s_axil_awvalid(axil_awvalid), .s_axil_awready(axil_awready), .s_axil_awaddr(axil_addr), .s_axil_awprot('0),
+    .s_axil_wvalid(axil_wvalid), .s_axil_wready(axil_wready), .s_axil_wdata(axil_wdata), .s_axil_wstrb('1),
+    .s_axil_bvalid(axil_bvalid), .s_axil_bready(1'b1), .s_axil_bresp(axil_bresp),
+    .s_axil_arvalid(axil_arvalid), .s_axil_arready(axil_arready), .s_axil_araddr(axil_addr), .s_axil_arprot('0),
+    .s_axil_rvalid(axil_rvalid), .s_axil_rready(1'b1), .s_axil_rdata(axil_rdata), .s_axil_rresp(axil_rresp),
+    .irq(unused_irq),
+    .rx_sample_valid, .rx_i, .rx_q, .tx_sample_take, .tx_i, .tx_q, .tx_active,
+    .s_desc_valid(desc_valid), .s_desc_ready(desc_ready), .s_desc_queue(desc_queue), .s_desc_ra(desc_ra),
+    .s_desc_four_address(desc_four_address), .s_desc_a3(desc_a3), .s_desc_a4(desc_a4), .s_desc_peer(desc_peer),
+    .s_desc_bytes(desc_bytes), .s_desc_rate(desc_rate), .s_desc_series_attempts(desc_series_attempts),
+    .s_desc_series_rate(desc_series_rate), .s_desc_peer_series(desc_peer_series), .s_desc_force_rts(desc_force_rts),
+    .s_desc_tag(desc_tag), .s_axis_tx_tdata(tx_tdata), .s_axis_tx_tkeep(1'b1), .s_axis_tx_tvalid(tx_tvalid),
+    .s_axis_tx_tready(tx_tready), .s_axis_tx_tlast(tx_tlast),
+    .m_rx_status(rx_status), .m_axis_rx_tdata(rx_tdata), .m_axis_rx_tkeep(rx_tkeep), .m_axis_rx_tvalid(rx_tvalid),
+    .m_axis_rx_tready(rx_tready), .m_axis_rx_tlast(rx_tlast),
+    .m_done_tdata(done_tdata), .m_done_tkeep(unused_done_tkeep), .m_done_tvalid(done_tvalid), .m_done_tready(done_tready),
+    .m_done_tlast(done_tlast)
+  );
+
+  // ---- Samples ----
+
+  logic                 heard_valid, heard_ready, heard_mac_valid, heard_mac_ready;
+  logic                 sent_valid, sent_ready, sent_mac_valid, sent_mac_ready;
+  logic [NUMBER_W+33:0] heard, heard_mac;
+  logic [NUMBER_W+24:0] sent, sent_mac;
+
+  cdc_bit u_own (.clk(radio_clk), .rst(radio_rst), .foreign(cfg_own_converter), .settled(owned));
+
+  sample_port #(.LOOP_SAMPLES(LOOP_SAMPLES), .HANG_SAMPLES(DECIMATION > 1 ? 10 : 2)) u_sample_port (
+    .clk(radio_clk), .rst(radio_rst), .own(owned), .rx_stb(radio_rx_stb), .rx_data(radio_rx_data), .tx_stb(radio_tx_stb),
+    .tx_data(radio_tx_data), .tx_running(radio_tx_running), .rx_running(radio_rx_running),
+    .other_tx_data, .other_tx_running, .other_rx_running,
+    .m_valid(heard_valid), .m_ready(heard_ready), .m_data(heard), .s_valid(sent_valid), .s_ready(sent_ready), .s_data(sent)
+  );
+
+  cdc_fifo #(.WIDTH(NUMBER_W + 34), .DEPTH_LOG2(4)) u_heard (
+    .s_clk(radio_clk), .s_rst(radio_rst), .s_valid(heard_valid), .s_ready(heard_ready), .s_data(heard),
+    .m_clk(mac_clk), .m_rst(mac_rst), .m_valid(heard_mac_valid), .m_ready(heard_mac_ready), .m_data(heard_mac)
+  );
+
+  sample_pacer #(.SPACING_CLOCKS(SAMPLES_PER_CHIP == 4 ? 1 : 2)) u_sample_pacer (
+    .clk(mac_clk), .rst(mac_rst), .s_valid(heard_mac_valid), .s_ready(heard_mac_ready), .s_data(heard_mac),
+    .m_valid(sent_mac_valid), .m_ready(sent_mac_ready), .m_data(sent_mac),
+    .rx_sample_valid, .rx_i, .rx_q, .tx_sample_take, .tx_i, .tx_q, .tx_active,
+    .stat_rx_sample_lost, .stat_tx_sample_late, .stat_sample
+  );
+
+  cdc_fifo #(.WIDTH(NUMBER_W + 25), .DEPTH_LOG2(5)) u_sent (
+    .s_clk(mac_clk), .s_rst(mac_rst), .s_valid(sent_mac_valid), .s_ready(sent_mac_ready), .s_data(sent_mac),
+    .m_clk(radio_clk), .m_rst(radio_rst), .m_valid(sent_valid), .m_ready(sent_ready), .m_data(sent)
+  );
+
+  wire logic unused = &{1'b0, unused_irq, unused_done_tkeep};
+
+endmodule
+
+`default_nettype wire
