@@ -5,9 +5,13 @@
     bringup.py selftest   --args addr=192.168.10.2,master_clock_rate=22e6
     bringup.py loopback   --args ... --frequency 2.412e9 --tx-gain 40 --recorder-gain 30
     bringup.py levels     --args ... --frequency 2.412e9 --rx-gain 40 [--known-dbm -50]
-    bringup.py calibrate  --args RECORDER --frequency 2.412e9 --tx-delay-clocks 67 --rx-delay-clocks 30     | --iq FILE
-    bringup.py turnaround --args RECORDER --frequency 2.412e9                                                | --iq FILE
     bringup.py delays     --args ...       first delays for a calibration
+    bringup.py station    --args OTHER --frequency 2.412e9 --address 02:00:00:00:00:02 [--tx-delay-clocks ..]
+    bringup.py calibrate  --args ... --frequency 2.412e9 --tx-delay-clocks 67 --rx-delay-clocks 30       | --iq FILE
+    bringup.py turnaround --args ... --frequency 2.412e9                                                | --iq FILE
+
+calibrate and turnaround send packets to the peer, where `station` runs, and record both on another channel of this
+radio: they measure the peer's responses. The delays that they are given are those that the peer has.
 
 Every step prints what it measured, what to expect, and what to do where that differs. With --iq a recording stands
 for the
@@ -16,14 +20,21 @@ something differs,
 2 where a step cannot be done.
 """
 
+from __future__ import annotations
+
 import argparse
+import contextlib
 import json
 import sys
+import threading
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "host" / "python")]
 
+import numpy as np  # noqa: E402
 import recording  # noqa: E402
 import steps  # noqa: E402
 from perhop.errors import PerhopError  # noqa: E402
@@ -32,13 +43,20 @@ from perhop.registers import MacRegisters  # noqa: E402
 from perhop.shell_registers import ShellRegisters  # noqa: E402
 from perhop.spec_generated import HostSend  # noqa: E402
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from uhd_radio import UhdRadio
+
 GROUP = 0xFFFF_FFFF_FFFF
 FRAMES = 20
+PACKETS_PER_S = 300
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=["selftest", "loopback", "levels", "calibrate", "turnaround", "delays"])
+    parser.add_argument(
+        "step", choices=["selftest", "loopback", "levels", "station", "calibrate", "turnaround", "delays"]
+    )
     parser.add_argument("--args", help="which radio, as UHD says it")
     parser.add_argument("--block", default="0/perhop#0")
     parser.add_argument("--radio", default="0/Radio#0")
@@ -47,6 +65,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--rx-gain", type=float, default=30.0, help="dB")
     parser.add_argument("--recorder-gain", type=float, default=30.0, help="dB")
     parser.add_argument("--recorder-channel", type=int, default=1)
+    parser.add_argument("--address", default="02:00:00:00:00:01", help="of this station")
+    parser.add_argument(
+        "--peer", default="02:00:00:00:00:02", help="whose responses are measured: `station` runs there"
+    )
     parser.add_argument("--known-dbm", type=float, help="power at the antenna port while levels measures")
     parser.add_argument("--msps", type=float, default=22.0, help="million samples a second of the modem")
     parser.add_argument("--seconds", type=float, default=2.0, help="to record")
@@ -71,39 +93,48 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     return found
 
 
-def recorded(options: argparse.Namespace):
-    """The recording that a step is about."""
+def recorded(options: argparse.Namespace) -> NDArray[np.int16]:
+    """The recording that a step is about: a file's, or of packets to the peer, whose responses are measured."""
     if options.iq:
         return recording.read_iq(options.iq)
-    samples = open_radio(options).record(options.frequency, options.recorder_gain, options.seconds)
-    if options.save_iq:
-        samples.astype("<i2").tofile(options.save_iq)
-    return samples
+    count = int(options.seconds * PACKETS_PER_S)
+    return send_and_record(options, int(options.peer.replace(":", ""), 16), [bytes(60)] * count)
 
 
-def open_radio(options: argparse.Namespace):
+def open_radio(options: argparse.Namespace) -> UhdRadio:
     from uhd_radio import Place, UhdRadio
 
     return UhdRadio(Place(options.args, options.block, options.radio, recorder_channel=options.recorder_channel))
 
 
-def run_loopback(options: argparse.Namespace) -> steps.Step:
-    import threading
-
-    radio = open_radio(options)
+def set_up(radio: UhdRadio, options: argparse.Namespace) -> None:
+    """A station with this tool's address; with the delays that were given, else those of modem and shell."""
     radio.tune(options.frequency, options.tx_gain, options.rx_gain)
     mac, modem, shell = MacRegisters(radio), RadioRegisters(radio), ShellRegisters(radio)
     mac.disable()
     shell.load_profile(mac, modem, "dsss_long", options.msps)
-    mac.set_station(0x02_00_00_00_00_01, 1)
+    if options.tx_delay_clocks is not None and options.rx_delay_clocks is not None:
+        mac.load_profile("dsss_long", options.tx_delay_clocks, options.rx_delay_clocks)
+    address = int(options.address.replace(":", ""), 16)
+    mac.set_station(address, address)
     shell.write("route", own_converter=1)
     mac.enable()
+
+
+def let_go(radio: UhdRadio) -> None:
+    MacRegisters(radio).disable()
+    ShellRegisters(radio).write("route", own_converter=0)
+
+
+def send_and_record(options: argparse.Namespace, receiver: int, msdus: list[bytes]) -> NDArray[np.int16]:
+    """Packets to a station, and what another channel hears meanwhile."""
+    radio = open_radio(options)
+    set_up(radio, options)
     radio.open_streams()
-    sent = [bytes([number] * (20 + number)) for number in range(FRAMES)]
 
     def send() -> None:
-        for tag, msdu in enumerate(sent):
-            head = HostSend(msdu_bytes=len(msdu), tag=tag, receiver_address=GROUP, rate=1)
+        for tag, msdu in enumerate(msdus):
+            head = HostSend(msdu_bytes=len(msdu), tag=tag & 0xFFFF, receiver_address=receiver, rate=1)
             radio.send_packet(head.encode() + msdu)
             radio.receive_packet(0.5)
 
@@ -113,14 +144,37 @@ def run_loopback(options: argparse.Namespace) -> steps.Step:
         samples = radio.record(options.frequency, options.recorder_gain, max(options.seconds, 0.5))
     finally:
         sender.join()
-        mac.disable()
-        shell.write("route", own_converter=0)
-    return steps.loopback(sent, samples)
+        let_go(radio)
+    if options.save_iq:
+        samples.astype("<i2").tofile(options.save_iq)
+    return samples
+
+
+def run_station(options: argparse.Namespace) -> steps.Step:
+    """A station that answers, until the tool is told to end."""
+    radio = open_radio(options)
+    set_up(radio, options)
+    print(f"station {options.address} answers; Ctrl-C ends it", flush=True)
+    counters = RadioRegisters(radio).read_statistics()
+    with contextlib.suppress(KeyboardInterrupt):
+        time.sleep(options.seconds if options.seconds > 60 else 86_400)
+    heard = RadioRegisters(radio).read_statistics()["rx_frames"] - counters["rx_frames"]
+    let_go(radio)
+    step = steps.Step("station", values={"frames": heard})
+    step.add("frames heard", heard, "more than 0", heard > 0, "nobody sent, or the level is too low: levels")
+    return step
+
+
+def run_loopback(options: argparse.Namespace) -> steps.Step:
+    sent = [bytes([number] * (20 + number)) for number in range(FRAMES)]
+    return steps.loopback(sent, send_and_record(options, GROUP, sent))
 
 
 def run(options: argparse.Namespace) -> steps.Step:
     if options.step == "selftest":
         return steps.selftest(open_radio(options), options.msps)
+    if options.step == "station":
+        return run_station(options)
     if options.step == "loopback":
         return run_loopback(options)
     if options.step == "levels":
