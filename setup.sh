@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Sets this checkout up on Debian 12: `setup.sh apt|venv|python|gnuradio|build|time`; the Makefile calls it.
+# Sets this checkout up on Debian 12: `setup.sh apt|venv|python|gnuradio|bench|build|time`; the Makefile calls it.
 #   apt     the packages of apt-packages.txt, or of the lists that follow, that are missing (needs root or sudo, only then)
 #   venv    .venv of /usr/bin/python3 with the packages of requirements.txt
 #   python  host/python as an editable package of .venv (the `perhop` command)
 #   gnuradio  .venv-gnuradio: Debian's Python packages, GNU Radio among them, and those of flowgraphs/requirements.txt
+#   bench   .venv-bench: Debian's Python packages, UHD among them, and those of hw/requirements.txt
 #   build   out/build: the CMake targets that follow, all of them where none does
 #   time    prints the seconds that all this took when each last had something to do, and of them the download, as JSON
 # Every step does nothing, and needs no network, where there is nothing to do.
@@ -101,6 +102,13 @@ setup_gnuradio() {
     die "pip cannot install the packages of flowgraphs/requirements.txt (see above)"
 }
 
+setup_bench() {
+  local python=.venv-bench/bin/python
+  [[ -x $python ]] || "$system_python" -m venv --system-site-packages .venv-bench
+  "$python" -m pip install -q --no-deps --only-binary :all: -r hw/requirements.txt ||
+    die "pip cannot install the packages of hw/requirements.txt (see above)"
+}
+
 setup_build() {
   local start_s
   start_s=$(now_s)
@@ -120,6 +128,6 @@ setup_time() {
 }
 
 case ${1:-} in
-  apt | venv | python | gnuradio | build | time) "setup_$1" "${@:2}" ;;
-  *) sed -n '4,11s/^# //p' "$0" >&2; exit 2 ;;
+  apt | venv | python | gnuradio | bench | build | time) "setup_$1" "${@:2}" ;;
+  *) sed -n '4,12s/^# //p' "$0" >&2; exit 2 ;;
 esac

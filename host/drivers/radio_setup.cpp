@@ -19,7 +19,7 @@ std::string hex(std::uint32_t value) {
   return text;
 }
 
-std::uint64_t bits_of(std::int8_t level_dbm) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(level_dbm)); }
+std::uint64_t bits_of(int level_dbm) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(level_dbm)); }
 
 /// splitmix64 (G. Steele et al., OOPSLA 2014): the MAC wants 64 well mixed bits.
 std::uint64_t mixed(std::uint64_t number) {

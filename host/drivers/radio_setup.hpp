@@ -20,7 +20,7 @@ struct radio_setup {
   std::uint16_t tx_delay_clocks = 0, rx_delay_clocks = 0;
   std::uint16_t tx_gain_256 = 256;
   std::int8_t energy_threshold_dbm = -70;
-  std::int8_t rssi_base_dbm = -120;
+  std::int16_t rssi_base_dbm = -120;
 };
 
 struct register_word {

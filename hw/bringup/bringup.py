@@ -1,6 +1,6 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Brings a radio up, step by step; hw/README.md says when to do which.
+"""Brings a radio up, step by step; hw/README.md says when to do which. Run it with .venv-bench/bin/python.
 
     bringup.py selftest   --args addr=192.168.10.2,master_clock_rate=22e6
     bringup.py loopback   --args ... --frequency 2.412e9 --tx-gain 40 --recorder-gain 30

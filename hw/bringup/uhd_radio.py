@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A radio on the bench, by UHD's Python: registers of perhop, packets, and a recorder on another channel.
 
-Needs Debian's python3-uhd and so /usr/bin/python3; nothing else of perhop imports UHD.
+Needs Debian's python3-uhd with Debian's NumPy, which .venv-bench has (`make hw-check` makes it); nothing else of perhop imports
+UHD.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class UhdRadio:
             import uhd
         except ImportError as error:
             raise PerhopError(
-                "this Python has no UHD", "install Debian's python3-uhd and run the tool with /usr/bin/python3"
+                "this Python has no UHD", "run `make hw-check` once, then use .venv-bench/bin/python"
             ) from error
         self._uhd = uhd
         self.place = place

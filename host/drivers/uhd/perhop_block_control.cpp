@@ -114,7 +114,7 @@ public:
                      reg::radio::clear_channel::energy_threshold_dbm.put(before, static_cast<std::uint64_t>(energy_threshold_.get())));
     });
     add_property_resolver({&rssi_base_}, {}, [this] {
-      setup_.rssi_base_dbm = static_cast<std::int8_t>(signed_within("rssi_base", rssi_base_.get()));
+      setup_.rssi_base_dbm = static_cast<std::int16_t>(signed_within("rssi_base", rssi_base_.get(), 256));
       write_register("radio.rssi", reg::radio::rssi::base_dbm.put(0, static_cast<std::uint64_t>(rssi_base_.get())));
     });
     add_property_resolver({&own_converter_}, {},
@@ -193,9 +193,11 @@ private:
     }
     return static_cast<std::uint32_t>(value);
   }
-  static int signed_within(const char* name, int value) {
-    if (value < -128 || value > 127)
-      throw ::uhd::value_error(std::string(name) + ": " + std::to_string(value) + " dBm is not between -128 and 127");
+  static int signed_within(const char* name, int value, int most = 128) {
+    if (value < -most || value >= most) {
+      throw ::uhd::value_error(std::string(name) + ": " + std::to_string(value) + " dBm is not between " + std::to_string(-most) + " and " +
+                               std::to_string(most - 1));
+    }
     return value;
   }
 
