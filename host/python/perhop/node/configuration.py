@@ -98,7 +98,33 @@ class Loopback(AnyDriver):
     )
 
 
-Driver = Annotated[Air | Loopback, Field(discriminator="kind")]
+class Rfnoc(AnyDriver):
+    """The MAC in the FPGA of a radio, by UHD (hw/README.md)."""
+
+    kind: Literal["rfnoc"]
+    args: str = Field(
+        min_length=1, description="which device, as UHD says it: addr=192.168.10.2,master_clock_rate=22e6"
+    )
+    block: str = "0/perhop#0"
+    radio: str = Field(default="0/Radio#0", description="UHD's radio block, for the front end")
+    channel: int = Field(default=0, ge=0, le=7, description="of the radio: the one that is perhop's in the image")
+    frequency_hz: float = Field(gt=0, description="centre of a channel that you may use")
+    tx_gain_db: float = 0.0
+    rx_gain_db: float = 0.0
+    tx_antenna: str = "TX/RX"
+    rx_antenna: str = "TX/RX"
+    mac: Mac = Field(description="this node's address")
+    profile: Literal["dsss_long", "dsss_short"] = Field(default="dsss_long", description="those that the modem keeps")
+    data_rate_index: int = Field(default=1, ge=0, le=1)
+    rts_threshold_bytes: int = Field(default=4095, ge=0, le=4095)
+    tx_delay_clocks: int = Field(ge=0, le=65535, description="hw/bringup/bringup.py calibrate measures it")
+    rx_delay_clocks: int = Field(ge=0, le=65535, description="as tx_delay_clocks")
+    tx_gain_256: int = Field(default=256, ge=0, le=256, description="of the modem's samples; 256 is all")
+    energy_threshold_dbm: int = Field(default=-70, ge=-128, le=127, description="hw/bringup/bringup.py levels")
+    rssi_base_dbm: int = Field(default=-120, ge=-256, le=255, description="hw/bringup/bringup.py levels")
+
+
+Driver = Annotated[Air | Loopback | Rfnoc, Field(discriminator="kind")]
 
 
 class Exact(Section):
