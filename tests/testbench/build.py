@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RTL = Path(os.environ.get("PERHOP_RTL", ROOT / "gateware" / "rtl")).resolve()
 RTL_FOLDERS = ("common", "common/registers", "mac", "datapath", "phy", "phy/plcp", "phy/tx", "phy/rx", "phy/sap", "top")
 # What stands between radio_top and a board's converter and host.
-SHELL = ROOT / "hw" / "fpga"
+SHELL = ROOT / "hw"
 OUT = Path(os.environ.get("PERHOP_TEST_OUT", ROOT / "out" / "gateware-tests")).resolve()
 # Where tests/run_gateware.py wants to find what was covered; None: nobody does.
 COVERAGE_FOLDER = Path(os.environ["PERHOP_COVERAGE"]) if os.environ.get("PERHOP_COVERAGE") else None
@@ -110,7 +110,7 @@ def build(module: str, parameters: Mapping[str, object] | None = None) -> Path:
                     parameters=parameters or {},
                     build_args=[
                         *BUILD_ARGS,
-                        *map(str, sorted([*(ROOT / "gateware" / "lint").glob("*.vlt"), *SHELL.glob("*.vlt")])),
+                        *map(str, sorted([*(ROOT / "gateware" / "lint").glob("*.vlt"), *SHELL.glob("**/*.vlt")])),
                     ],
                     build_dir=folder,
                     timescale=("1ns", "1ps"),
