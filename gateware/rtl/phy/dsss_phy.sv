@@ -2,14 +2,20 @@
 // The DSSS PHY: samples on the radio's side, the PHY-SAP of mac_top on the other. Only instances and wires here. While the station
 // sends the receiver is in reset.
 //
-// Timing: at two samples a chip they come and go at most every second clock, at four at most every clock. phy_tx_start to the first
+// A converter whose rate is neither has RATE_IN and RATE_22: its rate and 22 Msps in a common unit (25 Msps: 25 and 22; 20.48 Msps:
+// 256 and 275). Then samples are resampled both ways, and SAMPLES_PER_CHIP says nothing.
+//
+// Timing: at two samples a chip they come and go at most every second clock, at four at most every clock, at RATE_IN as rx_resampler and
+// tx_resampler say. phy_tx_start to the first
 // chip's peak: three or four samples and PULSE_CHIPS/2 chips. The last chip's peak to phy_rx_end: see dsss_receiver, and one clock. phy_cca_busy falls one
 // clock after phy_rx_end.
 
 `default_nettype none
 
 module dsss_phy #(
-  parameter int unsigned SAMPLES_PER_CHIP = 2          // 2 or 4
+  parameter int unsigned SAMPLES_PER_CHIP = 2,         // 2 or 4
+  parameter int unsigned RATE_IN          = 0,         // 0: the converter has that many
+  parameter int unsigned RATE_22          = 0
 ) (
   input  wire logic               clk,
   input  wire logic               rst,
@@ -67,6 +73,9 @@ module dsss_phy #(
   logic [7:0]  data;
   logic        sample_valid;
   logic signed [15:0] sample_i, sample_q;
+  logic        source_take;                            // of the transmitter's samples
+  logic signed [11:0] source_i, source_q;
+  logic        sending;
   logic        tracking, framing, finish, frame_start, octet_valid, frame_end, frame_lost, block_done, symbol_done, error_valid;
   logic        given_up_lost, unused_short, unused_running;
   logic [7:0]  signal, unused_service, octet;
@@ -86,21 +95,50 @@ module dsss_phy #(
     .evt_unsupported(stat_tx_unsupported)
   );
 
-  dsss_transmitter #(.SAMPLES_PER_CHIP(SAMPLES_PER_CHIP)) u_dsss_transmitter (
-    .clk, .rst, .cfg_gain(cfg_tx_gain), .sample_take(tx_sample_take),
+  dsss_transmitter #(.SAMPLES_PER_CHIP(RATE_IN != 0 ? 4 : SAMPLES_PER_CHIP)) u_dsss_transmitter (
+    .clk, .rst, .cfg_gain(cfg_tx_gain), .sample_take(source_take),
     .start, .start_2mbps, .start_short, .start_bytes, .s_data(data), .s_valid(data_valid), .s_ready(data_ready),
-    .active(tx_active), .evt_underrun(stat_tx_underrun), .out_i(tx_i), .out_q(tx_q)
+    .active(sending), .evt_underrun(stat_tx_underrun), .out_i(source_i), .out_q(source_q)
   );
 
-  if (SAMPLES_PER_CHIP == 4) begin : g_decimator
-    rx_decimator u_rx_decimator (
+  if (RATE_IN != 0) begin : g_resamplers
+    // Outputs from the transmitter's last sample on that are still of it.
+    localparam int unsigned BEHIND = 3;
+
+    logic [1:0] behind_q;
+
+    rx_resampler #(.IN_RATE(RATE_IN), .OUT_RATE(RATE_22)) u_rx_resampler (
       .clk, .rst, .in_valid(rx_sample_valid), .in_i(rx_i), .in_q(rx_q),
       .out_valid(sample_valid), .out_i(sample_i), .out_q(sample_q)
     );
-  end else begin : g_direct
-    assign sample_valid = rx_sample_valid;
-    assign sample_i     = rx_i;
-    assign sample_q     = rx_q;
+
+    tx_resampler #(.SOURCE_RATE(2 * RATE_22), .OUT_RATE(RATE_IN)) u_tx_resampler (
+      .clk, .rst, .source_take, .source_i, .source_q, .sample_take(tx_sample_take), .out_i(tx_i), .out_q(tx_q)
+    );
+
+    always_ff @(posedge clk) begin
+      if (rst)                                    behind_q <= '0;
+      else if (sending)                           behind_q <= 2'(BEHIND);
+      else if (tx_sample_take && behind_q != '0)  behind_q <= behind_q - 1'b1;
+    end
+
+    assign tx_active = sending || behind_q != '0;
+  end else begin : g_as_they_are
+    assign source_take = tx_sample_take;
+    assign tx_i        = source_i;
+    assign tx_q        = source_q;
+    assign tx_active   = sending;
+
+    if (SAMPLES_PER_CHIP == 4) begin : g_decimator
+      rx_decimator u_rx_decimator (
+        .clk, .rst, .in_valid(rx_sample_valid), .in_i(rx_i), .in_q(rx_q),
+        .out_valid(sample_valid), .out_i(sample_i), .out_q(sample_q)
+      );
+    end else begin : g_direct
+      assign sample_valid = rx_sample_valid;
+      assign sample_i     = rx_i;
+      assign sample_q     = rx_q;
+    end
   end
 
   dsss_receiver u_dsss_receiver (
