@@ -388,6 +388,13 @@ def test_every_block_has_a_description_and_documentation():
         assert len(block["documentation"].split()) >= 5, path
 
 
+def test_companion_has_what_its_window_needs():
+    """Debian's gnuradio does not ask for it."""
+    code = "import gi; gi.require_version('Gtk', '3.0'); gi.require_version('PangoCairo', '1.0')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_block_put_into_a_flowgraph_is_right_but_for_its_wires():
     """With the settings that Companion gives it."""
     from gnuradio.grc.core.platform import Platform
