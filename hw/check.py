@@ -342,7 +342,7 @@ def check_filters() -> str:
 
 
 def check_bench() -> str:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/hw"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "long or not long", "tests/hw"]
     if JOBS > 1:
         command += ["-n", str(JOBS)]
     said = run(command, "tests/hw", env={**os.environ, "PYTHONPATH": str(ROOT / "host" / "python")})

@@ -178,26 +178,29 @@ class Converter:
             if len(self._air) < 2:
                 noise = self._random.standard_normal((64, 2)) * self._noise
                 self._air.extend(np.round(noise).astype(np.int64).tolist())
-            for _ in range(self.clocks_per_sample - 1):
-                await RisingEdge(dut.radio_clk)
-                dut.radio_rx_stb.value = dut.radio_tx_stb.value = 0
-            await RisingEdge(dut.radio_clk)
             if self.stands:
                 dut.radio_rx_stb.value = dut.radio_tx_stb.value = 0
+                await RisingEdge(dut.radio_clk)
                 continue
             i, q = self._air.pop(0)
             dut.radio_rx_data.value = (i & 0xFFFF) << 16 | (q & 0xFFFF)
             dut.radio_rx_stb.value = dut.radio_tx_stb.value = 1
+            await RisingEdge(dut.radio_clk)
+            # What stands at the strobe's edge is what the converter takes with it.
             if dut.radio_tx_running.value == 1:
                 assert dut.radio_rx_running.value == 0 or dut.owned.value == 0
                 if not frame:
-                    first = self.at - 1  # the shell sees the sample of this clock with the next one
+                    first = self.at
                 word = int(dut.radio_tx_data.value)
                 frame.append([half - 0x10000 if half & 0x8000 else half for half in (word >> 16, word & 0xFFFF)])
             elif frame:
                 self.sent.append((first, np.array(frame)))
                 frame = []
             self.at += 1
+            if self.clocks_per_sample > 1:
+                dut.radio_rx_stb.value = dut.radio_tx_stb.value = 0
+                for _ in range(self.clocks_per_sample - 1):
+                    await RisingEdge(dut.radio_clk)
 
 
 class ShellStation(Station):

@@ -299,8 +299,16 @@ async def samples_that_are_lost_are_counted_and_sifs_is_as_before(dut, trouble: 
 
 
 NAMES = cocotb_tests(globals())
+# One of a kind; `make hw-check` runs them all.
+QUICK = [name for name in NAMES if "register" in name or "phase_ps=5000" in name or "that_are_none" in name]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", QUICK)
 def test_shell_top(name):
+    simulate("shell_top", __file__, name, QUICK)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in QUICK])
+def test_shell_top_at_length(name):
     simulate("shell_top", __file__, name)
