@@ -499,7 +499,7 @@ JOBS = (
     ),
     Job(
         "plcp_parser",
-        "whatever the bits, a search ends within 170 symbols, a header within 48, a frame with the last symbol of its LENGTH",
+        "whatever the bits: a search ends within 170 symbols, a header within 48, a frame with its LENGTH",
         ("parser_rules",),
         top="plcp_parser",
         free=("plcp_crc", "descrambler"),
