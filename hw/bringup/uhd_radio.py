@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A radio on the bench, by UHD's Python: registers of perhop, packets, and a recorder on another channel.
 
-Needs Debian's python3-uhd with Debian's NumPy, which .venv-bench has (`make hw-check` makes it); nothing else of perhop imports
-UHD.
+Needs Debian's python3-uhd with Debian's NumPy, which .venv-bench has (`make hw-check` makes it); nothing else of perhop
+imports UHD.
 """
 
 from __future__ import annotations

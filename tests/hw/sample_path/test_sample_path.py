@@ -26,10 +26,12 @@ class Path:
     async def start(cls, dut, radio_ps: int, mac_ps: int, every: int = 1) -> "Path":
         Clock(dut.radio_clk, radio_ps, "ps", period_high=radio_ps // 2).start()
         await Timer(777, "ps")
-        Clock(dut.mac_clk, mac_ps, "ps", period_high=mac_ps // 2).start()
+        mac_clock = Clock(dut.mac_clk, mac_ps, "ps", period_high=mac_ps // 2)
+        mac_clock.start()
         dut.rst.value = dut.own.value = 1
         dut.rx_stb.value = dut.tx_stb.value = dut.rx_data.value = 0
         path = cls(dut)
+        path.mac_clock = mac_clock
         path.every = every
         await Timer(300, "ns")
         dut.rst.value = 0
@@ -104,6 +106,22 @@ async def after_trouble_the_loop_is_as_before(dut, trouble: str):
     await Timer(30, "us")
     assert set(path.loops[settled:]) == {LOOP_SAMPLES}, sorted({str(each) for each in path.loops[settled:]})
     assert (path.lost, path.late) == (lost, late)
+
+
+@cocotb.test()
+async def a_modem_whose_clock_stands_is_in_time_again(dut):
+    """Samples wait in the FIFOs, and come out as fast as the converter takes them: without a pause they would stay late."""
+    path = await Path.start(dut, 45454, 16666)
+    await Timer(20, "us")
+    path.mac_clock.stop()
+    await Timer(3, "us")
+    path.mac_clock.start()
+    await Timer(20, "us")
+    assert path.late > 0
+    late, settled = path.late, len(path.loops)
+    await Timer(30, "us")
+    assert set(path.loops[settled:]) == {LOOP_SAMPLES}, sorted({str(each) for each in path.loops[settled:]})
+    assert path.late == late
 
 
 @cocotb.test()
