@@ -110,7 +110,7 @@ async def after_trouble_the_loop_is_as_before(dut, trouble: str):
 
 @cocotb.test()
 async def a_modem_whose_clock_stands_is_in_time_again(dut):
-    """Samples wait in the FIFOs, and come out as fast as the converter takes them: without a pause they would stay late."""
+    """Samples wait in the FIFOs, and come out as fast as the converter takes them: without a pause they stay late."""
     path = await Path.start(dut, 45454, 16666)
     await Timer(20, "us")
     path.mac_clock.stop()
