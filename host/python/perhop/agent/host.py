@@ -120,7 +120,7 @@ class Changes:
         self.folder = ""
         self.daemon: subprocess.Popen[bytes] | None = None
         self.daemon_log = ""
-        self.told_end = False
+        self.recorded = False
 
     def _record(self) -> None:
         STATE.mkdir(parents=True, exist_ok=True)
@@ -128,6 +128,7 @@ class Changes:
         temporary = STATE / "changes.json.new"
         temporary.write_text(json.dumps(whole))
         temporary.replace(STATE / "changes.json")
+        self.recorded = True
 
     def clean_up_earlier(self) -> bool:
         """Take back what a program that was killed left. Returns whether there was anything."""
@@ -137,6 +138,7 @@ class Changes:
             return False
         self.settings, self.interface = left.get("settings", {}), left.get("interface", "")
         self.folder = left.get("folder", "")
+        self.recorded = True
         self.take_back()
         return True
 
@@ -185,7 +187,6 @@ class Changes:
                 )
             except OSError as error:
                 raise HostError(f"{command[0]} does not run: {error.strerror}", "install perhop-node there") from error
-        self.told_end = False
 
     def daemon_end(self) -> str:
         """How the daemon ended, in words, empty while it runs."""
@@ -229,5 +230,8 @@ class Changes:
         if self.folder:
             shutil.rmtree(self.folder, ignore_errors=True)
         self.folder = ""
-        with contextlib.suppress(OSError):
-            (STATE / "changes.json").unlink()
+        # Another program's record, such as of a run that was killed under a study that goes on, is not ours to remove.
+        if self.recorded:
+            with contextlib.suppress(OSError):
+                (STATE / "changes.json").unlink()
+        self.recorded = False
