@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Draws waves/*.json (WaveJSON, wavedrom.com), of this folder and of docs/hw, as the SVG beside each. `--check` only says which are
-out of date."""
+"""Draws waves/*.json (WaveJSON, wavedrom.com), of this folder and of docs/hw, as the SVG beside each.
+
+`--check` only says which are out of date.
+"""
 
 import argparse
 import json
