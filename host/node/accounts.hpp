@@ -27,8 +27,8 @@ struct neighbour_account {
   std::uint64_t data_attempts = 0;
   std::uint64_t retries = 0;         ///< exchanges after the first of each packet: RTS without CTS, DATA without MAC ACK
   std::uint64_t sum_mismatches = 0;  ///< packets whose parts do not sum to the whole; there should be none
-  std::uint64_t host_queue_us = 0;  ///< in this daemon's queue, of all packets given to the MAC
-  std::uint64_t given = 0;          ///< packets given to the MAC
+  std::uint64_t host_queue_us = 0;   ///< in this daemon's queue, of all packets given to the MAC
+  std::uint64_t given = 0;           ///< packets given to the MAC
   std::array<std::uint64_t, service_time_parts.size()> parts_us{};
   std::uint64_t service_us = 0;          ///< head of line to end: the parts without `queue_us`
   std::uint32_t longest_service_us = 0;  ///< of one packet

@@ -58,7 +58,7 @@ TEST(node_config, every_error_names_its_field) {
     return refusal(object);
   };
   EXPECT_EQ(with([](json& o) { o.erase("driver"); }), "driver: must be an object {...}");
-  EXPECT_EQ(with([](json& o) { o["driver"]["kind"] = "wifi"; }), "kind: is 'wifi'; one of air, loopback");
+  EXPECT_EQ(with([](json& o) { o["driver"]["kind"] = "wifi"; }), "kind: is 'wifi'; one of air, loopback, rfnoc");
   EXPECT_EQ(with([](json& o) { o["driver"].erase("socket"); }), "socket: is missing; give the path of a socket");
   EXPECT_EQ(with([](json& o) { o["driver"]["socket"] = std::string(200, 'x'); }), "socket: is longer than 107 bytes");
   EXPECT_EQ(with([](json& o) { o["driver"]["peer"] = "/x"; }), "driver.peer: unknown field");

@@ -99,7 +99,9 @@ TEST_F(block_control, every_register_is_written_where_it_may_be_and_nowhere_else
         ASSERT_NO_THROW(block->write_register(name, value, entry)) << name;
         const std::uint32_t address = each.address + entry * each.stride_bytes;
         EXPECT_EQ(model.get(address), static_cast<std::uint32_t>(value)) << name;
-        if (each.width_bits > 32) EXPECT_EQ(model.get(address + 4), static_cast<std::uint32_t>(value >> 32)) << name;
+        if (each.width_bits > 32) {
+          EXPECT_EQ(model.get(address + 4), static_cast<std::uint32_t>(value >> 32)) << name;
+        }
         if (each.name == "control") block->write_register("control", 0);
       }
     }
