@@ -3,14 +3,12 @@
 """All that can be known of the hardware without a radio and without the vendor's tools; `make hw-check` calls it.
 
   images      rfnoc_image_builder (UHD 4.3) takes every image core with our block descriptions, without a warning,
-  connects just the
-              ports that our blocks have; and refuses an image core with a planted fault
+              connects just the ports that our blocks have, and refuses an image core with a planted fault
   elaborate   Verilator elaborates each block with the parameters of each image, between models of the NoC shell and
-  the vendor's cells
-              that are made from the block description here
+              the vendor's cells that are made from the block description here
   lint        Verilator -Wall over every module of hw/fpga, each as a top of its own
   crossings   no register hears another clock but through a cdc_* module (hw/lint/crossings.py); a planted fault is
-  found
+              found
   filters     the filters of other sample rates are those of their generator
   bench       cocotb: control port, packet streams and converter of shell_top, and the rest of hw/fpga (tests/hw)
   area        Yosys' counts of the block for Xilinx 7 fit what UHD leaves of the smallest target
