@@ -14,10 +14,8 @@ calibrate and turnaround send packets to the peer, where `station` runs, and rec
 radio: they measure the peer's responses. The delays that they are given are those that the peer has.
 
 Every step prints what it measured, what to expect, and what to do where that differs. With --iq a recording stands
-for the
-radio: 16-bit I and Q, little-endian, 22 million samples a second. --json FILE writes the values. Exit status 1 where
-something differs,
-2 where a step cannot be done.
+for the radio: 16-bit I and Q, little-endian, 22 million samples a second or what --recording-msps says. --json FILE
+writes the values. Exit status 1 where something differs, 2 where a step cannot be done.
 """
 
 from __future__ import annotations
@@ -71,6 +69,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--known-dbm", type=float, help="power at the antenna port while levels measures")
     parser.add_argument("--msps", type=float, default=22.0, help="million samples a second of the modem")
+    parser.add_argument(
+        "--recording-msps", type=float, help="million samples a second of the recording (--msps): the master clock rate"
+    )
     parser.add_argument("--seconds", type=float, default=2.0, help="to record")
     parser.add_argument("--tx-delay-clocks", type=int)
     parser.add_argument("--rx-delay-clocks", type=int)
@@ -79,6 +80,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--save-iq", help="where to write what was recorded")
     parser.add_argument("--json", help="where to write what was measured")
     found = parser.parse_args(arguments)
+    found.recording_msps = found.recording_msps or found.msps
     if found.args is None and found.iq is None:
         parser.error("--args says which radio, or --iq names a recording")
     if found.iq and found.step not in ("calibrate", "turnaround"):
@@ -96,7 +98,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 def recorded(options: argparse.Namespace) -> NDArray[np.int16]:
     """The recording that a step is about: a file's, or of packets to the peer, whose responses are measured."""
     if options.iq:
-        return recording.read_iq(options.iq)
+        return recording.at_22(recording.read_iq(options.iq), options.recording_msps)
     count = int(options.seconds * PACKETS_PER_S)
     return send_and_record(options, int(options.peer.replace(":", ""), 16), [bytes(60)] * count)
 
@@ -147,7 +149,7 @@ def send_and_record(options: argparse.Namespace, receiver: int, msdus: list[byte
         let_go(radio)
     if options.save_iq:
         samples.astype("<i2").tofile(options.save_iq)
-    return samples
+    return recording.at_22(samples, options.recording_msps)
 
 
 def run_station(options: argparse.Namespace) -> steps.Step:

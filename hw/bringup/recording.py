@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 from perhop.errors import PerhopError
+from perhop.phy.channel import resampled
 from perhop.phy.plcp import SIGNALS, Frame
 from perhop.phy.receiver import Receiver
 
@@ -144,6 +145,28 @@ def histogram(values_us: list[float], step_us: float = 0.05) -> str:
     )
 
 
+CHUNK = 1 << 20
+OVERLAP = 64
+
+
+def at_22(samples: NDArray[np.int16], msps: float) -> NDArray[np.int16]:
+    """What was recorded at another rate, as 22 million samples a second; piece by piece, for recordings are long."""
+    step = msps / SAMPLES_PER_US
+    if step == 1.0:
+        return samples
+    whole = int((len(samples) - 1) / step) + 1
+    out = np.empty((whole, 2), dtype=np.int16)
+    for first in range(0, whole, CHUNK):
+        count = min(CHUNK, whole - first)
+        # A little more than what is asked for, so that no piece feels its ends.
+        begin = max(int(first * step) - OVERLAP, 0)
+        part = samples[begin : int((first + count) * step) + OVERLAP] @ np.array([1, 1j])
+        values = resampled(part, step, first * step - begin, count)
+        out[first : first + count, 0] = np.clip(np.round(values.real), -32768, 32767)
+        out[first : first + count, 1] = np.clip(np.round(values.imag), -32768, 32767)
+    return out
+
+
 def read_iq(path: str) -> NDArray[np.int16]:
     """A file of 16-bit I and Q, little-endian. PerhopError that names it."""
     try:
@@ -152,6 +175,7 @@ def read_iq(path: str) -> NDArray[np.int16]:
         raise PerhopError(f"{path}: {error.strerror}", "name a file of 16-bit I and Q") from error
     if len(values) < 2 * SAMPLES_PER_US or len(values) % 2:
         raise PerhopError(
-            f"{path}: {len(values)} values are no recording", "record 16-bit I and Q at 22 million samples a second"
+            f"{path}: {len(values)} values are no recording",
+            "record 16-bit I and Q, 22 million samples a second or what --recording-msps says",
         )
     return values.reshape(-1, 2)

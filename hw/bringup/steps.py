@@ -195,7 +195,7 @@ def first_delays_clocks(bus: Bus, samples_per_us: float) -> tuple[int, int]:
     """Delays to begin a calibration with: modem and shell, no front end."""
     mac, radio, shell = MacRegisters(bus), RadioRegisters(bus), ShellRegisters(bus)
     per_us = mac.read("clock")["per_us"]
-    tx, rx = modem_delays_clocks(per_us / samples_per_us, radio.read("modem")["samples_per_chip"])
+    tx, rx = modem_delays_clocks(per_us / samples_per_us, radio.read("modem"))
     return tx + round(shell.read("build")["loop_samples"] / samples_per_us * per_us), rx
 
 

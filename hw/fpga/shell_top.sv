@@ -17,6 +17,8 @@ module shell_top
   parameter int unsigned CLOCKS_PER_US    = 60,    // of mac_clk
   parameter int unsigned SETTLE_CLOCKS    = 16,
   parameter int unsigned SAMPLES_PER_CHIP = 2,
+  parameter int unsigned RATE_IN          = 0,     // these as dsss_phy has them
+  parameter int unsigned RATE_22          = 0,
   parameter int unsigned LOOP_SAMPLES     = 16,
   parameter int unsigned DECIMATION       = 1,     // told to the host; done in front of this
   parameter int unsigned CHANNEL          = 0,     // told to the host
@@ -176,9 +178,9 @@ module shell_top
   logic signed [11:0] tx_i, tx_q;
 
   radio_top #(
-    .CLOCKS_PER_US(CLOCKS_PER_US), .SETTLE_CLOCKS(SETTLE_CLOCKS), .SAMPLES_PER_CHIP(SAMPLES_PER_CHIP), .QUEUES(QUEUES),
-    .RATE_SERIES(RATE_SERIES), .PACKETS(PACKETS), .TX_RING_BYTES(TX_RING_BYTES), .RX_RING_BYTES(RX_RING_BYTES),
-    .RX_FRAMES(RX_FRAMES)
+    .CLOCKS_PER_US(CLOCKS_PER_US), .SETTLE_CLOCKS(SETTLE_CLOCKS), .SAMPLES_PER_CHIP(SAMPLES_PER_CHIP), .RATE_IN(RATE_IN),
+    .RATE_22(RATE_22), .QUEUES(QUEUES), .RATE_SERIES(RATE_SERIES), .PACKETS(PACKETS), .TX_RING_BYTES(TX_RING_BYTES),
+    .RX_RING_BYTES(RX_RING_BYTES), .RX_FRAMES(RX_FRAMES)
   ) u_radio_top (
     .clk(mac_clk), .rst(mac_rst),
     .s_axil_awvalid(axil_awvalid), .s_axil_awready(axil_awready), .s_axil_awaddr(axil_addr), .s_axil_awprot('0),
@@ -221,7 +223,10 @@ module shell_top
     .m_clk(mac_clk), .m_rst(mac_rst), .m_valid(heard_mac_valid), .m_ready(heard_mac_ready), .m_data(heard_mac)
   );
 
-  sample_pacer #(.SPACING_CLOCKS(SAMPLES_PER_CHIP == 4 ? 1 : 2)) u_sample_pacer (
+  // What dsss_phy can take: one at four samples a chip, three where its resampler gives more than it gets, else two.
+  localparam int unsigned SPACING_CLOCKS = RATE_IN == 0 ? (SAMPLES_PER_CHIP == 4 ? 1 : 2) : (RATE_IN < RATE_22 ? 3 : 2);
+
+  sample_pacer #(.SPACING_CLOCKS(SPACING_CLOCKS)) u_sample_pacer (
     .clk(mac_clk), .rst(mac_rst), .s_valid(heard_mac_valid), .s_ready(heard_mac_ready), .s_data(heard_mac),
     .m_valid(sent_mac_valid), .m_ready(sent_mac_ready), .m_data(sent_mac),
     .rx_sample_valid, .rx_i, .rx_q, .tx_sample_take, .tx_i, .tx_q, .tx_active,

@@ -93,7 +93,8 @@ def parts(image: str) -> dict[str, tuple[str, dict[str, object]]]:
     core = yaml.safe_load((ROOT / "hw" / "images" / f"{image}.yml").read_text())
     (block,) = (each for each in core["noc_blocks"].values() if each["block_desc"].startswith("perhop"))
     given = block["parameters"]
-    shell = {"CLOCKS_PER_US": 60, "SAMPLES_PER_CHIP": given["SAMPLES_PER_CHIP"], "LOOP_SAMPLES": given["LOOP_SAMPLES"]}
+    shell: dict[str, object] = {"CLOCKS_PER_US": given.get("CLOCKS_PER_US", 60), "LOOP_SAMPLES": given["LOOP_SAMPLES"]}
+    shell |= {name: given[name] for name in ("SAMPLES_PER_CHIP", "RATE_IN", "RATE_22") if name in given}
     found: dict[str, tuple[str, dict[str, object]]] = {"shell_top": ("shell_top", shell)}
     if given.get("DECIMATION", 1) > 1:
         found["radio_tap"] = (

@@ -238,7 +238,7 @@ class ShellStation(Station):
             await Timer(mac_phase_ps, "ps")
         Clock(dut.mac_clk, mac_ps, "ps", period_high=mac_ps // 2).start()
         station = cls(dut, clocks_per_sample)
-        station.samples_per_us = round(1e6 / radio_ps / clocks_per_sample)
+        station.samples_per_us = round(1e6 / radio_ps / clocks_per_sample, 2)
         cocotb.start_soon(station.antenna.run())
         await station.reset()
         if profile:

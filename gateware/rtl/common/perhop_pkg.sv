@@ -71,7 +71,7 @@ package perhop_pkg;
   localparam int unsigned RADIO_SPACE_BYTES = 2048;  // Addresses of radio_top: the MAC's registers and the radio's
   localparam logic [31:0] RADIO_ID = 32'h52616469;  // First register of the radio: the letters Radi
   localparam int unsigned RADIO_VERSION_MAJOR = 2;  // The same as core_version_major, of the radio's registers
-  localparam int unsigned RADIO_VERSION_MINOR = 0;  // The same as core_version_minor, of the radio's registers
+  localparam int unsigned RADIO_VERSION_MINOR = 1;  // The same as core_version_minor, of the radio's registers
   localparam int unsigned SHELL_REGISTERS_BASE = 2048;  // First address of the shell's registers, behind the radio's
   localparam int unsigned SHELL_SPACE_BYTES = 4096;  // Addresses of a shell with its radio_top, rounded up
   localparam logic [31:0] SHELL_ID = 32'h5368656c;  // First register of the shell: the letters Shel

@@ -14,7 +14,9 @@
 module radio_registers
   import perhop_radio_register_words_pkg::*;
 #(
-  parameter int unsigned SAMPLES_PER_CHIP = 2
+  parameter int unsigned SAMPLES_PER_CHIP = 2,        // these as dsss_phy has them, told to the host
+  parameter int unsigned RATE_IN          = 0,
+  parameter int unsigned RATE_22          = 0
 ) (
   input  wire logic              clk,
   input  wire logic              rst,                 // synchronous, active high
@@ -179,6 +181,8 @@ module radio_registers
   assign told.status.busy.next            = phy_cca_busy;
   assign told.status.sending.next         = tx_active;
   assign told.modem.samples_per_chip.next = 4'(SAMPLES_PER_CHIP);
+  assign told.modem.rate_in.next          = 10'(RATE_IN);
+  assign told.modem.rate_22.next          = 10'(RATE_22);
 
   wire logic error_stands = settings.error.not_writable.value || settings.error.partial_write.value ||
                             settings.error.not_idle.value || settings.error.illegal_value.value;

@@ -9,7 +9,7 @@
 // Until the host enables the MAC, and when it disables it, the PHY is in reset too: nothing is sent, and nothing heard.
 //
 // Timing: samples come and go with their strobes, at most every second clock with two samples a chip, at most every clock with
-// four; the clock need not be a multiple of their rate.
+// four, with RATE_IN and RATE_22 as dsss_phy says; the clock need not be a multiple of their rate.
 
 `default_nettype none
 
@@ -21,6 +21,8 @@ module radio_top
   parameter int unsigned CLOCKS_PER_US    = 44,
   parameter int unsigned SETTLE_CLOCKS    = 16,    // see tick_generator
   parameter int unsigned SAMPLES_PER_CHIP = 2,     // 2 or 4
+  parameter int unsigned RATE_IN          = 0,     // these as dsss_phy has them
+  parameter int unsigned RATE_22          = 0,
   parameter int unsigned QUEUES           = 2,     // these as mac_top has them
   parameter int unsigned RATE_SERIES      = 4,
   parameter int unsigned PACKETS          = 8,
@@ -132,7 +134,9 @@ module radio_top
     .m_axil_rvalid(rvalid), .m_axil_rready(rready), .m_axil_rdata(rdata), .m_axil_rresp(rresp)
   );
 
-  radio_registers #(.SAMPLES_PER_CHIP(SAMPLES_PER_CHIP)) u_radio_registers (
+  radio_registers #(
+    .SAMPLES_PER_CHIP(SAMPLES_PER_CHIP), .RATE_IN(RATE_IN), .RATE_22(RATE_22)
+  ) u_radio_registers (
     .clk, .rst,
     .s_axil_awvalid(awvalid[1]), .s_axil_awready(awready[1]), .s_axil_awaddr(s_axil_awaddr[REGISTER_SPACE_W-1:0]),
     .s_axil_wvalid(wvalid[1]), .s_axil_wready(wready[1]), .s_axil_wdata, .s_axil_wstrb, .s_axil_bvalid(bvalid[1]),
@@ -168,7 +172,7 @@ module radio_top
     .m_done_tdata, .m_done_tkeep, .m_done_tvalid, .m_done_tready, .m_done_tlast
   );
 
-  dsss_phy #(.SAMPLES_PER_CHIP(SAMPLES_PER_CHIP)) u_dsss_phy (
+  dsss_phy #(.SAMPLES_PER_CHIP(SAMPLES_PER_CHIP), .RATE_IN(RATE_IN), .RATE_22(RATE_22)) u_dsss_phy (
     .clk, .rst(rst || !enabled), .cfg_short_preamble, .cfg_tx_gain, .cfg_rssi_base_dbm, .cfg_energy_threshold_dbm,
     .cfg_energy_detect, .cfg_carrier_sense,
     .rx_sample_valid, .rx_i, .rx_q, .tx_sample_take, .tx_i, .tx_q, .tx_active, .level_dbm,

@@ -12,6 +12,7 @@ radio.last_frame().snr_db
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from perhop.registers import Bus, MacRegisters, MappedRegisters, RegisterError
@@ -22,6 +23,9 @@ LONG_PREAMBLE, SHORT_PREAMBLE = "dsss_long", "dsss_short"
 
 DELAYS = {2: ((8.0, 1.5), (3.5, 20.0)), 4: ((13.0, 1.5), (7.5, 21.0))}
 """By samples a chip, of transmission and reception: samples and clocks that dsss_phy takes; its tests measure them."""
+
+RESAMPLED_DELAYS = {(25, 22): ((10.2, 0.2), (4.8, 21.9)), (256, 275): ((8.0, 3.0), (4.0, 22.0))}
+"""The same behind resamplers, by rate_in and rate_22; samples are the converter's."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +43,20 @@ class LastFrame:
     carrier_lost: bool
 
 
-def modem_delays_clocks(clocks_per_sample: float, samples_per_chip: int) -> tuple[int, int]:
+def modem_delays_clocks(clocks_per_sample: float, modem: Mapping[str, int]) -> tuple[int, int]:
     """Clocks from phy_tx_start to a frame's first chip on the air, and from the end of its last chip to phy_rx_end.
 
-    Their sum is within half a clock of the mean; a sample is what a frame's begin and end on the air are rounded to.
+    `modem` are the fields of the register of that name. Their sum is within half a clock of the mean; a sample is what
+    a frame's begin and end on the air are rounded to. RegisterError for a modem whose delays nobody has measured.
     """
-    if samples_per_chip not in DELAYS:
-        raise RegisterError(f"the modem has no {samples_per_chip} samples a chip", "use 2 or 4")
-    (tx_samples, tx_clocks), (rx_samples, rx_clocks) = DELAYS[samples_per_chip]
+    if modem["rate_in"]:
+        delays = RESAMPLED_DELAYS.get((modem["rate_in"], modem["rate_22"]))
+        known = " or ".join(f"RATE_IN={rate_in} with RATE_22={rate_22}" for rate_in, rate_22 in RESAMPLED_DELAYS)
+    else:
+        delays, known = DELAYS.get(modem["samples_per_chip"]), "2 or 4 samples a chip"
+    if delays is None:
+        raise RegisterError(f"no delays are known of a modem with {dict(modem)}", f"build it with {known}")
+    (tx_samples, tx_clocks), (rx_samples, rx_clocks) = delays
     tx = tx_samples * clocks_per_sample + tx_clocks
     both = tx + rx_samples * clocks_per_sample + rx_clocks
     return round(tx), round(both) - round(tx)
@@ -70,7 +80,7 @@ class RadioRegisters(MappedRegisters):
                 f"the modem cannot keep the timing profile {name!r}", f"use {LONG_PREAMBLE} or {SHORT_PREAMBLE}"
             )
         clocks_per_sample = mac.read("clock")["per_us"] / samples_per_us
-        modem_clocks = modem_delays_clocks(clocks_per_sample, self.read("modem")["samples_per_chip"])
+        modem_clocks = modem_delays_clocks(clocks_per_sample, self.read("modem"))
         delays_clocks = [modem + more for modem, more in zip(modem_clocks, more_clocks, strict=True)]
         self.write("preamble", short_preamble=int(name == SHORT_PREAMBLE))
         mac.load_profile(name, *delays_clocks)

@@ -44,7 +44,7 @@ RADIO_REGISTERS_BASE = 1024  # First address of the radio's registers, behind th
 RADIO_SPACE_BYTES = 2048  # Addresses of radio_top: the MAC's registers and the radio's, bytes
 RADIO_ID = 0x52616469  # First register of the radio: the letters Radi
 RADIO_VERSION_MAJOR = 2  # The same as core_version_major, of the radio's registers
-RADIO_VERSION_MINOR = 0  # The same as core_version_minor, of the radio's registers
+RADIO_VERSION_MINOR = 1  # The same as core_version_minor, of the radio's registers
 SHELL_REGISTERS_BASE = 2048  # First address of the shell's registers, behind the radio's, bytes
 SHELL_SPACE_BYTES = 4096  # Addresses of a shell with its radio_top, rounded up, bytes
 SHELL_ID = 0x5368656C  # First register of the shell: the letters Shel
@@ -1708,7 +1708,7 @@ RADIO_REGISTERS: Mapping[str, Register] = MappingProxyType({
     ),
     "version": _register(
         "version", "Version", 0x404, 32, 1, 4, False, False,
-        RegisterField("version_minor", 0, 16, "r", 0, "", "", "Changes when something was added.", 0, 65535),
+        RegisterField("version_minor", 0, 16, "r", 1, "", "", "Changes when something was added.", 0, 65535),
         RegisterField("version_major", 16, 16, "r", 2, "", "", "Changes when software written for the last one can fail.", 0, 65535),
     ),
     "tx_gain": _register(
@@ -1782,7 +1782,9 @@ RADIO_REGISTERS: Mapping[str, Register] = MappingProxyType({
     ),
     "modem": _register(
         "modem", "Modem", 0x68C, 32, 1, 4, False, False,
-        RegisterField("samples_per_chip", 0, 4, "r", None, "samples", "", "Samples of a chip: 2 or 4.", 0, 15),
+        RegisterField("samples_per_chip", 0, 4, "r", None, "samples", "", "Samples of a chip: 2 or 4. Says nothing where rate_in is not 0.", 0, 15),
+        RegisterField("rate_in", 4, 10, "r", None, "", "", "The converter's rate in any unit, that of rate_22; chips are 11 million a second. 0: no resampler stands between converter and modem.", 0, 1023),
+        RegisterField("rate_22", 14, 10, "r", None, "", "", "22 million samples a second in the unit of rate_in.", 0, 1023),
     ),
 })
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// mac_clk of a Xilinx 7 device: from a clock that always runs, by a clock manager. 60 MHz where the parameters are those of
+// mac_clk of a Xilinx 7 device: from a clock that always runs, by a clock manager. 60 or 64 MHz where the parameters are those of
 // the image cores. Vendor cells stand here alone.
 
 `default_nettype none

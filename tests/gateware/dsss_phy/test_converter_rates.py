@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""dsss_phy with a converter of 25 or 20.48 Msps: its frames last as long as their chips, and it hears them again."""
+"""dsss_phy with a converter of 25 or 20.48 Msps: its frames last as long as their chips, it hears them again, and its
+delays are those that perhop.radio_registers says."""
 
+import itertools
 import random
 
 import cocotb
 import numpy as np
 import pytest
 from cocotb.clock import Clock
-from cocotb.triggers import RisingEdge
+from cocotb.triggers import FallingEdge, RisingEdge
 from perhop.converter_rates import CONVERTER_RATES, resampled
 from perhop.phy.channel import resampled as ideally_resampled
 from perhop.phy.plcp import RATE_2MBPS, Frame
 from perhop.phy.receiver import Receiver
 from perhop.phy.transmitter import transmitted
+from perhop.radio_registers import modem_delays_clocks
 from testbench.build import cocotb_tests, simulate
+from testbench.converter_air import find_begin_us, wave_of
 
 # The resamplers' own tests, and those of dsss_phy without them, run in `make test`.
 pytestmark = pytest.mark.long
@@ -22,6 +26,8 @@ SEED = 1
 INPUTS = ("rx_sample_valid", "rx_i", "rx_q", "tx_sample_take", "phy_tx_start", "phy_tx_rate", "phy_tx_bytes")
 INPUTS += ("phy_tx_data", "phy_tx_valid", "phy_tx_last", "cfg_energy_detect", "cfg_energy_threshold_dbm")
 RAMP_US = 16 / 44
+DELAY_TRIALS = 6
+FRAME = Frame(b"x", RATE_2MBPS, short_preamble=True)
 
 
 class Bench:
@@ -119,6 +125,86 @@ async def a_frame_goes_out_at_11_mchip_a_second_and_is_heard_again(dut):
         # And so does the model, behind the model of the resampler.
         assert [r.psdu for r in Receiver().run(resampled(heard, bench.rate_in, bench.rate_22))] == [psdu]
     assert (bench.ends, bench.errors) == (2, 0)
+
+
+async def again(dut) -> None:
+    """A reset: the resamplers' phases begin anew."""
+    dut.rst.value = 1
+    for _ in range(3):
+        await FallingEdge(dut.clk)
+    dut.rst.value = 0
+
+
+async def clocks_to_the_air(bench: Bench, clocks_per_sample: float, phase: float) -> float:
+    """From phy_tx_start to the begin of a frame, which is searched in the converter's samples."""
+    dut, start, due, sent = bench.dut, 20, phase * clocks_per_sample, []
+    dut.phy_tx_rate.value, dut.phy_tx_bytes.value, dut.phy_tx_valid.value = RATE_2MBPS, 1, 1
+    dut.phy_tx_data.value, dut.phy_tx_last.value = FRAME.psdu[0], 1
+    for clock in itertools.count():
+        dut.phy_tx_start.value, take = int(clock == start), clock >= due
+        dut.tx_sample_take.value = int(take)
+        if take:
+            due += clocks_per_sample
+            sent.append((clock, dut.tx_i.value.to_signed(), dut.tx_q.value.to_signed()))
+        if len(sent) > 60 * bench.msps:
+            break
+        await FallingEdge(dut.clk)
+    dut.tx_sample_take.value = dut.phy_tx_valid.value = 0
+    values = np.array(sent)
+    begin, error_db = find_begin_us(FRAME, values[:, 1:], bench.msps)
+    assert error_db < -25
+    whole = int(begin * bench.msps)
+    return values[whole, 0] + (begin * bench.msps - whole) * clocks_per_sample - start
+
+
+async def clocks_from_the_air(bench: Bench, clocks_per_sample: float, phase: float) -> float:
+    """From the end of a frame, somewhere between two samples, to phy_rx_end; with a little noise."""
+    dut, clock, due, heard = bench.dut, 0, phase * clocks_per_sample, []
+    begin = 12 + bench.random.uniform()
+    end = begin + FRAME.airtime_us()
+    air = wave_of(FRAME, bench.msps, begin, int((end + 12) * bench.msps)) * 4
+    air = air + bench.random.standard_normal((len(air), 2)) @ np.array([4, 4j])
+    samples = iter(np.round(np.stack([air.real, air.imag], axis=1)).astype(int).tolist())
+    while not int(dut.phy_rx_end.value):
+        take = clock >= due
+        if take:
+            due += clocks_per_sample
+            heard.append(clock)
+            dut.rx_i.value, dut.rx_q.value = next(samples)
+        dut.rx_sample_valid.value = int(take)
+        await FallingEdge(dut.clk)
+        clock += 1
+    dut.rx_sample_valid.value = 0
+    whole = int(end * bench.msps)
+    return clock - heard[whole] - (end * bench.msps - whole) * clocks_per_sample
+
+
+@cocotb.test()
+@cocotb.parametrize(more_clocks=[0.4, 1.0, 2.0])
+async def the_delays_are_those_that_software_writes(dut, more_clocks: float):
+    """Each within a sample of what is said of it, their sums' mean within half of one."""
+    bench = Bench(dut)
+    modem = {"samples_per_chip": 2, "rate_in": bench.rate_in, "rate_22": bench.rate_22}
+    clocks_per_sample = bench.clocks_per_sample + more_clocks
+    tx, rx = modem_delays_clocks(clocks_per_sample, modem)
+    await bench.reset()
+    found = []
+    for _ in range(DELAY_TRIALS):
+        await again(dut)
+        to_air = await clocks_to_the_air(bench, clocks_per_sample, bench.random.uniform())
+        await again(dut)
+        found.append((to_air, await clocks_from_the_air(bench, clocks_per_sample, bench.random.uniform())))
+    sums = [sum(each) for each in found]
+    dut._log.info(
+        "%.3f clocks a sample: transmission and reception %s, sums' mean %.2f",
+        clocks_per_sample,
+        np.round(found, 2),
+        np.mean(sums),
+    )
+    for to_air, from_air in found:
+        assert to_air == pytest.approx(tx, abs=clocks_per_sample)
+        assert from_air == pytest.approx(rx, abs=clocks_per_sample)
+    assert np.mean(sums) == pytest.approx(tx + rx, abs=clocks_per_sample / 2)
 
 
 @pytest.mark.parametrize("rates", CONVERTER_RATES.values(), ids=CONVERTER_RATES)

@@ -15,7 +15,7 @@ from cocotb.triggers import FallingEdge
 from perhop.phy import constants as phy
 from perhop.phy.plcp import RATE_2MBPS, Frame
 from perhop.phy.transmitter import transmitted
-from perhop.radio_registers import DELAYS, modem_delays_clocks
+from perhop.radio_registers import modem_delays_clocks
 from testbench.build import cocotb_tests, simulate
 
 SEED = 1
@@ -93,7 +93,7 @@ async def the_delays_are_those_that_software_writes(dut, clocks_per_sample: floa
     half_pulse = (phy.PULSE_CHIPS * samples_per_chip - 1) / 2
     begin_samples = half_pulse - samples_per_chip / 2
     end_samples = begin_samples + samples_per_chip * phy.BARKER_CHIPS * FRAME.airtime_us()
-    tx, rx = modem_delays_clocks(clocks_per_sample, samples_per_chip)
+    tx, rx = modem_delays_clocks(clocks_per_sample, {"samples_per_chip": samples_per_chip, "rate_in": 0, "rate_22": 0})
     sums = []
     for _ in range(TRIALS):
         await reset(dut)
@@ -129,7 +129,7 @@ QUICK = {(2, "clocks_per_sample=2"), (4, "clocks_per_sample=1")}
     ("samples_per_chip", "name"),
     [
         pytest.param(chip, name, marks=() if (chip, name.partition("/")[2]) in QUICK else pytest.mark.long)
-        for chip in DELAYS
+        for chip in phy.PULSES
         for name in NAMES
     ],
 )

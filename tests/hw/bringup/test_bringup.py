@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from perhop.phy.channel import received
+from perhop.phy.channel import received, resampled
 from perhop.phy.plcp import RATE_1MBPS, RATE_2MBPS, Frame
 from perhop.phy.transmitter import transmitted
 from perhop.radio_registers import RadioRegisters
@@ -70,6 +70,20 @@ def test_a_recording_tells_its_sifs_to_a_tenth_of_a_microsecond(sifs_us):
     gaps = recording.response_gaps(heard)
     assert len(gaps) == 4
     assert np.mean([gap.us for gap in gaps]) == pytest.approx(sifs_us, abs=0.1)
+
+
+@pytest.mark.parametrize("msps", [25.0, 44.0, 61.44])
+def test_a_recording_of_another_rate_tells_the_same_sifs(msps, monkeypatch):
+    monkeypatch.setattr(recording, "CHUNK", 10_000)  # so that frames lie across the pieces' ends
+    at_22 = exchanges(3, 10.3).recorded()
+    places = np.arange(0, len(at_22) - 1, 22 / msps)
+    wave = resampled(at_22 @ np.array([1, 1j]), 22 / msps, 0, len(places))
+    recorded = np.round(np.stack([wave.real, wave.imag], axis=1)).astype(np.int16)
+    gaps = recording.response_gaps(recording.frames(recording.at_22(recorded, msps)))
+    assert [(gap.of, gap.response) for gap in gaps] == [
+        (gap.of, gap.response) for gap in recording.response_gaps(recording.frames(at_22))
+    ]
+    assert np.mean([gap.us for gap in gaps]) == pytest.approx(10.3, abs=0.05)
 
 
 def test_calibration_says_which_delays_make_it_ten(tmp_path):

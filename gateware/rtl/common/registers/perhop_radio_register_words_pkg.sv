@@ -26,7 +26,7 @@ package perhop_radio_register_words_pkg;
   function automatic logic [35:0] register_word(int unsigned index);
     case (index)
       128: return 36'h052616469;
-      129: return 36'h000020000;
+      129: return 36'h000020001;
       136: return 36'h000000100;
       138: return 36'h0000003ba;
       139: return 36'h000000188;

@@ -524,6 +524,8 @@ module perhop_radio_registers (
         end
         if(rd_mux_addr == 10'h28c) begin
             readback_data_var[3:0] = hwif_in.modem.samples_per_chip.next;
+            readback_data_var[13:4] = hwif_in.modem.rate_in.next;
+            readback_data_var[23:14] = hwif_in.modem.rate_22.next;
         end
         readback_data = readback_data_var;
         readback_done = decoded_req & ~decoded_req_is_wr;

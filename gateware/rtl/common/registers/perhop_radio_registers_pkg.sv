@@ -95,7 +95,17 @@ package perhop_radio_registers_pkg;
     } perhop_radio_registers__modem__samples_per_chip__in_t;
 
     typedef struct {
+        logic [9:0] next;
+    } perhop_radio_registers__modem__rate_in__in_t;
+
+    typedef struct {
+        logic [9:0] next;
+    } perhop_radio_registers__modem__rate_22__in_t;
+
+    typedef struct {
         perhop_radio_registers__modem__samples_per_chip__in_t samples_per_chip;
+        perhop_radio_registers__modem__rate_in__in_t rate_in;
+        perhop_radio_registers__modem__rate_22__in_t rate_22;
     } perhop_radio_registers__modem__in_t;
 
     typedef struct {

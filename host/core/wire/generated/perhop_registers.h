@@ -1099,7 +1099,7 @@ enum perhop_event_kind {
 #define PERHOP_RADIO_VERSION_VERSION_MINOR_SHIFT 0u
 #define PERHOP_RADIO_VERSION_VERSION_MINOR_BITS 16u
 #define PERHOP_RADIO_VERSION_VERSION_MINOR_MASK 0x0000FFFFu
-#define PERHOP_RADIO_VERSION_VERSION_MINOR_RESET 0u
+#define PERHOP_RADIO_VERSION_VERSION_MINOR_RESET 1u
 /*   version_major, r: Changes when software written for the last one can fail. */
 #define PERHOP_RADIO_VERSION_VERSION_MAJOR_WORD_OFFSET 0u
 #define PERHOP_RADIO_VERSION_VERSION_MAJOR_SHIFT 16u
@@ -1324,11 +1324,21 @@ enum perhop_event_kind {
 
 /* Modem */
 #define PERHOP_RADIO_MODEM_ADDRESS 0x68Cu
-/*   samples_per_chip, r, samples: Samples of a chip: 2 or 4. */
+/*   samples_per_chip, r, samples: Samples of a chip: 2 or 4. Says nothing where rate_in is not 0. */
 #define PERHOP_RADIO_MODEM_SAMPLES_PER_CHIP_WORD_OFFSET 0u
 #define PERHOP_RADIO_MODEM_SAMPLES_PER_CHIP_SHIFT 0u
 #define PERHOP_RADIO_MODEM_SAMPLES_PER_CHIP_BITS 4u
 #define PERHOP_RADIO_MODEM_SAMPLES_PER_CHIP_MASK 0x0000000Fu
+/*   rate_in, r: The converter's rate in any unit, that of rate_22; chips are 11 million a second. 0: no resampler stands between converter and modem. */
+#define PERHOP_RADIO_MODEM_RATE_IN_WORD_OFFSET 0u
+#define PERHOP_RADIO_MODEM_RATE_IN_SHIFT 4u
+#define PERHOP_RADIO_MODEM_RATE_IN_BITS 10u
+#define PERHOP_RADIO_MODEM_RATE_IN_MASK 0x00003FF0u
+/*   rate_22, r: 22 million samples a second in the unit of rate_in. */
+#define PERHOP_RADIO_MODEM_RATE_22_WORD_OFFSET 0u
+#define PERHOP_RADIO_MODEM_RATE_22_SHIFT 14u
+#define PERHOP_RADIO_MODEM_RATE_22_BITS 10u
+#define PERHOP_RADIO_MODEM_RATE_22_MASK 0x00FFC000u
 
 /* Identification */
 #define PERHOP_SHELL_ID_ADDRESS 0x800u

@@ -79,7 +79,7 @@ inline constexpr std::uint32_t radio_id = 0x52616469;
 /// The same as core_version_major, of the radio's registers.
 inline constexpr std::uint32_t radio_version_major = 2;
 /// The same as core_version_minor, of the radio's registers.
-inline constexpr std::uint32_t radio_version_minor = 0;
+inline constexpr std::uint32_t radio_version_minor = 1;
 /// First address of the shell's registers, behind the radio's, bytes.
 inline constexpr std::uint32_t shell_registers_base = 2048;
 /// Addresses of a shell with its radio_top, rounded up, bytes.

@@ -836,7 +836,7 @@ namespace version {
 inline constexpr std::uint32_t address = 0x404;
 inline constexpr std::uint32_t width_bits = 32;
 /// Changes when something was added.
-inline constexpr field version_minor{"version_minor", 0, 16, registers::access::read_only, 0, "", 0, 65535u};
+inline constexpr field version_minor{"version_minor", 0, 16, registers::access::read_only, 1, "", 0, 65535u};
 /// Changes when software written for the last one can fail.
 inline constexpr field version_major{"version_major", 16, 16, registers::access::read_only, 2, "", 0, 65535u};
 inline constexpr std::array<field, 2> fields{{version_minor, version_major}};
@@ -998,9 +998,13 @@ inline constexpr std::array<field, 6> fields{{snr_db, tangent_128, rssi_dbm, rat
 namespace modem {
 inline constexpr std::uint32_t address = 0x68C;
 inline constexpr std::uint32_t width_bits = 32;
-/// Samples of a chip: 2 or 4.
+/// Samples of a chip: 2 or 4. Says nothing where rate_in is not 0.
 inline constexpr field samples_per_chip{"samples_per_chip", 0, 4, registers::access::read_only, 0, "samples", 0, 15u};
-inline constexpr std::array<field, 1> fields{{samples_per_chip}};
+/// The converter's rate in any unit, that of rate_22; chips are 11 million a second. 0: no resampler stands between converter and modem.
+inline constexpr field rate_in{"rate_in", 4, 10, registers::access::read_only, 0, "", 0, 1023u};
+/// 22 million samples a second in the unit of rate_in.
+inline constexpr field rate_22{"rate_22", 14, 10, registers::access::read_only, 0, "", 0, 1023u};
+inline constexpr std::array<field, 3> fields{{samples_per_chip, rate_in, rate_22}};
 }  // namespace modem
 
 /// All registers in the order of their addresses.

@@ -13,12 +13,15 @@ module rfnoc_block_perhop #(
   parameter       NUM_CHANNELS     = 2,
   parameter       CHANNEL          = 0,
   parameter       SAMPLES_PER_CHIP = 2,
+  parameter       RATE_IN          = 0,
+  parameter       RATE_22          = 0,
   parameter       DECIMATION       = 1,
   parameter       LOOP_SAMPLES     = 16,
-  parameter       CLOCK_PERIOD_NS = 5.0,
-  parameter       CLOCK_DIVIDE    = 1,
-  parameter       CLOCK_MULTIPLY  = 4.5,
-  parameter       CLOCK_OUTPUT    = 15
+  parameter       CLOCKS_PER_US    = 60,
+  parameter       CLOCK_PERIOD_NS  = 5.0,
+  parameter       CLOCK_DIVIDE     = 1,
+  parameter       CLOCK_MULTIPLY   = 4.5,
+  parameter       CLOCK_OUTPUT     = 15.0
 ) (
   input  wire                rfnoc_chdr_clk,
   input  wire                rfnoc_ctrl_clk,
@@ -79,7 +82,8 @@ module rfnoc_block_perhop #(
 
   noc_shell_perhop #(
     .THIS_PORTID(THIS_PORTID), .CHDR_W(CHDR_W), .MTU(MTU), .NUM_CHANNELS(NUM_CHANNELS), .CHANNEL(CHANNEL),
-    .SAMPLES_PER_CHIP(SAMPLES_PER_CHIP), .DECIMATION(DECIMATION), .LOOP_SAMPLES(LOOP_SAMPLES),
+    .SAMPLES_PER_CHIP(SAMPLES_PER_CHIP), .RATE_IN(RATE_IN), .RATE_22(RATE_22), .DECIMATION(DECIMATION),
+    .LOOP_SAMPLES(LOOP_SAMPLES), .CLOCKS_PER_US(CLOCKS_PER_US),
     .CLOCK_PERIOD_NS(CLOCK_PERIOD_NS), .CLOCK_DIVIDE(CLOCK_DIVIDE), .CLOCK_MULTIPLY(CLOCK_MULTIPLY),
     .CLOCK_OUTPUT(CLOCK_OUTPUT)
   ) u_noc_shell (
@@ -121,8 +125,8 @@ module rfnoc_block_perhop #(
   );
 
   shell_top #(
-    .CLOCKS_PER_US(60), .SAMPLES_PER_CHIP(SAMPLES_PER_CHIP), .LOOP_SAMPLES(LOOP_SAMPLES), .DECIMATION(DECIMATION),
-    .CHANNEL(CHANNEL)
+    .CLOCKS_PER_US(CLOCKS_PER_US), .SAMPLES_PER_CHIP(SAMPLES_PER_CHIP), .RATE_IN(RATE_IN), .RATE_22(RATE_22),
+    .LOOP_SAMPLES(LOOP_SAMPLES), .DECIMATION(DECIMATION), .CHANNEL(CHANNEL)
   ) u_shell (
     .host_clk(rfnoc_chdr_clk), .host_rst(ctrlport_rst || axis_data_rst),
     .s_ctrlport_req_wr(ctrlport_req_wr), .s_ctrlport_req_rd(ctrlport_req_rd), .s_ctrlport_req_addr(ctrlport_req_addr),

@@ -11,12 +11,14 @@ module rfnoc_block_perhop_stream #(
   parameter       CHDR_W      = 64,
   parameter [5:0] MTU         = 10,
   parameter       SAMPLES_PER_CHIP   = 2,
+  parameter       RATE_IN            = 0,
+  parameter       RATE_22            = 0,
   parameter       SAMPLES_PER_PACKET = 64,
   parameter       LOOP_SAMPLES       = 16,
-  parameter       CLOCK_PERIOD_NS = 5.0,
-  parameter       CLOCK_DIVIDE    = 1,
-  parameter       CLOCK_MULTIPLY  = 4.5,
-  parameter       CLOCK_OUTPUT    = 15
+  parameter       CLOCK_PERIOD_NS    = 5.0,
+  parameter       CLOCK_DIVIDE       = 1,
+  parameter       CLOCK_MULTIPLY     = 4.5,
+  parameter       CLOCK_OUTPUT       = 15.0
 ) (
   input  wire                rfnoc_chdr_clk,
   input  wire                rfnoc_ctrl_clk,
@@ -59,7 +61,8 @@ module rfnoc_block_perhop_stream #(
 
   noc_shell_perhop_stream #(
     .THIS_PORTID(THIS_PORTID), .CHDR_W(CHDR_W), .MTU(MTU),
-    .SAMPLES_PER_CHIP(SAMPLES_PER_CHIP), .SAMPLES_PER_PACKET(SAMPLES_PER_PACKET), .LOOP_SAMPLES(LOOP_SAMPLES),
+    .SAMPLES_PER_CHIP(SAMPLES_PER_CHIP), .RATE_IN(RATE_IN), .RATE_22(RATE_22),
+    .SAMPLES_PER_PACKET(SAMPLES_PER_PACKET), .LOOP_SAMPLES(LOOP_SAMPLES),
     .CLOCK_PERIOD_NS(CLOCK_PERIOD_NS), .CLOCK_DIVIDE(CLOCK_DIVIDE), .CLOCK_MULTIPLY(CLOCK_MULTIPLY),
     .CLOCK_OUTPUT(CLOCK_OUTPUT)
   ) u_noc_shell (
@@ -94,14 +97,16 @@ module rfnoc_block_perhop_stream #(
     .s_frames_axis_thas_time(1'b0), .s_frames_axis_tlength(16'd0), .s_frames_axis_teov(1'b0), .s_frames_axis_teob(1'b0)
   );
 
-  sample_stream #(.SAMPLES_PER_PACKET(SAMPLES_PER_PACKET), .SPACING_CLOCKS(8)) u_sample_stream (
+  // 7 clocks of 187.5 or 200 MHz: faster than 25 million samples a second, slower than the 30 that the modem takes at 60 MHz.
+  sample_stream #(.SAMPLES_PER_PACKET(SAMPLES_PER_PACKET), .SPACING_CLOCKS(7)) u_sample_stream (
     .clk(rfnoc_chdr_clk), .rst(axis_data_rst), .s_tdata(samples_in_tdata), .s_tvalid(samples_in_tvalid),
     .s_tready(samples_in_tready), .m_tdata(samples_out_tdata), .m_tlast(samples_out_tlast), .m_tvalid(samples_out_tvalid),
     .m_tready(samples_out_tready), .rx_stb(rx_stb), .rx_data(rx_data), .tx_data(tx_data)
   );
 
   shell_top #(
-    .CLOCKS_PER_US(60), .SAMPLES_PER_CHIP(SAMPLES_PER_CHIP), .LOOP_SAMPLES(LOOP_SAMPLES), .STREAMED(1'b1)
+    .CLOCKS_PER_US(60), .SAMPLES_PER_CHIP(SAMPLES_PER_CHIP), .RATE_IN(RATE_IN), .RATE_22(RATE_22),
+    .LOOP_SAMPLES(LOOP_SAMPLES), .STREAMED(1'b1)
   ) u_shell (
     .host_clk(rfnoc_chdr_clk), .host_rst(ctrlport_rst || axis_data_rst),
     .s_ctrlport_req_wr(ctrlport_req_wr), .s_ctrlport_req_rd(ctrlport_req_rd), .s_ctrlport_req_addr(ctrlport_req_addr),
