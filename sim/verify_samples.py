@@ -5,8 +5,10 @@ Times: every case is run at fidelity core (reception rule sinr) and at fidelity 
 lost but by collision with what its receiver sends itself. Every frame must be the same, and begin at the antenna within
 BOUND_US of the core's microsecond: TX_DELAY_US after it, which is what the modem and its pulse delay a start, less than
 a sample's time more or less because a frame begins with a sample. With clocks that are off the bound is on the time
-from each start to the next. Where a modem took what was none for a signal (a false carrier) its node waits, and what
-follows is not compared; such are counted. tshark dissects the captures.
+from each start to the next. Two things are the waveforms' own, and what follows them is not compared: a modem takes
+what was none for a signal (a false carrier), and its node waits; or two frames overlap at a node that hears both, and
+the modem reads the second one's SYNC when the first is over, or loses one that the rule of frames keeps (an overlap
+heard otherwise). Both are counted, and few. tshark dissects the captures.
 
 Capture: two RTS from hidden nodes overlap at the node between them, with powers and chip phases as told. What survives
 is counted, and compared with what a receiver of spread symbols must do.
@@ -26,7 +28,7 @@ import tempfile
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +47,18 @@ TX_DELAY_US = 18 / 44
 # A frame begins with a sample of the sender's clock, and an end is told with one of the receiver's.
 BOUND_US = 2 / SAMPLES_PER_US
 KINDS = ("rts", "cts", "data", "mac_ack")
+# Frames that the end of the run cuts off are told of at fidelity core only.
+CUT_OFF = 3
 # A frame that begins so far from when it should was sent for another reason.
 MISSED_US = 5.0
 # What goes on after the last chip: the pulse and the falling amplitude, and what a receiver delays.
 TAIL_US = 4.0
-# False carriers for each frame sent: what a frame's tail leaves in the modem's search can be taken for a signal.
-MOST_FALSE_CARRIERS = 0.05
+# For each frame sent: what a frame's tail leaves in the modem's search can be taken for a signal.
+MOST_FALSE_CARRIERS = 0.01
+# For each frame sent: frames that overlap at a node between hidden ones.
+MOST_HEARD_OTHERWISE = 0.01
+# A node answers SIFS after the end of what it heard, give or take the microsecond that the trace is in.
+ANSWER_WITHIN_US = 12
 
 
 @dataclass(frozen=True)
@@ -206,34 +214,53 @@ def false_carriers(samples: Path, case: Case) -> list[float]:
     ]
 
 
+def answers_an_overlap(line: list[str], lines: list[list[str]]) -> bool:
+    """Whether a frame is the response of a node to the second of two frames that overlapped there."""
+    start_us, node = int(line[1]), int(line[3])
+    heard = [(int(each[1]), int(each[2])) for each in lines if abs(int(each[3]) - node) == 1]
+    return any(
+        0 <= start_us - second_end <= ANSWER_WITHIN_US and first_start < second_start < first_end <= second_end
+        for first_start, first_end in heard
+        for second_start, second_end in heard
+    )
+
+
 def compare_starts(core: Path, samples: Path, false_us: list[float]) -> dict[str, Any]:
     """Frames one by one: the same ones, and how far their starts are from TX_DELAY_US after the core's.
 
-    Where a modem took something for a signal its node waits, and what follows is another story: not compared.
+    What follows a false carrier, or an overlap that modem and core hear otherwise, is another story: not compared.
     """
     wanted, sent = read_lines(core, "T"), read_lines(samples, "T")
     starts = read_phy(samples, "tx_start")
     differences: list[float] = []
     kinds: Counter[str] = Counter()
-    # A frame that the end of the run cuts off is told of at fidelity core only.
-    differing, astray_us = not 0 <= len(wanted) - len(sent) <= 3, None
+    differing = heard_otherwise = False
+    astray_us = None
     # Frames that begin within a sample of each other may change places.
     order = sorted(range(len(sent)), key=lambda index: (int(sent[index][1]), int(sent[index][3])))
-    for index, line in zip(order, wanted, strict=False):
-        difference_us = starts[index]["time_us"] - int(line[1]) - TX_DELAY_US
-        if sent[index][3:] != line[3:] or abs(difference_us) > MISSED_US:
-            differing = True
-            astray_us = min(starts[index]["time_us"], float(line[1]))
+    for index, line in zip_longest(order, wanted):
+        if index is None and len(wanted) - len(sent) <= CUT_OFF:
             break
-        kinds[KINDS[int(line[4])]] += 1
-        differences.append(difference_us)
-    if differing and any(time_us < (astray_us or float("inf")) for time_us in false_us):
-        differing = False
+        if line is not None and index is not None:
+            difference_us = starts[index]["time_us"] - int(line[1]) - TX_DELAY_US
+            if sent[index][3:] == line[3:] and abs(difference_us) <= MISSED_US:
+                kinds[KINDS[int(line[4])]] += 1
+                differences.append(difference_us)
+                continue
+        # Whichever is earlier is the one that the other run does not have.
+        told = [(each, lines) for each, lines in ((line, wanted), (index is not None and sent[index], sent)) if each]
+        first, lines = min(told, key=lambda pair: int(pair[0][1]))
+        astray_us = float(first[1])
+        if not any(time_us < astray_us for time_us in false_us):
+            heard_otherwise = answers_an_overlap(first, lines)
+            differing = not heard_otherwise
+        break
     changes = [abs(b - a) for a, b in pairwise(differences)]
     return {
         "transmissions": len(differences),
         "kinds": dict(kinds),
         "differing": int(differing),
+        "heard_otherwise": int(heard_otherwise),
         "least_us": round(min(differences, default=0), 3),
         "most_us": round(max(differences, default=0), 3),
         "most_change_us": round(max(changes, default=0), 3),
@@ -292,7 +319,8 @@ def verify_times(build: Path, case: Case, seed: int, keep: Path) -> dict[str, An
     sums = {
         name: sum(run[name] for run in runs)
         for name in (
-            *("transmissions", "sent", "differing", "false_carriers", "different_records", "sum_mismatches", "frames"),
+            *("transmissions", "sent", "differing", "false_carriers", "heard_otherwise"),
+            *("different_records", "sum_mismatches", "frames"),
             *capture_check.WRONG,
         )
     }
@@ -317,6 +345,7 @@ def verify_times(build: Path, case: Case, seed: int, keep: Path) -> dict[str, An
         and not any(row[name] for name in wrong)
         and row["transmissions"] > 20 * case.runs
         and row["false_carriers"] <= MOST_FALSE_CARRIERS * row["sent"] + 1
+        and row["heard_otherwise"] <= MOST_HEARD_OTHERWISE * row["sent"] + 1
     }
 
 
@@ -500,7 +529,8 @@ def times_line(row: dict[str, Any]) -> str:
     if not row["ok"]:
         return f"{row['case']:<32}WRONG {row}"
     found = f"{row['least_us']} to {row['most_us']} us, {row['most_change_us']} from one to the next"
-    return f"{row['case']:<32}{row['transmissions']:>6} frames  {found}, {row['false_carriers']} false carriers  ok"
+    own = f"{row['false_carriers']} false carriers, {row['heard_otherwise']} overlaps heard otherwise"
+    return f"{row['case']:<32}{row['transmissions']:>6} frames  {found}, {own}  ok"
 
 
 def capture_line(row: dict[str, Any]) -> str:
@@ -567,6 +597,7 @@ def main() -> int:
         "planted_in_trace_detected": in_trace,
         "planted_in_gateware": in_gateware,
         "false_carriers": sum(row.get("false_carriers", 0) for row in rows),
+        "heard_otherwise": sum(row.get("heard_otherwise", 0) for row in rows),
         "simulated_s_per_cpu_s": rows[0].get("simulated_s_per_cpu_s"),
         "ok": ok,
     }

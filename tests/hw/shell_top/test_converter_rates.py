@@ -32,6 +32,7 @@ SIFS_TOLERANCE_US = 0.1
 MODEM_MSPS = 22
 LEVEL = 1000.0
 ES_N0_DB = 24
+EXCHANGES = 8
 RATES = {
     "44": {"SAMPLES_PER_CHIP": 4, "CLOCKS_PER_US": 60},
     "25": {"RATE_IN": 25, "RATE_22": 22, "CLOCKS_PER_US": 60},
@@ -56,18 +57,18 @@ class RatedStation(ShellStation):
     """A shell_top whose converter has the rate that its parameters say."""
 
     @classmethod
-    async def at_its_rate(cls, dut) -> "RatedStation":
+    async def at_its_rate(cls, dut, profile: str = "dsss_long") -> "RatedStation":
         rate_in, per_us = int(dut.RATE_IN.value), int(dut.CLOCKS_PER_US.value)
         msps = MODEM_MSPS * rate_in / int(dut.RATE_22.value) if rate_in else 11 * int(dut.SAMPLES_PER_CHIP.value)
-        station = await cls.start(dut, radio_ps=round(1e6 / msps), mac_ps=round(1e6 / per_us))
+        station = await cls.start(dut, profile, radio_ps=round(1e6 / msps), mac_ps=round(1e6 / per_us))
         assert station.samples_per_us == pytest.approx(msps, rel=1e-3)
         # Before the first reset anything may have stood in the registers.
         station.antenna.sent.clear()
         return station
 
-    def air(self, psdu: bytes, rate: int, at_us: float) -> Aired:
+    def air(self, psdu: bytes, rate: int, at_us: float, short: bool = False) -> Aired:
         """Puts a frame on the air that begins then, or 10 us after what waits there."""
-        msps, frame = self.samples_per_us, Frame(psdu, rate)
+        msps, frame = self.samples_per_us, Frame(psdu, rate, short)
         first = self.antenna.at + self.antenna.waiting
         begin = max(at_us - first / msps, 10.0)
         samples = int((begin + frame.airtime_us() + 2) * msps)
@@ -132,6 +133,25 @@ async def sifs_holds_and_frames_are_of_802_11(dut):
     counters = await station.shell(lambda shell: shell.read_counters())
     assert counters["stat_rx_samples_lost"] == counters["stat_tx_samples_late"] == 0
     assert counters["stat_samples"] == pytest.approx(station.antenna.at, abs=300)
+
+
+@cocotb.test()
+async def sifs_holds_wherever_between_two_samples_a_frame_ends(dut):
+    """Short frames that begin at any time: no response is off by more than the tolerance, and they are not off together."""
+    station = await RatedStation.at_its_rate(dut, "dsss_short")
+    short = PROFILES["dsss_short"]
+    duration_us = SIFS_US + airtime_us(short, RATE_2MBPS, 14)
+    gaps_us = []
+    for sequence in range(EXCHANGES):
+        data = data_frame(duration_us, (ADDRESS["a"], PEER, ADDRESS["a"]), sequence, station.random.bytes(1 + sequence))
+        now_us = (station.antenna.at + station.antenna.waiting) / station.samples_per_us
+        heard = station.air(data, RATE_2MBPS, now_us + 20 + station.random.uniform(), short=True)
+        mac_ack = await station.sent()
+        assert mac_ack.frame.psdu == control_frame(FrameKind.MAC_ACK, 0, PEER)
+        gaps_us.append(mac_ack.begin_us - heard.end_us)
+    dut._log.info("SIFS %s us, mean %.3f", np.round(gaps_us, 3), np.mean(gaps_us))
+    assert all(abs(gap_us - SIFS_US) <= SIFS_TOLERANCE_US for gap_us in gaps_us)
+    assert np.mean(gaps_us) == pytest.approx(SIFS_US, abs=SIFS_TOLERANCE_US / 2)
 
 
 @pytest.mark.parametrize("msps", RATES)
