@@ -130,6 +130,8 @@ def main() -> int:
     parser.add_argument("--no-rtl", action="store_true", help="do not compare with the gateware")
     parser.add_argument("--document", action="store_true", help="also write docs/phy")
     options = parser.parse_args()
+    # Before the long work: it needs a file that may be missing.
+    sifs = None if options.no_rtl else sifs_us()
     start_s = time.monotonic()
     bench = Bench(options.jobs)
 
@@ -176,7 +178,6 @@ def main() -> int:
     levels = dict(zip(level_works, bench.all(list(level_works.values()), show), strict=True))
 
     shape = spectrum.of_transmitter(4)
-    sifs = None if options.no_rtl else sifs_us()
     agreed, compared = (0, 0) if options.no_rtl else rtl_check()
 
     wrong = []
