@@ -24,7 +24,7 @@ LONG_PREAMBLE, SHORT_PREAMBLE = "dsss_long", "dsss_short"
 DELAYS = {2: ((8.0, 1.5), (3.5, 20.0)), 4: ((13.0, 1.5), (7.5, 21.0))}
 """By samples a chip, of transmission and reception: samples and clocks that dsss_phy takes; its tests measure them."""
 
-RESAMPLED_DELAYS = {(25, 22): ((10.0, 0.5), (4.4, 23.2)), (256, 275): ((8.0, 3.0), (4.0, 22.0))}
+RESAMPLED_DELAYS = {(25, 22): ((10.0, 0.6), (4.4, 22.8)), (256, 275): ((8.0, 3.0), (4.0, 22.0))}
 """The same behind resamplers, by rate_in and rate_22; samples are the converter's."""
 
 
