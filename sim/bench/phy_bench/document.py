@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +61,12 @@ class Measured:
 
 def percent(values: Sequence[float | None], limit_us: float) -> float:
     return 100 * sum(value is not None and value <= limit_us for value in values) / len(values)
+
+
+def median_text(times_us: Sequence[float | None]) -> str:
+    """The median of times of which None is longer than any; "-" where that is the median."""
+    median_us = float(np.median([math.inf if time_us is None else time_us for time_us in times_us]))
+    return "-" if math.isinf(median_us) else f"{median_us:.1f}"
 
 
 def draw_errors(curves: Sequence[Curve], file: Path) -> None:
@@ -129,7 +136,7 @@ def write(found: Measured, folder: Path) -> None:
         rows.append(f"| {curve.name} | {frame_errors.theory_point_db(curve.rate):.1f} | {limit} | {loss} | {bound} |")
     sensed = [
         f"| {level_db} | {percent(times, carrier_sense.CCA_TIME_US):.1f} "
-        f"| {np.median([time_us if time_us is not None else np.inf for time_us in times]):.1f} |"
+        f"| {median_text(times)} |"
         for level_db, times in found.sensed.items()
     ]
     echoes_db = sorted({echo_db for _, echo_db, _ in found.echoes})
@@ -155,7 +162,7 @@ def write(found: Measured, folder: Path) -> None:
 
 Written by `sim/bench/bench_phy.py --document`; `make bench-phy` measures the same. Version {paths.version()["git"]}.
 
-Measured on the model (`perhop.phy`), which the [gateware](../../gateware/rtl/phy/README.md) equals number by number.
+Measured on the bit-true model in C++ (`perhop.modem`), which the [gateware](../../gateware/rtl/phy/README.md) equals number by number.
 {checked} Es is the energy of a symbol of 1 us; noise fills the band of 22 Msps.
 Worst offsets: carrier +-{frame_errors.CARRIER_HZ / 1e3:.0f} kHz, clock +-{frame_errors.CLOCK_PPM} ppm, signs drawn.
 
