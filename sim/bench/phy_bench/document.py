@@ -135,8 +135,7 @@ def write(found: Measured, folder: Path) -> None:
         bound = f"{found.loss_bound_db[curve.rate]:.1f}" if curve.offsets else ""
         rows.append(f"| {curve.name} | {frame_errors.theory_point_db(curve.rate):.1f} | {limit} | {loss} | {bound} |")
     sensed = [
-        f"| {level_db} | {percent(times, carrier_sense.CCA_TIME_US):.1f} "
-        f"| {median_text(times)} |"
+        f"| {level_db} | {percent(times, carrier_sense.CCA_TIME_US):.1f} | {median_text(times)} |"
         for level_db, times in found.sensed.items()
     ]
     echoes_db = sorted({echo_db for _, echo_db, _ in found.echoes})
@@ -162,7 +161,8 @@ def write(found: Measured, folder: Path) -> None:
 
 Written by `sim/bench/bench_phy.py --document`; `make bench-phy` measures the same. Version {paths.version()["git"]}.
 
-Measured on the bit-true model in C++ (`perhop.modem`), which the [gateware](../../gateware/rtl/phy/README.md) equals number by number.
+Measured on the bit-true model in C++ (`perhop.modem`), which the [gateware](../../gateware/rtl/phy/README.md) equals
+number by number.
 {checked} Es is the energy of a symbol of 1 us; noise fills the band of 22 Msps.
 Worst offsets: carrier +-{frame_errors.CARRIER_HZ / 1e3:.0f} kHz, clock +-{frame_errors.CLOCK_PPM} ppm, signs drawn.
 
