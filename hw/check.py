@@ -362,7 +362,7 @@ def check_control() -> str:
     build = ROOT / "out" / "build"
     # A build of before libuhd-dev was there does not look for it again by itself.
     configure = ["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "--log-level=WARNING"]
-    again = ["-U", "UHD_*", "-U", "__pkg_config_checked_UHD", f"-DPERHOP_PACKAGE_DIR={ROOT / 'host/python/perhop'}"]
+    again = ["-U", "*UHD*", f"-DPERHOP_PACKAGE_DIR={ROOT / 'host/python/perhop'}"]
     run([*configure, *again], "CMake", env={**os.environ, "CXX": "g++"})
     run(
         ["cmake", "--build", build, "-j", str(JOBS), "--target", "perhop_driver_tests", "perhop_uhd_tests"],

@@ -241,6 +241,8 @@ class ShellStation(Station):
         station.samples_per_us = round(1e6 / radio_ps / clocks_per_sample, 2)
         cocotb.start_soon(station.antenna.run())
         await station.reset()
+        # Before the first reset anything may stand in the registers, and go out.
+        station.antenna.sent.clear()
         if profile:
             await station.set_up(profile, **more)
         return station

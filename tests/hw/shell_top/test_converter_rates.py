@@ -62,8 +62,6 @@ class RatedStation(ShellStation):
         msps = MODEM_MSPS * rate_in / int(dut.RATE_22.value) if rate_in else 11 * int(dut.SAMPLES_PER_CHIP.value)
         station = await cls.start(dut, profile, radio_ps=round(1e6 / msps), mac_ps=round(1e6 / per_us))
         assert station.samples_per_us == pytest.approx(msps, rel=1e-3)
-        # Before the first reset anything may have stood in the registers.
-        station.antenna.sent.clear()
         return station
 
     def air(self, psdu: bytes, rate: int, at_us: float, short: bool = False) -> Aired:
