@@ -182,7 +182,7 @@ async def clocks_from_the_air(bench: Bench, clocks_per_sample: float, phase: flo
 @cocotb.test()
 @cocotb.parametrize(more_clocks=[0.125, 0.4, 1.0, 2.0])
 async def the_delays_are_those_that_software_writes(dut, more_clocks: float):
-    """To the air within a sample and from it within a sample of the receiver and a clock; their sums' mean within half a
+    """To the air within a sample, from it within a sample of the receiver and a clock; their sums' mean within half a
     sample."""
     bench = Bench(dut)
     modem = {"samples_per_chip": 2, "rate_in": bench.rate_in, "rate_22": bench.rate_22}

@@ -135,7 +135,7 @@ async def sifs_holds_and_frames_are_of_802_11(dut):
 
 @cocotb.test()
 async def sifs_holds_wherever_between_two_samples_a_frame_ends(dut):
-    """Short frames that begin at any time: no response is off by more than the tolerance, and they are not off together."""
+    """Short frames that begin at any time: no response is off by more than the tolerance, nor are all by half of it."""
     station = await RatedStation.at_its_rate(dut, "dsss_short")
     short = PROFILES["dsss_short"]
     duration_us = SIFS_US + airtime_us(short, RATE_2MBPS, 14)
