@@ -56,10 +56,10 @@ def other_version(hosts: Hosts) -> dict[str, Any]:
 
 
 def wrong_time(hosts: Hosts) -> dict[str, Any]:
-    """A Python whose time of day is three seconds ahead."""
+    """A Python whose time of day is 3000.5 ms ahead: no whole number, which an error of 0.1 ms might cross."""
     (hosts.folder / "ahead").mkdir(exist_ok=True)
     (hosts.folder / "ahead/sitecustomize.py").write_text(
-        "import time\nreal = time.time_ns\ntime.time_ns = lambda: real() + 3_000_000_000\n"
+        "import time\nreal = time.time_ns\ntime.time_ns = lambda: real() + 3_000_500_000\n"
     )
     program = hosts.folder / "python-ahead"
     program.write_text(f'#!/bin/sh\nPYTHONPATH={hosts.folder}/ahead exec {sys.executable} "$@"\n')
