@@ -141,8 +141,8 @@ def report() -> str:
         "UHD 4 is published that could be cited,",
         "so the last column says how much of the device UHD may take before the block does not fit.",
         "",
-        "Timing of these devices needs Vivado: `mac_clk` is to make 60 MHz, 64 at 20.48 million samples. What open tools "
-        "place and route is an ECP5 of",
+        "Timing of these devices needs Vivado: `mac_clk` is to make 60 MHz, 64 at 20.48 million samples. What open "
+        "tools place and route is an ECP5 of",
         "speed grade 6, a slower device: [MAC and radio there](synth.md).",
         "",
         "| image | device | LUT | FF | block RAM (36 kbit) | DSP | UHD assumed | share of the scarcest resource "
