@@ -46,8 +46,9 @@ class LastFrame:
 def modem_delays_clocks(clocks_per_sample: float, modem: Mapping[str, int]) -> tuple[int, int]:
     """Clocks from phy_tx_start to a frame's first chip on the air, and from the end of its last chip to phy_rx_end.
 
-    `modem` are the fields of the register of that name. Their sum is within half a clock of the mean; a sample is what
-    a frame's begin and end on the air are rounded to. RegisterError for a modem whose delays nobody has measured.
+    `modem` are the fields of the register of that name. Their sum is within half a clock of the mean (two clocks behind
+    resamplers); a sample is what a frame's begin and end on the air are rounded to. RegisterError for a modem whose
+    delays nobody has measured.
     """
     if modem["rate_in"]:
         delays = RESAMPLED_DELAYS.get((modem["rate_in"], modem["rate_22"]))
