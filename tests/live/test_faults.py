@@ -72,7 +72,7 @@ def nodes(live):
 
 
 def descriptors(pid):
-    """Held for longer than a question: whoever answered one may close its connection a moment after the asker has gone."""
+    """Held for longer than a question: who answered one may close its connection a moment after the asker has gone."""
 
     def looks():
         for _ in range(10):

@@ -39,19 +39,20 @@ def packets_of(capture):
 
 
 def in_flight(capture, without_sacked=False):
-    """(time, packets in flight with it) of each new data packet of the longest connection."""
+    """(time, packets in flight with it, time of the last progress) of each new packet of the longest connection."""
     flows = {}
     for at, sent, sequence, tcp_ack, payload, ports, sacked in packets_of(capture):
-        flow = flows.setdefault(ports, {"first": None, "next": 0, "confirmed": 0, "sacked": 0, "rows": []})
+        flow = flows.setdefault(ports, {"first": None, "next": 0, "confirmed": 0, "at": 0.0, "sacked": 0, "rows": []})
         if sent and payload:
             flow["first"] = sequence if flow["first"] is None else flow["first"]
             end = (sequence - flow["first"] + payload) % 2**32
             if end > flow["next"]:
                 flow["next"] = end
                 held = flow["confirmed"] + (flow["sacked"] if without_sacked else 0)
-                flow["rows"].append((at, (end - held + SEGMENT_BYTES - 1) // SEGMENT_BYTES))
+                flow["rows"].append((at, (end - held + SEGMENT_BYTES - 1) // SEGMENT_BYTES, flow["at"]))
         elif not sent and flow["first"] is not None:
-            flow["confirmed"] = max(flow["confirmed"], (tcp_ack - flow["first"]) % 2**32)
+            if (tcp_ack - flow["first"]) % 2**32 > flow["confirmed"]:
+                flow["confirmed"], flow["at"] = (tcp_ack - flow["first"]) % 2**32, at
             flow["sacked"] = sacked
     return max((flow["rows"] for flow in flows.values()), key=len)
 
@@ -62,7 +63,8 @@ def set_limit(live, limit):
 
 def flow_under(live, tmp_path, limits, limit_s=LIMIT_S, change=set_limit, without_sacked=False, margin_s=MARGIN_S):
     """A greedy flow whose limit moves; the first one is there already. Gives (limit, packets in flight with each new
-    packet) for each, from a margin after it was set."""
+    packet) for each, from a margin after it was set and a TCP ACK behind that which confirms more: Linux takes no
+    smaller window from one that does not (tcp_may_update_window), such as those while a lost packet is mended."""
     capture = tmp_path / "sender.pcapng"
     tshark = live.start(0, "tshark", "-q", "-i", "radio0", "-f", "tcp port 5201", "-w", str(capture))
     wait_until(capture.exists, 20)
@@ -70,11 +72,13 @@ def flow_under(live, tmp_path, limits, limit_s=LIMIT_S, change=set_limit, withou
     wait_until(lambda: "5201" in live.run(3, "ss", "-Hltn").stdout, 5)
     seconds = len(limits) * limit_s
     sending = live.start(0, "iperf3", "-c", "10.0.0.4", "-C", "reno", "-t", str(int(seconds) + 1))
-    changes = [(time.time(), limits[0])]
+    held = [(time.time(), limits[0])]
+    ends = []
     for limit in limits[1:]:
         time.sleep(limit_s)
+        ends.append(time.time())
         change(live, limit)
-        changes.append((time.time(), limit))
+        held.append((time.time(), limit))
     sending.wait(60)
     listening.wait(20)
     time.sleep(0.5)
@@ -83,8 +87,8 @@ def flow_under(live, tmp_path, limits, limit_s=LIMIT_S, change=set_limit, withou
 
     rows = in_flight(capture, without_sacked)
     assert len(rows) > 100
-    for (start, limit), (end, _) in zip(changes, [*changes[1:], (float("inf"), 0)], strict=True):
-        counts = [packets for at, packets in rows if start + margin_s < at < end]
+    for (start, limit), end in zip(held, [*ends, float("inf")], strict=True):
+        counts = [packets for at, packets, told_at in rows if start + margin_s < at < end and told_at > start]
         assert counts, f"nothing was sent at limit {limit}"
         yield limit, counts
 
