@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The congestion window limit on the kernel's TCP, seen in a capture of the sender's interface."""
 
+import signal
 import subprocess
 import time
 
@@ -18,6 +19,8 @@ LIMITS = (8, 2, 1, 4)
 LIMIT_S = 3.0
 # An ACK that was delivered before the limit moved may still lead to packets.
 MARGIN_S = 0.1
+# Of each limit, or it says little.
+LEAST_SEGMENTS = 40
 UNLIMITED = 0
 
 
@@ -70,16 +73,28 @@ def flow_under(live, tmp_path, limits, limit_s=LIMIT_S, change=set_limit, withou
     wait_until(capture.exists, 20)
     listening = live.start(3, "iperf3", "-s", "-1")
     wait_until(lambda: "5201" in live.run(3, "ss", "-Hltn").stdout, 5)
-    seconds = len(limits) * limit_s
-    sending = live.start(0, "iperf3", "-c", "10.0.0.4", "-C", "reno", "-t", str(int(seconds) + 1))
+    sending = live.start(0, "iperf3", "-c", "10.0.0.4", "-C", "reno", "-t", "600")
+
+    def segments():
+        return live.daemon(0)["packets"]["data_segments"]
+
+    def use_limit():
+        """For its time, and until the flow has used it: TCP may be waiting for what was lost just before."""
+        time.sleep(margin_s)
+        before = segments()
+        time.sleep(limit_s - margin_s)
+        wait_until(lambda: segments() - before >= LEAST_SEGMENTS, 60)
+
     held = [(time.time(), limits[0])]
     ends = []
+    use_limit()
     for limit in limits[1:]:
-        time.sleep(limit_s)
         ends.append(time.time())
         change(live, limit)
         held.append((time.time(), limit))
-    sending.wait(60)
+        use_limit()
+    sending.send_signal(signal.SIGINT)
+    sending.wait(20)
     listening.wait(20)
     time.sleep(0.5)
     tshark.terminate()
