@@ -145,7 +145,8 @@ def test_a_congestion_window_clamped_by_ebpf_never_exceeds_a_limit_that_moves(st
 
 def test_a_connection_older_than_the_daemon_is_clamped_too(start_network, tmp_path, cgroup):
     """Its socket tells nobody that it opened: the iterator finds it."""
-    live = start_network("--policy", "none")
+    # A queue that drops: the congestion window, not the receiver's, is what holds the sender back (host/bpf/README.md).
+    live = start_network("--policy", "none", "--set", "mac.queue_packets=15")
 
     def clamp_from_now_on(live, limit):
         policy = one_policy(f"fixed {limit}").run_json()
