@@ -85,9 +85,13 @@ def babel(start_network):
 
 def test_babeld_finds_its_neighbours_by_multicast_over_the_mac(babel):
     """Link-local IPv6 and multicast cross the MAC: routes of both families to everybody, and packets follow them."""
-    text = babel.run(0, "ip", "-6", "route", "show", "proto", "babel").stdout
-    assert "via fe80::ff:fe00:2 dev radio0" in text and "via fe80::ff:fe00:5 dev radio0" in text
+
+    def by_both_neighbours():
+        text = babel.run(0, "ip", "-6", "route", "show", "proto", "babel").stdout
+        return all(f"via fe80::ff:fe00:{neighbour} dev radio0" in text for neighbour in (2, 5))
+
     # babeld may still take the longer way for a while, when it misses a few of its neighbours' first words.
+    wait_until(by_both_neighbours, 30)
     for address in (LAST, babel.status()["nodes"][3]["ipv6"]):
         wait_until(lambda address=address: babel.ping(0, address).stdout.count("ttl=62") == 3, 30)
 
