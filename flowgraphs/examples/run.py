@@ -172,6 +172,11 @@ def status_of(result: dict[str, Any]) -> str:
     )
 
 
+# Applications and flowgraphs, up to os._exit(): a function that returns takes its own down, the application before the
+# windows in it at times, and the process with them.
+KEPT: list[Any] = []
+
+
 def run(
     name: str, settings: dict[str, Any], most_s: float, picture: Path | None, window: bool = False, status: bool = False
 ) -> dict[str, Any]:
@@ -186,7 +191,9 @@ def run(
         if not window:
             os.environ["QT_QPA_PLATFORM"] = "offscreen"
         application = module.Qt.QApplication(sys.argv[:1])
+        KEPT.append(application)
     graph = kind(**settings)
+    KEPT.append(graph)
     if picture is not None and is_qt:
         graph.resize(1400, 1000)
     begin_s, begin_cpu_s = time.monotonic(), time.process_time()

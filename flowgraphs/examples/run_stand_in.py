@@ -61,6 +61,7 @@ def chain(
     application = module.Qt.QApplication(sys.argv[:1])
     graphs = [getattr(module, name)(**each) for each in settings]
     ear = importlib.import_module(EAR).receive_usrp(**listener) if listener is not None else None
+    run.KEPT.extend((application, *graphs, ear))
     # The OFDM PHY's MAC has the computer's clock, and no marks.
     if name == DSSS:
         for graph in graphs:
