@@ -18,6 +18,9 @@ from .hosts import Hosts, wait_until
 # With one segment of 1448 bytes in flight the receiver's goodput times the sender's round trip is that segment, however
 # busy this machine is: two clocks half an hour apart tell one story. The share is what the edges of a run cut off.
 SEGMENT_BITS = 8 * 1448
+# Three hops without contention; how slow hosts may be is judged by `make ota`, where nothing else runs.
+MOST_GOODPUT_BPS = 0.43e6
+LEAST_RTT_MS = 26
 SHARE = 0.03
 PARTIAL_SHARE = 0.06
 # RTS, CTS, MPDU, mac_ack and SIFS between them at 1, 1, 2 and 1 Mb/s, and 1 us on the way for each: a segment (IP
@@ -81,6 +84,7 @@ def finished(hosts, tmp_path_factory) -> Path:
 def one_segment_in_flight(row: dict[str, Any], share: float) -> None:
     in_flight = row["goodput_bps"] * row["rtt_ms"] / 1e3 / SEGMENT_BITS
     assert abs(in_flight - 1) < share, f"{in_flight:.3f} segments in flight, by the clocks of two hosts"
+    assert row["goodput_bps"] < MOST_GOODPUT_BPS and row["rtt_ms"] > LEAST_RTT_MS
 
 
 def test_results_are_those_of_the_network_whatever_the_hosts_clocks_say(finished):
@@ -109,6 +113,8 @@ def test_service_times_are_the_air_and_the_contention_of_those_that_came_in_time
     for hop in pq.read_table(finished / "hops.parquet").to_pylist():
         parts = (hop[name] for name in hop if name in PARTS)
         assert hop["service_time_us"] == pytest.approx(sum(parts), abs=0.5)
+        if hop["direction"] == "forward":
+            assert 7300 < hop["airtime_us"] < 7500 and hop["service_time_us"] < 9500
         if hop["retries"]:
             continue  # A machine that stood still for longer than TCP waits: two segments in flight, for once.
         assert hop["airtime_us"] == pytest.approx(AIRTIME_US[hop["direction"]], abs=0.5)
@@ -123,9 +129,9 @@ def test_intervals_are_of_one_time_on_all_hosts(finished):
     """Clocks half an hour apart: an interval that the receiver counted elsewhere would be empty, or full twice."""
     intervals = [row for row in pq.read_table(finished / "results.parquet").to_pylist() if row["seed"] == 1]
     assert [row["t_start_s"] for row in intervals] == [0.5 * index for index in range(12)]
-    # The rate of the whole run in each, within what a few packets more or less are of the 15 in one.
+    assert all(row["goodput_bps"] > 0.25e6 for row in intervals[1:])
     mean_bps = rows(finished)[1]["goodput_bps"]
-    assert all(0.6 * mean_bps < row["goodput_bps"] < 1.4 * mean_bps for row in intervals[2:])
+    assert all(row["goodput_bps"] < 1.4 * mean_bps for row in intervals[1:])
 
 
 def test_packets_of_all_nodes_are_in_one_file_in_order(finished):
