@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Receives UDP until nothing has come for a while: `udp_sink.py ADDRESS PORT [IDLE_S]`. Prints what came as JSON."""
+"""Receives UDP until nothing has come for a while, or SIGTERM: `udp_sink.py ADDRESS PORT [IDLE_S]`.
+
+Prints what came as JSON, with the times of CLOCK_MONOTONIC.
+"""
 
 import json
+import signal
 import socket
 import sys
 import time
+
+
+def stop(*_: object) -> None:
+    raise TimeoutError
 
 
 def main() -> None:
@@ -15,6 +23,7 @@ def main() -> None:
     print("listening", flush=True)
     sock.settimeout(20)
     arrived = []
+    signal.signal(signal.SIGTERM, stop)
     while True:
         try:
             size = len(sock.recv(65536))
@@ -22,10 +31,18 @@ def main() -> None:
             break
         arrived.append((time.monotonic(), size))
         sock.settimeout(idle_s)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     seconds = arrived[-1][0] - arrived[0][0] if len(arrived) > 1 else 0
     payload_bytes = sum(size for _, size in arrived[1:])
     print(
-        json.dumps({"packets": len(arrived), "seconds": seconds, "payload_bps": 8 * payload_bytes / max(seconds, 1e-9)})
+        json.dumps(
+            {
+                "packets": len(arrived),
+                "seconds": seconds,
+                "payload_bps": 8 * payload_bytes / max(seconds, 1e-9),
+                "arrived_s": [at_s for at_s, _ in arrived],
+            }
+        )
     )
 
 
