@@ -35,19 +35,29 @@ SHARES = {"goodput_bps": 0.03, "rtt_ms": 0.05, "service_ms": 0.03}
 
 
 def make(seeds: int, seconds: int, fresh: bool) -> list[beside.Place]:
-    """The experiment in all three places; finished runs are kept."""
-    settings = [*SETTINGS, f"seeds={list(range(1, seeds + 1))}", f"duration_s={seconds}", "warmup_s=5"]
-    words = ["run", EXPERIMENT, *(word for setting in settings for word in ("--set", setting))]
-    words += ["--fresh"] if fresh else []
-    for backend in ("sim", "live"):
-        print(f"--- {backend}", flush=True)
-        call = [sys.executable, "-c", PROGRAM, *words, "--backend", backend, "--out", OUT / backend]
-        subprocess.run([str(word) for word in call], check=True)
-    print("--- radio", flush=True)
+    """The experiment in all three places; finished runs are kept.
+
+    live and radio take turns, a seed at a time: an hour in which this machine is slow is in both.
+    """
+    settings = [*SETTINGS, f"duration_s={seconds}", "warmup_s=5"]
+
+    def words(backend: str, until_seed: int, *more: object) -> list[str]:
+        some = [*settings, f"seeds={list(range(1, until_seed + 1))}"]
+        call = ["run", EXPERIMENT, *(word for setting in some for word in ("--set", setting))]
+        return [str(word) for word in (*call, "--backend", backend, "--out", OUT / backend, *more)]
+
+    def make_here(backend: str, until_seed: int, *more: object) -> None:
+        print(f"--- {backend}, seeds to {until_seed}", flush=True)
+        subprocess.run([sys.executable, "-c", PROGRAM, *words(backend, until_seed, *more)], check=True)
+
+    make_here("sim", seeds, *(["--fresh"] if fresh else []))
     with Hosts(EXPERIMENT, *settings) as hosts:
-        call = [*words, "--backend", "radio", "--inventory", hosts.inventory(), "--out", OUT / "radio"]
-        call += ["--beside", OUT / "sim", "--beside", OUT / "live"]
-        subprocess.run(hosts.command(*call), check=True)
+        besides = ["--inventory", hosts.inventory(), "--beside", OUT / "sim", "--beside", OUT / "live"]
+        for seed in range(1, seeds + 1):
+            anew = ["--fresh"] if fresh and seed == 1 else []
+            make_here("live", seed, *anew)
+            print(f"--- radio, seeds to {seed}", flush=True)
+            subprocess.run(hosts.command(*words("radio", seed, *besides, *anew)), check=True)
     places = [beside.read(backend, OUT / backend) for backend in ("sim", "live", "radio")]
     return [place for place in places if place is not None]
 
