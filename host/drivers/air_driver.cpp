@@ -21,6 +21,8 @@ namespace {
 constexpr long retry_ns = 20'000'000;
 // Of one poll(), so that others have their turn.
 constexpr int most_messages = 64;
+// Of air_welcome's status.
+constexpr std::uint8_t no_such_node = 2;
 
 int checked(int result, const char* what) {
   if (result < 0) throw std::system_error(errno, std::generic_category(), what);
@@ -70,6 +72,7 @@ void air_driver::connect() {
     set_timer(false);
     return;
   }
+  problem_ = path_ + ": " + std::generic_category().message(errno);
   if (socket_ >= 0) close(std::exchange(socket_, -1));
   set_timer(true);
 }
@@ -78,7 +81,10 @@ void air_driver::disconnect(driver_listener& listener) {
   close(std::exchange(socket_, -1));
   outstanding_ = 0;
   set_timer(true);
-  if (std::exchange(up_, false)) listener.on_down();
+  if (std::exchange(up_, false)) {
+    problem_ = "the medium at " + path_ + " has ended the connection";
+    listener.on_down();
+  }
 }
 
 void air_driver::poll(driver_listener& listener) {
@@ -129,7 +135,9 @@ void air_driver::on_message(driver_listener& listener, std::span<const std::uint
 void air_driver::on_welcome(driver_listener& listener, std::span<const std::uint8_t> message) {
   const auto welcome = wire::air_welcome::decode(message);
   if (!welcome || welcome->status != 0 || welcome->profile >= timing_profiles().size()) {
-    // Another version, or no such node: the medium ends the connection, and another one may come in its place.
+    // The medium ends the connection, and another one may come in its place.
+    problem_ = "the medium at " + path_ +
+               (welcome && welcome->status == no_such_node ? " has no node " + std::to_string(node_) : " is of another version");
     ++counters_.malformed;
     return;
   }
@@ -140,6 +148,7 @@ void air_driver::on_welcome(driver_listener& listener, std::span<const std::uint
           .average_shift = welcome->average_shift,
           .send_credits = welcome->send_credits};
   up_ = true;
+  problem_.clear();
   outstanding_ = 0;
   ++counters_.ups;
   listener.on_up(mac_);

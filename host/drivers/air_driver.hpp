@@ -25,6 +25,7 @@ public:
   void send(const send_request& request) override;
   bool access_registers(std::uint32_t cookie, std::span<const register_access> accesses) override;
   const driver_counters& counters() const override { return counters_; }
+  std::string problem() const override { return problem_; }
 
 private:
   void connect();
@@ -43,6 +44,7 @@ private:
   std::uint32_t outstanding_ = 0;
   mac_properties mac_;
   driver_counters counters_;
+  std::string problem_;
   std::vector<register_answer> answers_;
   std::array<std::uint8_t, 16384> buffer_{};
 };

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "host/core/wire/generated/frames.hpp"
 
@@ -86,6 +87,8 @@ public:
   /// @return false: down, more than air_most_register_accesses, or a MAC without registers; nothing will come
   virtual bool access_registers(std::uint32_t /*cookie*/, std::span<const register_access> /*accesses*/) { return false; }
   virtual const driver_counters& counters() const = 0;
+  /// Why the MAC is down, in words for a person; empty: it is up, or nothing is known. A new one makes descriptor() readable.
+  virtual std::string problem() const { return {}; }
 };
 
 }  // namespace perhop::drivers

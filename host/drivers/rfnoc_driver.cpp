@@ -67,7 +67,7 @@ rfnoc_driver::~rfnoc_driver() {
   close(wake_);
 }
 
-std::string rfnoc_driver::last_problem() const {
+std::string rfnoc_driver::problem() const {
   const std::lock_guard lock(mutex_);
   return problem_;
 }
@@ -79,6 +79,10 @@ void rfnoc_driver::tell(event happened) {
     const std::lock_guard lock(mutex_);
     events_.push_back(std::move(happened));
   }
+  wake();
+}
+
+void rfnoc_driver::wake() const {
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof one);
 }
@@ -90,6 +94,7 @@ void rfnoc_driver::give_up(const std::string& why) {
     failed_ = true;
   }
   changed_.notify_all();
+  wake();
 }
 
 void rfnoc_driver::work() {

@@ -48,9 +48,7 @@ public:
   void send(const send_request& request) override;
   bool access_registers(std::uint32_t cookie, std::span<const register_access> accesses) override;
   const driver_counters& counters() const override { return counters_; }
-
-  /// Why the radio could not be reached last; empty: it could.
-  std::string last_problem() const;
+  std::string problem() const override;
 
 private:
   using packet = std::vector<std::uint8_t>;
@@ -86,6 +84,7 @@ private:
   void on_frame(driver_listener& listener, std::span<const std::uint8_t> message);
   bool on_record(driver_listener& listener, std::span<const std::uint8_t> message);
   void give(command wanted);
+  void wake() const;
   void give_up(const std::string& why);
 
   link_maker make_link_;

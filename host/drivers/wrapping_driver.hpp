@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "host/drivers/driver.hpp"
@@ -26,6 +27,7 @@ public:
     return inner_->access_registers(cookie, accesses);
   }
   const driver_counters& counters() const override { return inner_->counters(); }
+  std::string problem() const override { return inner_->problem(); }
 
 protected:
   void on_up(const mac_properties& mac) override { listener_->on_up(mac); }

@@ -146,6 +146,7 @@ json status(time_us now, const node_config& config, const packet_path& path, con
               {"name", config.name},
               {"interface", config.interface},
               {"mac_up", path.is_up()},
+              {"mac_problem", driver.problem()},
               {"time_us", now},
               {"queued_packets", path.queued_packets()},
               {"mtu_bytes", config.mtu_bytes},

@@ -172,6 +172,12 @@ private:
   }
 
   void note_mac() {
+    if (!path_.is_up()) {
+      if (std::string problem = driver_->problem(); problem != mac_problem_) {
+        mac_problem_ = std::move(problem);
+        node::log("mac_problem", {{"problem", mac_problem_}});
+      }
+    }
     if (path_.is_up() == mac_was_up_) return;
     mac_was_up_ = path_.is_up();
     if (mac_was_up_) {
@@ -220,6 +226,7 @@ private:
   int signals_ = -1, epoll_ = -1, timer_ = -1, control_ = -1;
   std::optional<time_us> timer_set_;
   bool mac_was_up_ = false;
+  std::string mac_problem_;  ///< as last logged
   std::array<std::uint8_t, 65536> buffer_{};
 };
 
@@ -237,21 +244,22 @@ private:
   std::optional<drivers::mac_properties> mac_;
 };
 
-/// Prints what the MAC says of itself. @return exit status
+/// Prints what the MAC says of itself, or why it does not. @return exit status
 int check_driver(const node::node_config& config) {
-  constexpr time_us patience_us = 5'000'000;
+  // A MAC may be held for a while by a program that has just ended; a radio that is there may take longer to be set up.
+  constexpr time_us patience_us = 5'000'000, set_up_us = 30'000'000;
   const std::unique_ptr<drivers::driver> driver = node::make_driver(config.driver);
   first_word word;
-  const time_us until = monotonic_us() + patience_us;
-  while (!word.mac()) {
-    const time_us now = monotonic_us();
-    if (now >= until) {
-      std::fprintf(stderr, "no MAC answers\n");
+  const time_us begun = monotonic_us();
+  for (driver->poll(word); !word.mac(); driver->poll(word)) {
+    const time_us passed = monotonic_us() - begun;
+    const std::string problem = driver->problem();
+    if (passed >= (problem.empty() ? set_up_us : patience_us)) {
+      std::fprintf(stderr, "no MAC answers%s%s\n", problem.empty() ? "" : ": ", problem.c_str());
       return 1;
     }
     pollfd wait{.fd = driver->descriptor(), .events = POLLIN, .revents = 0};
-    poll(&wait, 1, static_cast<int>((until - now) / 1000 + 1));
-    driver->poll(word);
+    poll(&wait, 1, 100);
   }
   const drivers::mac_properties& mac = *word.mac();
   std::printf("%s %s %llu b/s RTS %u\n", node::text_of_mac(mac.address).c_str(), mac.profile->name.data(),

@@ -89,7 +89,9 @@ def test_a_node_without_its_mac_still_says_so(live):
     wait_until(lambda: not probe(live, 1)["mac_up"], 5)
     done = live.perhop("probe", "1", "--name", live.name)
     assert done.returncode == 0 and "MAC down" in done.stdout
-    assert library.probe(find_nodes("1", live.name)[0])["statistics"] == {}
+    told = library.probe(find_nodes("1", live.name)[0])
+    assert told["statistics"] == {} and "air.sock" in told["mac_problem"]
+    assert "air.sock" in "".join(done.stdout.split())
 
 
 def test_what_is_not_there_is_said_in_one_line(live):

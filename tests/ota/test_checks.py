@@ -67,6 +67,16 @@ def wrong_time(hosts: Hosts) -> dict[str, Any]:
     return {"python": str(program)}
 
 
+def no_device(hosts: Hosts) -> dict[str, Any]:
+    """The MAC of a radio that UHD does not find."""
+    radio = {"kind": "rfnoc", "args": "addr=127.0.0.1", "mac": "02:00:00:00:00:03", "frequency_hz": 2.412e9}
+    return {"radio": {**radio, "tx_delay_clocks": 66, "rx_delay_clocks": 30}}
+
+
+def other_node(hosts: Hosts) -> dict[str, Any]:
+    return {"radio": {"kind": "air", "socket": str(hosts.folder / "air.sock"), "node": 9}}
+
+
 # What is wrong with host 2: (what its entry says, or who makes that; the check; words of what is found; of the remedy)
 Plant = dict[str, Any] | Callable[[Hosts], dict[str, Any]]
 PLANTS: dict[str, tuple[Plant, str, str, str]] = {
@@ -85,9 +95,10 @@ PLANTS: dict[str, tuple[Plant, str, str, str]] = {
     "no radio": (
         {"radio": {"kind": "air", "socket": "/nowhere", "node": 2}},
         "radio",
-        "no MAC answers",
+        "no MAC answers: /nowhere: No such file",
         "perhop-live-air",
     ),
+    "a radio of no node": (other_node, "radio", "has no node 9", "`radio.socket`"),
 }
 
 
@@ -104,6 +115,17 @@ def test_what_is_wrong_is_named_with_its_host_and_a_remedy(hosts, plant):
         f"node {node} (h{node}): radio" for node in (0, 1, 3)
     }
     assert not any(hosts.leftovers(index) for index in range(4))
+
+
+def test_a_device_that_uhd_does_not_find_is_named(hosts):
+    code, findings = doctor(hosts, hosts.inventory("wrong.yml", nodes={2: no_device(hosts)}))
+    (failed,) = (finding for finding in findings if not finding["ok"])
+    assert code == 1 and failed["name"] == "node 2 (h2): radio"
+    if b"libuhd" in Path(hosts.node_program).read_bytes():
+        assert "No devices found" in failed["detail"] and "addr=127.0.0.1" in failed["detail"]
+        assert "uhd_find_devices" in failed["remedy"]
+    else:
+        assert "needs UHD" in failed["detail"]
 
 
 LIMITS = {

@@ -125,6 +125,19 @@ def test_service_times_are_the_air_and_the_contention_of_those_that_came_in_time
         assert hop["backoff_us"] <= MEAN_DRAW_US + 4 * LONGEST_DRAW_US / (12 * hop["packets"]) ** 0.5
 
 
+def log_of(out: Path, seed: int, node: int) -> str:
+    for file in out.glob("runs/*/run.json"):
+        if json.loads(file.read_text())["seed"] == seed:
+            return (file.parent / f"node-{node}.log").read_text()
+    raise AssertionError(f"there is no run with seed {seed}")
+
+
+def test_what_the_daemons_said_is_kept_with_the_run(finished):
+    for node in range(4):
+        said = log_of(finished, 2, node)
+        assert "started" in said and f"mac_up address=02:00:00:00:00:0{node + 1}" in said and "mac_down" not in said
+
+
 def test_intervals_are_of_one_time_on_all_hosts(finished):
     """Clocks half an hour apart: an interval that the receiver counted elsewhere would be empty, or full twice."""
     intervals = [row for row in pq.read_table(finished / "results.parquet").to_pylist() if row["seed"] == 1]
@@ -226,6 +239,8 @@ def test_an_accident_is_named_what_was_collected_is_kept_and_a_second_call_compl
         assert set(partial) == {1, 2} and partial[2]["interrupted"] and not partial[1]["interrupted"]
         one_segment_in_flight(partial[2], PARTIAL_SHARE)
         assert node in (out / "report.html").read_text()
+        if happen is kill_daemon:
+            assert "mac_up" in log_of(out, 2, 2)
     finally:
         mend(hosts)
     done = hosts.perhop(*command)

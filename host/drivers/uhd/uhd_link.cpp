@@ -2,6 +2,8 @@
 #include "host/drivers/uhd/uhd_link.hpp"
 
 #include <cstring>
+#include <sstream>
+#include <string>
 #include <uhd/exception.hpp>
 #include <uhd/rfnoc/noc_block_base.hpp>
 #include <uhd/rfnoc/radio_control.hpp>
@@ -20,7 +22,13 @@ constexpr double send_timeout_s = 0.5, receive_timeout_s = 0.1;
 // are called floating point is its word for them.
 constexpr const char* words_format = "f32";
 
-[[noreturn]] void fail(const std::string& what, const std::exception& error) { throw link_error(what + ": " + error.what()); }
+/// UHD says some things in several lines; a log and a person want one.
+[[noreturn]] void fail(const std::string& what, const std::exception& error) {
+  std::istringstream words(error.what());
+  std::string said = what + ":";
+  for (std::string word; words >> word;) said += " " + word;
+  throw link_error(said);
+}
 
 class uhd_stream : public packet_stream {
 public:

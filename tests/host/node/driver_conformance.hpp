@@ -16,6 +16,7 @@
 #include <poll.h>
 
 #include <chrono>
+#include <string>
 #include <vector>
 
 #include "host/drivers/driver.hpp"
@@ -101,6 +102,17 @@ TYPED_TEST_P(driver_conformance, is_down_until_its_mac_answers_and_then_says_wha
   EXPECT_EQ(this->heard.mac.data_rate_index, 1);
   EXPECT_GE(this->heard.mac.send_credits, 2U);
   EXPECT_EQ(this->bench.dut().counters().ups, 1U);
+}
+
+TYPED_TEST_P(driver_conformance, says_in_one_line_why_its_mac_is_down_and_nothing_while_it_is_up) {
+  ASSERT_TRUE(this->until([&] { return !this->bench.dut().problem().empty(); }));
+  this->come_up();
+  EXPECT_EQ(this->bench.dut().problem(), "");
+  this->bench.vanish();
+  ASSERT_TRUE(this->until([&] { return this->heard.downs == 1; }));
+  const std::string problem = this->bench.dut().problem();
+  EXPECT_NE(problem, "");
+  EXPECT_EQ(problem.find('\n'), std::string::npos) << problem;
 }
 
 TYPED_TEST_P(driver_conformance, a_packet_reaches_the_mac_as_it_is_and_its_completion_has_its_cookie) {
@@ -218,6 +230,7 @@ TYPED_TEST_P(driver_conformance, a_mac_that_vanishes_takes_its_packets_along_and
 }
 
 REGISTER_TYPED_TEST_SUITE_P(driver_conformance, is_down_until_its_mac_answers_and_then_says_what_the_mac_is,
+                            says_in_one_line_why_its_mac_is_down_and_nothing_while_it_is_up,
                             a_packet_reaches_the_mac_as_it_is_and_its_completion_has_its_cookie, credits_end_and_come_back_one_by_one,
                             many_packets_complete_in_order_each_once, a_frame_reaches_the_listener_as_it_is,
                             registers_are_read_and_written_in_order_and_answered_later, what_is_no_message_is_counted_and_nothing_else,

@@ -234,7 +234,7 @@ TEST_F(rfnoc, sets_the_radio_up_before_it_is_up) {
 TEST_F(rfnoc, a_radio_of_another_version_is_not_touched_and_named) {
   bench.model().set_version_on_reset(registers::shell::version::address, 99U << 16);
   bench.bring_up();
-  ASSERT_TRUE(until([&] { return bench.rfnoc().last_problem().find("version 99") != std::string::npos; }));
+  ASSERT_TRUE(until([&] { return bench.rfnoc().problem().find("version 99") != std::string::npos; }));
   EXPECT_EQ(heard.ups, 0);
   EXPECT_TRUE(bench.model().writes().empty());
 }

@@ -354,10 +354,17 @@ TEST(air_driver, nonsense_of_its_medium_is_counted_and_the_driver_comes_up_when_
   }
   EXPECT_EQ(heard.ups, 0);
   EXPECT_EQ(driver.counters().malformed, 99U);
+  EXPECT_EQ(driver.problem(), "the medium at " + path + " is of another version");
   wire::air_welcome welcome;
+  std::array<std::uint8_t, wire::air_welcome::size_bytes> encoded;
+  welcome.status = 2;
+  welcome.encode(encoded);
+  ASSERT_GT(send(medium, encoded.data(), encoded.size(), 0), 0);
+  serve(driver, heard);
+  EXPECT_EQ(driver.problem(), "the medium at " + path + " has no node 3");
+  welcome.status = 0;
   welcome.send_credits = 2;
   welcome.address = 77;
-  std::array<std::uint8_t, wire::air_welcome::size_bytes> encoded;
   welcome.encode(encoded);
   ASSERT_GT(send(medium, encoded.data(), encoded.size(), 0), 0);
   serve(driver, heard);
@@ -369,7 +376,7 @@ TEST(air_driver, nonsense_of_its_medium_is_counted_and_the_driver_comes_up_when_
     serve(driver, heard);
   }
   EXPECT_TRUE(heard.receptions.empty());
-  EXPECT_EQ(driver.counters().malformed, 198U);
+  EXPECT_EQ(driver.counters().malformed, 199U);
   close(medium);
   serve(driver, heard);
   EXPECT_EQ(heard.downs, 1);

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from perhop.errors import ExperimentError
+from perhop.live.plan import make_node
 from perhop.radio import inventory, ssh
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -27,6 +28,9 @@ def test_the_example_is_an_inventory():
     found, _ = inventory.load(ROOT / "hw/inventory/hosts.yml")
     assert len(found.nodes) == 4
     assert found.name(0) == "node 0 (west)"
+    # With the addresses that the nodes of an experiment have, or `perhop doctor` would refuse each of its radios.
+    macs = [host.radio.mac for host in found.nodes]
+    assert macs == [make_node("radio", index).mac for index in range(4)]
 
 
 def test_a_host_has_the_defaults_unless_it_says_otherwise(tmp_path):

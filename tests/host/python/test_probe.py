@@ -46,6 +46,7 @@ def status(*neighbours, **changed):
         "interface": "radio0",
         "mtu_bytes": 1500,
         "mac_up": True,
+        "mac_problem": "",
         "mac": {
             "address": "02:00:00:00:00:01",
             "profile": "dsss_long",

@@ -155,8 +155,8 @@ class Agent:
     def do_ask(self, message: dict[str, Any]) -> dict[str, Any]:
         return host.ask(self.control_socket, message)
 
-    def do_run(self, command: list[str], text: str | None = None, timeout_s: float = 20) -> dict[str, Any]:
-        done = host.run(command, text, timeout_s)
+    def do_run(self, command: list[str], text: str | None = None, most_s: float = 20) -> dict[str, Any]:
+        done = host.run(command, text, most_s)
         return {"status": done.returncode, "out": done.stdout[-4000:], "err": done.stderr[-4000:]}
 
     def do_facts(self, perhop_node: str, folder: str, addresses: list[str]) -> dict[str, Any]:

@@ -64,6 +64,7 @@ def probe(node: NodeSocket) -> dict[str, Any]:
         "interface": status["interface"],
         "mtu_bytes": status["mtu_bytes"],
         "mac_up": status["mac_up"],
+        "mac_problem": status["mac_problem"],
         "mac": status.get("mac"),
         "queued_packets": status["queued_packets"],
         "queue_limit_packets": status["queue_limit_packets"],

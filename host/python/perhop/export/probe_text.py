@@ -65,6 +65,8 @@ def _title(told: dict[str, Any]) -> Text:
         text.append("  MAC up", style="green")
     else:
         text.append("  MAC down", style="bold red")
+        if told["mac_problem"]:
+            text.append(f" ({told['mac_problem']})", style="red")
     text.append(f"  queue {told['queued_packets']} of {told['queue_limit_packets']}")
     drops = told["packets"]["queue_drops"]
     if drops:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import ipaddress
 import json
@@ -21,12 +20,9 @@ from perhop.load import Point
 from perhop.radio import checks
 from perhop.radio import inventory as inv
 from perhop.radio.checks import Looked, Wanted
-from perhop.realtime.session import NodeError
 from perhop.resolve import Run
 
 TOKEN = "PERHOP_RADIO_TOKEN"
-# A program there that hears nothing for 15 s gives the host free.
-KEEP_S = 4.0
 
 
 class Radio:
@@ -69,7 +65,6 @@ class Radio:
     def ready(self, runs: list[Run]) -> Iterator[backends.Programs]:
         token = checks.new_token()
         found = checks.look(self.inventory, self.wanted(self._experiment), token, f"perhop run, {len(runs)} runs")
-        keeping = threading.Event()
         try:
             failed = [finding for looked in found for finding in looked.failed]
             if failed:
@@ -77,13 +72,10 @@ class Radio:
                     failing_lines(failed), f"mend these; `perhop doctor --inventory {self.file}` looks again"
                 )
             self._tell(found)
-            keeper = threading.Thread(target=_keep, args=(found, keeping), daemon=True)
-            keeper.start()
             hashes = json.dumps([looked.sha256 for looked in found])
             joint = hashlib.sha256(hashes.encode()).hexdigest()
             yield {"radio": runner.Program(backends.RUN_COMMAND, joint, {TOKEN: token})}
         finally:
-            keeping.set()
             close(found)
 
     def wanted(self, experiment: Experiment | None) -> Wanted:
@@ -115,12 +107,3 @@ def close(found: list[Looked]) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-
-
-def _keep(found: list[Looked], until: threading.Event) -> None:
-    """Let the hosts know that somebody is there; a run of its own notices one that is not."""
-    while not until.wait(KEEP_S):
-        for looked in found:
-            if looked.session is not None:
-                with contextlib.suppress(NodeError):
-                    looked.session.ask("hello", timeout_s=2)

@@ -23,8 +23,10 @@ from perhop.realtime.session import Clock, NodeError, Session
 
 PYTHON = (3, 10)
 NEEDED_FOR = "--backend radio"
-# Its driver is given five seconds to come up (host/node).
-RADIO_TIMEOUT_S = 12.0
+# Its driver is given thirty seconds to come up (host/node).
+RADIO_TIMEOUT_S = 40.0
+# Of `radio`, in messages: which MAC it is.
+PLACE = {"air": ("socket", "node"), "rfnoc": ("args", "block"), "loopback": ("socket", "peer")}
 
 
 @dataclass
@@ -212,13 +214,15 @@ def _check_radio(inventory: Inventory, wanted: Wanted, node: int, session: Sessi
             "run",
             command=[program, "--check-driver", f"{folder}/node.json"],
             timeout_s=RADIO_TIMEOUT_S + 5,
+            most_s=RADIO_TIMEOUT_S,
         )
     finally:
         session.ask("take_back_changes", timeout_s=30)
     kind = driver["kind"]
     if done["status"] != 0:
-        said = " ".join(done["err"].split()) or f"status {done['status']}"
-        place = ", ".join(f"{name} {value}" for name, value in driver.items() if name != "kind")
+        # Of what libraries say beside, errors are in the last line as well.
+        said = " ".join(done["err"].strip().splitlines()[-1:]) or f"status {done['status']}"
+        place = ", ".join(f"{name} {driver[name]}" for name in PLACE[kind] if name in driver)
         add("radio", False, f"{kind}: {said} ({place})", _radio_remedy(kind))
         return
     said = done["out"].strip()

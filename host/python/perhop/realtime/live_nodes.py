@@ -57,3 +57,6 @@ class LiveNodes:
 
     def capture_files(self) -> list[str]:
         return [str(network.capture_file(self.state, node.index)) for node in self.plan.nodes]
+
+    def log_files(self) -> list[str]:
+        return [str(self.state / f"node-{node.index}.log") for node in self.plan.nodes]

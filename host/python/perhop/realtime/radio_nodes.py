@@ -20,7 +20,8 @@ from perhop.radio.backend import TOKEN
 from perhop.realtime.measure import Member, each
 from perhop.realtime.session import NodeError, Session
 
-UP_TIMEOUT_S = 20
+UP_TIMEOUT_S = 40
+LOG = "node.log"
 POLL_S = 0.1
 ROUTE_TIMEOUT_S = 3.0
 
@@ -78,7 +79,7 @@ class RadioNodes:
         session.ask(
             "daemon",
             command=[program, str(folder / "node.json")],
-            log=str(folder / "node.log"),
+            log=str(folder / LOG),
             control_socket=config["control_socket"],
         )
 
@@ -141,3 +142,6 @@ class RadioNodes:
             with contextlib.suppress(NodeError):
                 member.session.ask("end_daemon")
         return [str(self._folder(index) / "capture.pcapng") for index in range(len(self.members))]
+
+    def log_files(self) -> list[str]:
+        return [str(self._folder(index) / LOG) for index in range(len(self.members))]

@@ -23,7 +23,7 @@ from perhop.errors import PerhopError
 from perhop.live.plan import LivePlan
 from perhop.realtime import captures, flows
 from perhop.realtime.measure import Measured, Member, measure
-from perhop.realtime.session import NodeError
+from perhop.realtime.session import NodeError, NodeGone
 
 EXIT_NODE = 75
 PR_SET_PDEATHSIG = 1
@@ -44,6 +44,9 @@ class Network(Protocol):
 
     def capture_files(self) -> list[str]:
         """Where each node has recorded its packets; whole when this returns. Empty: they have not."""
+
+    def log_files(self) -> list[str]:
+        """Where each node's daemon has said what happened to it."""
 
 
 class Signals:
@@ -86,6 +89,7 @@ def make(run: dict[str, Any], folder: Path, signals: Signals) -> tuple[Measured,
             network.on_tick,
         )
         packets = _fetch_captures(network, measured, folder) if run["outputs"]["pcapng"] else None
+        _fetch_logs(network, measured, folder)
     cut_short = measured.stopped or measured.failure is not None
     plan = network.plan
     result = flows.result(plan, measured.counted, cut_short, network.backend)
@@ -128,6 +132,16 @@ def _fetch_captures(network: Network, measured: Measured, folder: Path) -> int:
     for capture in found:
         capture.file.unlink()
     return packets
+
+
+def _fetch_logs(network: Network, measured: Measured, folder: Path) -> None:
+    """node-N.log for a person to read; nothing depends on them."""
+    for index, file in enumerate(network.log_files()):
+        session = network.members[index].session
+        if isinstance(measured.failure, NodeGone) and measured.failure.node == session.node:
+            continue
+        with contextlib.suppress(NodeError):
+            session.fetch(file, folder / f"node-{index}.log")
 
 
 def main() -> int:

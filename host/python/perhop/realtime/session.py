@@ -44,6 +44,8 @@ sys.modules["perhop.agent.loop"].main()
 STDERR_LINES = 12
 ANSWER_TIMEOUT_S = 10.0
 CLOCK_EXCHANGES = 12
+# The program there gives its host free when it has heard nothing for 15 s (agent/loop.py).
+KEEP_S = 4.0
 
 
 class NodeError(PerhopError):
@@ -82,6 +84,8 @@ def python_command(python: str, size_bytes: int) -> list[str]:
 class Session:
     """The program on one node; use as a context manager. Raises NodeGone, NodeError.
 
+    While nothing else is asked, the program there hears that somebody is here; it would give its host free otherwise.
+
     `prefix` is what comes before a command so that it runs there, `remote` that it is read by a shell of the other
     side. `explain` finds problem and remedy in what was said on standard error by one that could not be started.
     """
@@ -105,6 +109,8 @@ class Session:
         self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._number = 0
         self._lock = threading.Lock()
+        self._asked_s = time.monotonic()
+        self._closing = threading.Event()
         # A session of its own: Ctrl-C reaches perhop alone, which ends the conversation in order.
         self._process = subprocess.Popen(
             [*prefix, *command],
@@ -117,7 +123,8 @@ class Session:
             threading.Thread(target=self._hear, daemon=True),
             threading.Thread(target=self._moan, daemon=True),
         ]
-        for thread in self._threads:
+        self._keeper = threading.Thread(target=self._keep, daemon=True)
+        for thread in (*self._threads, self._keeper):
             thread.start()
         # One that ended at once says why when it is asked.
         with contextlib.suppress(NodeGone):
@@ -132,6 +139,7 @@ class Session:
     def close(self, patience_s: float = 10) -> None:
         """The program there hears the end of its input, and takes back what it changed."""
         process = self._process
+        self._closing.set()
         try:
             if process.stdin is not None:
                 process.stdin.close()
@@ -142,13 +150,16 @@ class Session:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        for thread in self._threads:
+        for thread in (*self._threads, self._keeper):
             thread.join(1)
 
     def ask(self, do: str, timeout_s: float = ANSWER_TIMEOUT_S, **more: Any) -> dict[str, Any]:
         """One command and its answer."""
         with self._lock:
-            return self._ask(do, timeout_s, more)
+            try:
+                return self._ask(do, timeout_s, more)
+            finally:
+                self._asked_s = time.monotonic()
 
     def _ask(self, do: str, timeout_s: float, more: dict[str, Any]) -> dict[str, Any]:
         self._number += 1
@@ -162,6 +173,7 @@ class Session:
                     self.node, f"has not answered for {timeout_s:g} s", "is it up? Look at it and at the way there"
                 ) from None
             if answer is None:
+                self._answers.put(None)  # for whoever asks next
                 raise self._gone()
             if answer.get("id") != self._number:
                 continue  # of an earlier question that was given up
@@ -219,6 +231,12 @@ class Session:
         with self._process.stderr as stream:
             for line in stream:
                 self._errors.append(line.decode(errors="replace").strip())
+
+    def _keep(self) -> None:
+        while not self._closing.wait(KEEP_S) and self._process.poll() is None:
+            if time.monotonic() - self._asked_s >= KEEP_S:
+                with contextlib.suppress(NodeError):
+                    self.ask("hello", timeout_s=KEEP_S)
 
     def _gone(self) -> NodeGone:
         with contextlib.suppress(subprocess.TimeoutExpired):
