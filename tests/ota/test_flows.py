@@ -12,6 +12,8 @@ FLOWS = [
 ]
 
 MEASURED_S = 5
+# mac.queue_packets, where the experiment does not say; and what EXACT's window lets go without a report.
+QUEUE_PACKETS, MOST_UNDER_WAY = 50, 10
 # Over each hop RTS, CTS, MPDU (314 bytes, 2 Mb/s) and two SIFS at least.
 LEAST_DELAY_MS = 3 * (352 + 10 + 304 + 10 + 192 + 8 * 314 / 2) / 1e3
 
@@ -41,5 +43,5 @@ def test_exact_has_the_rate_that_its_routers_allow(flows):
     # Three hops that are all in one another's way: 7.4 ms a packet and hop, and room for others.
     assert 0.3e6 < exact["rate_signal_bps"] < 0.5e6
     assert 0.8 < exact["goodput_bps"] / exact["rate_signal_bps"] < 1.05
-    # What is under way or waits at its node at the end is not lost.
-    assert exact["sent_packets"] - exact["delivered_packets"] < 30
+    # What is under way at the end, or waits at its node, is not lost; the application fills that queue again and again.
+    assert exact["sent_packets"] - exact["delivered_packets"] < QUEUE_PACKETS + MOST_UNDER_WAY
