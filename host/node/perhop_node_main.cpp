@@ -181,6 +181,7 @@ private:
     if (path_.is_up() == mac_was_up_) return;
     mac_was_up_ = path_.is_up();
     if (mac_was_up_) {
+      mac_problem_.clear();
       node::log("mac_up", {{"address", node::text_of_mac(path_.mac()->address)}, {"profile", std::string(path_.mac()->profile->name)}});
     } else {
       node::log("mac_down");

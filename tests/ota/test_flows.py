@@ -43,5 +43,5 @@ def test_exact_has_the_rate_that_its_routers_allow(flows):
     # Three hops that are all in one another's way: 7.4 ms a packet and hop, and room for others.
     assert 0.3e6 < exact["rate_signal_bps"] < 0.5e6
     assert 0.8 < exact["goodput_bps"] / exact["rate_signal_bps"] < 1.05
-    # What is under way at the end, or waits at its node, is not lost; the application fills that queue again and again.
-    assert exact["sent_packets"] - exact["delivered_packets"] < QUEUE_PACKETS + MOST_UNDER_WAY
+    # Nothing is lost, nor refused by a full queue: that at its node is between half full and full.
+    assert abs(exact["sent_packets"] - exact["delivered_packets"]) <= QUEUE_PACKETS / 2 + MOST_UNDER_WAY

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "host/drivers/uhd/uhd_link.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <sstream>
 #include <string>
@@ -22,11 +23,12 @@ constexpr double send_timeout_s = 0.5, receive_timeout_s = 0.1;
 // are called floating point is its word for them.
 constexpr const char* words_format = "f32";
 
-/// UHD says some things in several lines; a log and a person want one.
+/// UHD says some things in several lines; a log and a person want one, of plain ASCII.
 [[noreturn]] void fail(const std::string& what, const std::exception& error) {
   std::istringstream words(error.what());
   std::string said = what + ":";
   for (std::string word; words >> word;) said += " " + word;
+  std::ranges::replace_if(said, [](unsigned char each) { return each < ' ' || each > '~'; }, '?');
   throw link_error(said);
 }
 

@@ -235,7 +235,10 @@ class UdpSender(End):
 
 
 class ExactSender(UdpSender):
-    """As much as EXACT allows, asked of the node's daemon over its rates socket (host/node/rate_server.hpp)."""
+    """As much as EXACT allows, asked of the node's daemon over its rates socket (host/node/rate_server.hpp).
+
+    The daemon's queue never runs empty, and refuses nothing.
+    """
 
     def send_all(self, sock: socket.socket) -> None:
         source, destination = sock.getsockname(), sock.getpeername()
@@ -250,21 +253,31 @@ class ExactSender(UdpSender):
             rates.settimeout(5)
             rates.connect(self.told["rates_socket"])
             rates.send(json.dumps({"follow": follow, "wanted_bps": wanted_bps, "queue_packets": None}).encode())
-            full = self._hear(rates)
+            said = self._hear(rates)
+            before = self._taken(said)
             while not self.is_over():
-                readable, _, _ = select.select([rates], [], [], LOOK_S if full else 0)
-                if readable:
-                    full = self._hear(rates)
-                elif not full:
-                    self.send_one(sock)
+                if not said["full"]:
+                    # What the daemon has not yet taken out of its interface finds its place in the same queue.
+                    under_way = self.sent - (self._taken(said) - before)
+                    for _ in range(said["room_packets"] - under_way):
+                        self.send_one(sock)
+                readable, _, _ = select.select([rates], [], [], LOOK_S)
+                if not readable:
+                    rates.send(b"{}")
+                said = self._hear(rates)
 
-    def _hear(self, rates: socket.socket) -> bool:
+    @staticmethod
+    def _taken(said: dict[str, Any]) -> int:
+        """Packets of the flow that the daemon has seen."""
+        return int(said["sent_packets"] + said["waiting_packets"] + said["refused_packets"])
+
+    def _hear(self, rates: socket.socket) -> dict[str, Any]:
         text = rates.recv(1 << 16)
         said = json.loads(text) if text else {"ok": False, "error": "the daemon has ended the connection"}
         if not said["ok"]:
             raise OSError(f"rates of EXACT: {said.get('error')}")
         self.rate = {"allowed_rate_bps": said["rate_bps"], "rate_signal_bps": said["path_bps"]}
-        return bool(said["full"])
+        return dict(said)
 
 
 class UdpReceiver(End):
