@@ -32,8 +32,10 @@ def test_delays_are_those_of_the_radio_not_of_the_clocks(flows):
     """From node 3, whose clock is half an hour ahead, to node 0."""
     cbr = flows[1]
     assert cbr["kind"] == "cbr" and cbr["backend"] == "radio"
-    # One may be on its way as the measuring begins or ends.
-    assert abs(cbr["sent_packets"] - MEASURED_S * 10) <= 1 and abs(cbr["delivered_packets"] - MEASURED_S * 10) <= 1
+    # As the measuring begins and ends one may be on its way, and one just sent.
+    assert abs(cbr["sent_packets"] - MEASURED_S * 10) <= 1
+    # Its MAC meets those of the other flow, which it does not hear, and gives up after seven RTS: one or two of fifty.
+    assert 0.9 * cbr["sent_packets"] <= cbr["delivered_packets"] <= cbr["sent_packets"] + 2
     assert LEAST_DELAY_MS < cbr["delay_ms"] < cbr["delay_p95_ms"] < 500
 
 
