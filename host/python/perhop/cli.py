@@ -83,6 +83,7 @@ def run(
     Finished runs are kept: after Ctrl-C or a failure the same command continues.
     """
     from perhop import runner, studies
+    from perhop.cautions import cautions
     from perhop.progress import ProgressView
     from perhop.table import results_table
 
@@ -106,6 +107,8 @@ def run(
             f"{planned.points[0].experiment.medium.reception} reception, into {paths.shown(planned.folder)}",
             highlight=False,
         )
+        for text in dict.fromkeys(text for point in planned.points for text in cautions(point.experiment)):
+            console.print(Text.assemble(("warning: ", "bold yellow"), text))
         planned.backend.note = lambda text: console.print(text, highlight=False)
         with ProgressView(console) as view:
             done = studies.run(planned, jobs, fresh, command=_command(), on_change=view.update, check=not quick)
