@@ -91,11 +91,11 @@ def tshark(capture: Path) -> dict[str, int]:
 
 def air_of(capture: Path) -> list[tuple[str, int]]:
     """Kind and start in microseconds of every frame, as tshark reads them."""
-    fields = ["wlan.fc.type_subtype", "radiotap.mactime"]
+    fields = ["wlan.fc.type_subtype", "frame.time_epoch"]
     command = ["tshark", "-r", str(capture), "-T", "fields", *(word for field in fields for word in ("-e", field))]
     shown = subprocess.run(command, capture_output=True, text=True, check=True)
     rows = [line.split("\t") for line in shown.stdout.splitlines()]
-    return [(SUBTYPES.get(f"{int(kind, 0):#06x}", kind), int(time_us)) for kind, time_us in rows]
+    return [(SUBTYPES.get(f"{int(kind, 0):#06x}", kind), round(float(time_s) * 1e6)) for kind, time_s in rows]
 
 
 def exchanges_of(air: list[tuple[str, int]]) -> list[tuple[int, int]]:

@@ -30,7 +30,7 @@ pcap_tap::pcap_tap(std::unique_ptr<driver> inner, const std::string& file, std::
   struct stat status{};
   if (file_ < 0 || fstat(file_, &status) < 0) throw std::system_error(errno, std::generic_category(), "capture " + file);
   file_bytes_ = static_cast<std::uint64_t>(status.st_size);
-  wire::append_capture_section(block_, "perhop-node");
+  wire::append_capture_section(block_, std::array{std::string("perhop-node")});
   write_out();
 }
 
@@ -42,8 +42,8 @@ void pcap_tap::on_up(const mac_properties& mac) {
 }
 
 void pcap_tap::send(const send_request& request) {
-  write_frame({.receiver_address = request.receiver_address, .transmitter_address = mac_.address}, 0, request.rate_index, request.msdu,
-              wire::capture_direction::outbound);
+  write_frame({.receiver_address = request.receiver_address, .transmitter_address = mac_.address}, std::nullopt, request.rate_index,
+              request.msdu, wire::capture_direction::outbound);
   inner().send(request);
 }
 
@@ -53,7 +53,7 @@ void pcap_tap::on_reception(const reception& frame) {
   listener().on_reception(frame);
 }
 
-void pcap_tap::write_frame(const wire::data_header& header, std::uint64_t tsf_us, std::uint8_t rate_index,
+void pcap_tap::write_frame(const wire::data_header& header, std::optional<std::uint64_t> end_us, std::uint8_t rate_index,
                            std::span<const std::uint8_t> msdu, wire::capture_direction direction) {
   wire::data_header whole = header;
   whole.bssid = node_address_base;
@@ -62,7 +62,10 @@ void pcap_tap::write_frame(const wire::data_header& header, std::uint64_t tsf_us
   // A driver that is not up has no profile; one that tells a rate that is not there is not believed.
   const timing_profile& profile = mac_.profile != nullptr ? *mac_.profile : timing_profiles()[0];
   const std::uint8_t rate = rate_index < profile.rates.size() ? rate_index : std::uint8_t{0};
-  wire::append_captured_frame(block_, now_us(), wire::radiotap_of(tsf_us, profile, rate), bytes, msdu, direction);
+  std::optional<std::uint64_t> first_bit_us;
+  if (end_us) first_bit_us = *end_us - airtime_us(profile, rate, static_cast<std::uint32_t>(bytes.size() + msdu.size() + fcs_bytes));
+  wire::append_captured_frame(block_, {.time_us = now_us(), .direction = direction}, wire::radiotap_of(first_bit_us, profile, rate, false),
+                              bytes, msdu);
   ++(write_out() ? captured_.written : captured_.lost);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,8 @@ private:
   void on_up(const mac_properties& mac) override;
   void on_reception(const reception& frame) override;
 
-  void write_frame(const wire::data_header& header, std::uint64_t tsf_us, std::uint8_t rate_index, std::span<const std::uint8_t> msdu,
-                   wire::capture_direction direction);
+  void write_frame(const wire::data_header& header, std::optional<std::uint64_t> end_us, std::uint8_t rate_index,
+                   std::span<const std::uint8_t> msdu, wire::capture_direction direction);
   bool write_out();
 
   int file_ = -1;

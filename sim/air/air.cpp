@@ -150,6 +150,7 @@ scheduler<node_model>::scheduler(const air_config& config, listener& listener)
       listener_(listener),
       medium_(config),
       wakes_(config.nodes.size()) {
+  if (config.tell_losses) medium_.watch_losses([this](const lost_frame& lost) { listener_.on_lost(lost); });
   nodes_.reserve(config.nodes.size());
   for (node_id id = 0; id < config.nodes.size(); ++id) {
     node& added = nodes_.emplace_back(context_, config, id);

@@ -177,6 +177,10 @@ void mac_traffic::on_transmission(const transmission& frame) {
   capture_->write(frame, msdu);
 }
 
+void mac_traffic::on_lost(const lost_frame& lost) {
+  if (capture_ != nullptr) capture_->note(lost);
+}
+
 void mac_traffic::on_frame_bytes(const transmission& frame, byte_span psdu) {
   if (capture_ != nullptr) capture_->write_psdu(frame, psdu);
 }

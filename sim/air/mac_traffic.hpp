@@ -36,6 +36,7 @@ public:
   std::vector<flow_result> results(tick end) const;
 
   void on_transmission(const transmission& frame) override;
+  void on_lost(const lost_frame& lost) override;
   void on_frame_bytes(const transmission& frame, byte_span psdu) override;
   void write_msdu(node_id node, const tx_request& request, std::vector<std::uint8_t>& msdu) override;
   void on_delivery(tick now, node_id to, const transmission& frame) override;

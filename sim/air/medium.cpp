@@ -91,6 +91,7 @@ frame_slot medium::start(const transmission& frame, byte_span psdu) {
   flight.next_start = flight.next_end = 0;
   if (!psdu.empty()) flight.psdu.assign(psdu.begin(), psdu.end());
   reception_->node_transmits(frame.node, frame.end);
+  if (losses_) losses_->node_transmits(frame.node, frame.end);
   if (version.links.groups(frame.node).empty()) {
     land(slot);
   } else {
@@ -143,9 +144,11 @@ void medium::arrive(tick now, const event& event) {
 
   if (!starts) {
     reception_->frame_ends(now, incoming, receivers, board_);
+    if (losses_) losses_->frame_ends(flight.frame, event.slot, receivers, board_);
     return;
   }
   reception_->frame_starts(now, incoming, receivers, board_);
+  if (losses_) losses_->frame_starts(now, flight.frame, receivers);
   if (wanting_ == 0 || preamble_us(flight) >= flight.airtime_us) return;
   for (const link& to : receivers) {
     if (wants_rx_start_[to.node] && reception_->locked(to.node) == event.slot) {

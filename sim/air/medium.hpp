@@ -9,10 +9,13 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/air/air_config.hpp"
 #include "sim/air/link_table.hpp"
+#include "sim/air/loss_watch.hpp"
 #include "sim/air/reception.hpp"
 #include "sim/air/types.hpp"
 
@@ -44,6 +47,9 @@ public:
   double power_w(frame_slot slot, node_id node) const { return flights_[slot].version->links.power_w(flights_[slot].frame.node, node); }
   indication_board& board() { return board_; }
   const link_table& links() const { return versions_.back().links; }
+
+  /// From now on `tell` is called with every frame that is lost where it was for.
+  void watch_losses(loss_watch::tell tell) { losses_.emplace(links().nodes(), links().sensitivity_w(), std::move(tell)); }
 
   /// A node is somewhere else, or nothing passes between two nodes any more (or does again). Holds for frames that start from
   /// now on; those on the air arrive as they would have.
@@ -105,6 +111,7 @@ private:
   bool links_changed_ = false;
   indication_board board_;
   std::unique_ptr<reception> reception_;
+  std::optional<loss_watch> losses_;
   std::span<const transmit_rate> rates_;
   std::vector<flight> flights_;
   std::vector<frame_slot> free_slots_;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sim/air/pcapng.hpp"
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "host/core/wire/generated/frames.hpp"
 #include "host/core/wire/pcapng.hpp"
@@ -27,6 +29,9 @@ void put_frame(bytes& out, const Frame& frame) {
 }
 
 constexpr std::uint8_t control_flag_retry = 0x08;  // of the frame control field's second octet (8.2.4.1)
+
+/// No receiver is so far away (300 km) that it could still report a frame.
+constexpr tick longest_propagation_us = 1000;
 
 }  // namespace
 
@@ -68,13 +73,22 @@ std::vector<std::uint8_t> frame_bytes(const transmission& frame, byte_span msdu)
   return out;
 }
 
-pcapng_writer::pcapng_writer(const std::filesystem::path& file, const timing_profile& profile)
+pcapng_writer::pcapng_writer(const std::filesystem::path& file, const timing_profile& profile, std::size_t nodes)
     : file_(file, std::ios::binary | std::ios::trunc), profile_(&profile) {
   if (!file_) {
     throw std::runtime_error("cannot write the capture " + file.string() + ": check that its directory exists and is writable");
   }
-  wire::append_capture_section(block_, "air");
+  std::vector<std::string> names;
+  for (node_id node = 0; node < nodes; ++node) names.push_back(name_of(node));
+  wire::append_capture_section(block_, names);
   write_block();
+}
+
+pcapng_writer::~pcapng_writer() {
+  try {
+    finish();
+  } catch (const std::runtime_error&) {  // finish() is for who wants to know
+  }
 }
 
 void pcapng_writer::write_block() {
@@ -85,12 +99,37 @@ void pcapng_writer::write_block() {
 void pcapng_writer::write(const transmission& frame, byte_span msdu) { write_psdu(frame, frame_bytes(frame, msdu)); }
 
 void pcapng_writer::write_psdu(const transmission& frame, byte_span on_air) {
-  wire::radiotap_header radiotap = wire::radiotap_of(frame.start, *profile_, frame.rate_index);
-  radiotap.flags |= wire::radiotap_header::flags_fcs_present;
-  wire::append_captured_frame(block_, frame.start, radiotap, on_air);
+  while (!waiting_.empty() && waiting_.front().frame.end + longest_propagation_us < frame.start) write_first();
+  waiting_.push_back({.frame = frame, .psdu = {on_air.begin(), on_air.end()}});
+  ++frames_;
+}
+
+void pcapng_writer::note(const lost_frame& lost) {
+  const auto found = std::ranges::lower_bound(waiting_, lost.id, {}, [](const waiting_frame& waiting) { return waiting.frame.id; });
+  if (found == waiting_.end() || found->frame.id != lost.id) return;
+  found->crc_error = true;
+  if (!found->comment.empty()) found->comment += "; ";
+  found->comment += to_string(lost);
+}
+
+void pcapng_writer::finish() {
+  while (!waiting_.empty()) write_first();
+  if (!file_.flush()) throw std::runtime_error("writing the capture failed: is the disk full?");
+}
+
+void pcapng_writer::write_first() {
+  const waiting_frame first = std::move(waiting_.front());
+  waiting_.pop_front();
+  const transmission& frame = first.frame;
+  wire::append_captured_frame(block_,
+                              {.time_us = frame.start,
+                               .interface = frame.node,
+                               .direction = wire::capture_direction::outbound,
+                               .crc_error = first.crc_error,
+                               .comment = first.comment},
+                              wire::radiotap_of(frame.start, *profile_, frame.rate_index, true), first.psdu);
   write_block();
   if (!file_) throw std::runtime_error("writing the capture failed: is the disk full?");
-  ++frames_;
 }
 
 }  // namespace perhop::air

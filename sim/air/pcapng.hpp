@@ -7,11 +7,14 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <fstream>
+#include <string>
 #include <vector>
 
 #include "host/core/wire/generated/protocol.hpp"
+#include "sim/air/loss_watch.hpp"
 #include "sim/air/types.hpp"
 
 namespace perhop::air {
@@ -24,25 +27,45 @@ namespace perhop::air {
 /// @throws std::invalid_argument when the kind is `other`: nothing sends it
 std::vector<std::uint8_t> frame_bytes(const transmission& frame, byte_span msdu);
 
+/// Every node is an interface, n0, n1, ...; a frame stands at its transmitter's. One that was lost where it was for has pcapng's
+/// flag of a CRC error (frame.packet_flags_crc_error) and a comment that says where and why. Its bytes are those that were sent.
 class pcapng_writer {
 public:
   /// @throws std::runtime_error when the file cannot be written
-  pcapng_writer(const std::filesystem::path& file, const timing_profile& profile);
+  pcapng_writer(const std::filesystem::path& file, const timing_profile& profile, std::size_t nodes);
+  /// Writes what still waits, as finish() does, but nobody is told if that fails.
+  ~pcapng_writer();
+  pcapng_writer(const pcapng_writer&) = delete;
+  pcapng_writer& operator=(const pcapng_writer&) = delete;
 
-  /// Timestamp and TSFT are the frame's start. Call in order of it.
+  /// The time stamp is the frame's start; TSFT is the first bit of its MPDU, as radiotap has it. Call in order of starts.
+  /// A frame waits for its end, since it may be lost.
   /// @throws std::runtime_error when writing fails; what frame_bytes throws
   void write(const transmission& frame, byte_span msdu = {});
   /// The same with all its bytes, FCS included.
   void write_psdu(const transmission& frame, byte_span psdu);
+  /// A frame that was written was lost.
+  void note(const lost_frame& lost);
+  /// Writes what still waits. @throws std::runtime_error when writing fails
+  void finish();
 
   std::uint64_t frames() const { return frames_; }
 
 private:
+  struct waiting_frame {
+    transmission frame;
+    std::vector<std::uint8_t> psdu;
+    bool crc_error = false;
+    std::string comment;
+  };
+
   void write_block();
+  void write_first();
 
   std::ofstream file_;
   const timing_profile* profile_;
   std::vector<std::uint8_t> block_;
+  std::deque<waiting_frame> waiting_;  // in order of starts
   std::uint64_t frames_ = 0;
 };
 

@@ -82,7 +82,7 @@ int run(const std::filesystem::path& file) {
   if (config.outputs.trace && samples) phy = open_output(directory / "phy.csv");
   if (config.outputs.completions) completions = open_output(directory / "completions.csv");
   std::optional<pcapng_writer> capture;
-  if (config.outputs.pcapng) capture.emplace(directory / "packets.pcapng", *config.air.mac.profile);
+  if (config.outputs.pcapng) capture.emplace(directory / "packets.pcapng", *config.air.mac.profile, config.air.nodes.size());
 
   run_report report(config, lines ? &*lines : nullptr, completions ? &*completions : nullptr, phy ? &*phy : nullptr);
   mac_traffic traffic(config, report, capture ? &*capture : nullptr);
@@ -109,6 +109,7 @@ int run(const std::filesystem::path& file) {
     medium.advance(std::min({end, traffic.next_event(), events.next_event(), intervals.next(), now + slice_us}));
   }
   intervals.write(medium.now(), traffic.delivered_bytes());
+  if (capture) capture->finish();
 
   cpu_times cpu;
   cpu.total_s = cpu_s();

@@ -562,6 +562,7 @@ run_config parse_run_config(const std::string& text, const std::string& name) {
                "at fidelity samples no frame is lost but by its waveform; leave the event out, or set mac.fidelity to core or bytes");
     }
   }
+  config.air.tell_losses = config.outputs.pcapng;
   if (config.outputs.pcapng && config.air.mac.four_address && config.air.mac.fidelity == mac_fidelity::core) {
     run.fail("outputs.pcapng", "of frames with four addresses needs the framer; set mac.fidelity to bytes, or mac.four_address to false");
   }

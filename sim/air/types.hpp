@@ -129,6 +129,20 @@ struct completion {
   tick service_time_us() const { return t_done_us - t_head_us; }
 };
 
+enum class loss_cause : std::uint8_t {
+  collision,  ///< another frame was heard there at the same time
+  sending,    ///< the receiver itself was sending
+  error,      ///< neither: an error of the frame, or it was too weak for its rate
+};
+
+/// A frame that did not reach a node within range which it was for (by its address; a frame to a group is for all of them).
+struct lost_frame {
+  std::uint64_t id;  ///< of the transmission
+  node_id at;
+  loss_cause cause;
+  node_id other;  ///< collision: the transmitter of a frame that it met
+};
+
 /// Fidelity samples: what a PHY tells its MAC, and when what the MAC sends is at the antenna.
 struct phy_event {
   enum class what : std::uint8_t { tx_start, rx_start, rx_end, busy, idle };

@@ -44,7 +44,16 @@ AirChannel::Add(Ptr<AirNetDevice> device)
 void
 AirChannel::CaptureTo(const std::filesystem::path& file)
 {
-    m_capture = std::make_unique<FrameCapture>(file, m_mac, m_slots);
+    m_capture = std::make_unique<FrameCapture>(file, m_mac, m_devices.size(), m_slots);
+}
+
+void
+AirChannel::FinishCapture()
+{
+    if (m_capture)
+    {
+        m_capture->Finish();
+    }
 }
 
 void
@@ -110,6 +119,15 @@ AirChannel::on_frame_bytes(const perhop::air::transmission& frame, perhop::air::
     if (m_capture)
     {
         m_capture->WriteBytes(frame, psdu);
+    }
+}
+
+void
+AirChannel::on_lost(const perhop::air::lost_frame& lost)
+{
+    if (m_capture)
+    {
+        m_capture->Note(lost);
     }
 }
 

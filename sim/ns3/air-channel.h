@@ -35,6 +35,9 @@ class AirChannel : public Channel, public TickSource, private perhop::air::liste
     /// Writes all frames from now on to a pcapng file.
     void CaptureTo(const std::filesystem::path& file);
 
+    /// Writes what of the capture still waits. @throws std::runtime_error when that fails
+    void FinishCapture();
+
     const perhop::air::mac_config& GetMacConfig() const
     {
         return m_mac;
@@ -113,6 +116,7 @@ class AirChannel : public Channel, public TickSource, private perhop::air::liste
     // Inherited from perhop::air::listener
     void on_transmission(const perhop::air::transmission& frame) override;
     void on_frame_bytes(const perhop::air::transmission& frame, perhop::air::byte_span psdu) override;
+    void on_lost(const perhop::air::lost_frame& lost) override;
     void write_msdu(perhop::air::node_id node, const perhop::air::tx_request& request, std::vector<uint8_t>& msdu) override;
     void on_delivery(perhop::air::tick now, perhop::air::node_id to, const perhop::air::transmission& frame) override;
     void on_completion(perhop::air::tick now, const perhop::air::completion& record) override;

@@ -50,8 +50,8 @@ WriteMsdu(const PacketSlot& slot, bool pathHeader, std::vector<uint8_t>& msdu)
     }
 }
 
-FrameCapture::FrameCapture(const std::filesystem::path& file, const perhop::air::mac_config& mac, PacketSlots& slots)
-    : m_writer(file, *mac.profile),
+FrameCapture::FrameCapture(const std::filesystem::path& file, const perhop::air::mac_config& mac, std::size_t nodes, PacketSlots& slots)
+    : m_writer(file, *mac.profile, nodes),
       m_slots(slots),
       m_pathHeader(mac.path_header)
 {

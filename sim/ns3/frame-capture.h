@@ -18,11 +18,22 @@ class FrameCapture
 {
   public:
     /// @param slots where the payloads of DATA frames are
-    FrameCapture(const std::filesystem::path& file, const perhop::air::mac_config& mac, PacketSlots& slots);
+    FrameCapture(const std::filesystem::path& file, const perhop::air::mac_config& mac, std::size_t nodes, PacketSlots& slots);
 
     void Write(const perhop::air::transmission& frame);
     /// At fidelity bytes.
     void WriteBytes(const perhop::air::transmission& frame, perhop::air::byte_span psdu);
+
+    void Note(const perhop::air::lost_frame& lost)
+    {
+        m_writer.note(lost);
+    }
+
+    /// @throws std::runtime_error when writing fails
+    void Finish()
+    {
+        m_writer.finish();
+    }
 
   private:
     perhop::air::pcapng_writer m_writer;

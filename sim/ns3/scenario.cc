@@ -429,6 +429,7 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
 
         const uint64_t endUs = simulator.Get().NowTick();
         writer.WriteRows(endUs);
+        network.GetChannel().FinishCapture();
         std::vector<perhop::air::flow_result> flowResults;
         for (const auto& flow : flows)
         {

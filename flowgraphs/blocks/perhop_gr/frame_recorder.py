@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pmt
 from gnuradio import gr
+from perhop.spec_generated import PROFILES
 
 from perhop_gr import pdus
 
@@ -28,8 +29,10 @@ def radiotap(meta: dict, channel_mhz: int) -> bytes:
     flags = FLAG_FCS_AT_END
     flags |= FLAG_SHORT_PREAMBLE if meta.get("short_preamble") else 0
     flags |= 0 if meta.get("fcs_ok", True) else FLAG_BAD_FCS
+    # TSFT is the time of the MPDU's first bit, behind preamble and PLCP header.
+    preamble_us = PROFILES["dsss_short" if meta.get("short_preamble") else "dsss_long"].preamble_us
     half_mbps = 4 if int(meta.get("rate", 0)) == 1 else 2
-    body = struct.pack("<QBBHH", int(start_us(meta)), flags, half_mbps, channel_mhz, CHANNEL_2GHZ_CCK)
+    body = struct.pack("<QBBHH", int(start_us(meta)) + preamble_us, flags, half_mbps, channel_mhz, CHANNEL_2GHZ_CCK)
     present = TSFT | FLAGS | RATE | CHANNEL
     if "rssi_db" in meta:
         present |= SIGNAL_DBM

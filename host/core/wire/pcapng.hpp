@@ -3,8 +3,11 @@
 /// times in microseconds. Who has a file writes them there; sections may follow each other in one.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,15 +17,33 @@ namespace perhop::wire {
 
 enum class capture_direction : std::uint8_t { untold = 0, inbound = 1, outbound = 2 };
 
-/// Appends a section header and the description of its one interface.
-void append_capture_section(std::vector<std::uint8_t>& out, std::string_view interface);
+/// Appends a section header and a description of each of its interfaces, by their names.
+void append_capture_section(std::vector<std::uint8_t>& out, std::span<const std::string> interfaces);
+
+/// What a capture says of a frame besides its bytes.
+struct capture_note {
+  std::uint64_t time_us = 0;
+  std::uint32_t interface = 0;  ///< index into the section's
+  capture_direction direction = capture_direction::untold;
+  bool crc_error = false;      ///< where it should have been received, its FCS was not good
+  std::string_view comment{};  ///< for people; empty: none
+};
+
+/// A radiotap header as bytes: radiotap_header, or radiotap_header_untimed.
+struct radiotap_bytes {
+  std::array<std::uint8_t, radiotap_header::size_bytes> octets;
+  std::size_t size;
+
+  std::span<const std::uint8_t> view() const { return std::span(octets).first(size); }
+};
+
+/// The radiotap header of a frame. Its rate is absent where radiotap's unit, 500 kb/s, cannot tell it.
+/// @param first_bit_us when the first bit of preamble was on the air, by the MAC's time; absent: not known
+/// @param has_fcs the captured bytes end with the FCS
+radiotap_bytes radiotap_of(std::optional<std::uint64_t> first_bit_us, const timing_profile& profile, std::uint8_t rate_index, bool has_fcs);
 
 /// Appends a frame: `radiotap`, then `head` and `body` behind each other.
-void append_captured_frame(std::vector<std::uint8_t>& out, std::uint64_t time_us, const radiotap_header& radiotap,
-                           std::span<const std::uint8_t> head, std::span<const std::uint8_t> body = {},
-                           capture_direction direction = capture_direction::untold);
-
-/// The radiotap header of a frame without FCS.
-radiotap_header radiotap_of(std::uint64_t tsft_us, const timing_profile& profile, std::uint8_t rate_index);
+void append_captured_frame(std::vector<std::uint8_t>& out, const capture_note& note, const radiotap_bytes& radiotap,
+                           std::span<const std::uint8_t> head, std::span<const std::uint8_t> body = {});
 
 }  // namespace perhop::wire

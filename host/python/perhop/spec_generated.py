@@ -761,23 +761,27 @@ class DataHeader(_Frame):
 
 @dataclass(frozen=True)
 class RadiotapHeader(_Frame):
-    """Header of every frame of a capture, link type 127 (radiotap.org): TSFT, flags, rate, channel."""
+    """Header of every frame of a capture whose time is known, link type 127 (radiotap.org): TSFT, flags, rate, channel."""
 
     header_version: int = 0  # 8 bits: radiotap
     pad: int = 0  # 8 bits: Unused
     header_bytes: int = 0x16  # 16 bits, bytes: Length of this header
-    present: int = 0xF  # 32 bits: TSFT, flags, rate, channel
-    tsft_us: int = 0  # 64 bits, us: Time at which the frame's first bit was on the air
+    present: int = 0xF  # 32 bits: Which fields hold something; the octet of an absent rate is the padding in front of the channel
+    tsft_us: int = 0  # 64 bits, us: Time at which the first bit of the MPDU, behind preamble and PLCP header, was on the air
     flags: int = 0x10  # 8 bits: Properties of the frame
-    rate_500kbps: int = 0  # 8 bits, 500 kb/s: Rate
+    rate_500kbps: int = 0  # 8 bits, 500 kb/s: Rate; absent where it is no multiple of this unit
     channel_mhz: int = 0  # 16 bits, MHz: Centre frequency
     channel_flags: int = 0  # 16 bits: Modulation and band: radiotap_channel_flags of the profile
 
     SIZE_BYTES: ClassVar[int] = 22
+    PRESENT_TSFT: ClassVar[int] = 0x1  # tsft_us
+    PRESENT_FLAGS: ClassVar[int] = 0x2  # flags
+    PRESENT_RATE: ClassVar[int] = 0x4  # rate_500kbps
+    PRESENT_CHANNEL: ClassVar[int] = 0x8  # channel_mhz and channel_flags
     FLAGS_SHORT_PREAMBLE: ClassVar[int] = 0x2  # DSSS short preamble
     FLAGS_FCS_PRESENT: ClassVar[int] = 0x10  # The frame ends with its FCS
     FLAGS_BAD_FCS: ClassVar[int] = 0x40  # The FCS was wrong
-    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"header_version": 0, "header_bytes": 0x16, "present": 0xF})
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"header_version": 0, "header_bytes": 0x16})
     WORDS: ClassVar[tuple[Word, ...]] = (
         Word(0, 1, "little", (("header_version", 8, 0),)),
         Word(1, 1, "little", (("pad", 8, 0),)),
@@ -788,6 +792,33 @@ class RadiotapHeader(_Frame):
         Word(17, 1, "little", (("rate_500kbps", 8, 0),)),
         Word(18, 2, "little", (("channel_mhz", 16, 0),)),
         Word(20, 2, "little", (("channel_flags", 16, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class RadiotapHeaderUntimed(_Frame):
+    """The same of a frame that no MAC has sent yet, so that no time is known: flags, rate, channel."""
+
+    header_version: int = 0  # 8 bits: radiotap
+    pad: int = 0  # 8 bits: Unused
+    header_bytes: int = 0xE  # 16 bits, bytes: Length of this header
+    present: int = 0xE  # 32 bits: As in radiotap_header
+    flags: int = 0x10  # 8 bits: As in radiotap_header
+    rate_500kbps: int = 0  # 8 bits, 500 kb/s: As in radiotap_header
+    channel_mhz: int = 0  # 16 bits, MHz: Centre frequency
+    channel_flags: int = 0  # 16 bits: Modulation and band: radiotap_channel_flags of the profile
+
+    SIZE_BYTES: ClassVar[int] = 14
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"header_version": 0, "header_bytes": 0xE})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "little", (("header_version", 8, 0),)),
+        Word(1, 1, "little", (("pad", 8, 0),)),
+        Word(2, 2, "little", (("header_bytes", 16, 0),)),
+        Word(4, 4, "little", (("present", 32, 0),)),
+        Word(8, 1, "little", (("flags", 8, 0),)),
+        Word(9, 1, "little", (("rate_500kbps", 8, 0),)),
+        Word(10, 2, "little", (("channel_mhz", 16, 0),)),
+        Word(12, 2, "little", (("channel_flags", 16, 0),)),
     )
 
 
@@ -1112,6 +1143,7 @@ FRAMES: Mapping[str, type[_Frame]] = MappingProxyType({
     "mac_ack_frame": MacAckFrame,
     "data_header": DataHeader,
     "radiotap_header": RadiotapHeader,
+    "radiotap_header_untimed": RadiotapHeaderUntimed,
     "air_hello": AirHello,
     "air_welcome": AirWelcome,
     "air_send": AirSend,

@@ -125,7 +125,7 @@ TEST_F(PcapngTest, TsharkReadsEveryFieldOfEveryKindOfFrame)
 {
     const std::filesystem::path file = m_folder.Path() / "kinds.pcapng";
     {
-        pcapng_writer writer(file, *perhop::find_profile("dsss_short"));
+        pcapng_writer writer(file, *perhop::find_profile("dsss_short"), 2);
         transmission rts = Frame(frame_kind::rts, perhop::rts_bytes);
         rts.start = 5'000'000'000; // needs more than 32 bits
         rts.duration_us = 7000;
@@ -165,12 +165,100 @@ TEST_F(PcapngTest, TsharkReadsEveryFieldOfEveryKindOfFrame)
                                              "llc.type",
                                              "wlan.fcs.status"};
     const std::vector<std::string> expected = {
-        "5000.000000000\t5000000000\t1\t1\t0x001b\t1\t7000\t02:00:00:00:00:02\t02:00:00:00:00:01\t\t\t1",
-        "5000.000300000\t5000000300\t1\t1\t0x001c\t0\t6600\t02:00:00:00:00:02\t\t\t\t1",
-        "5000.000600000\t5000000600\t5.5\t1\t0x0020\t1\t162\t02:00:00:00:00:02\t02:00:00:00:00:01\t2748\t0x88b5\t1",
-        "5000.000900000\t5000000900\t1\t1\t0x001d\t0\t0\t02:00:00:00:00:02\t\t\t\t1",
+        "5000.000000000\t5000000192\t1\t0\t0x001b\t1\t7000\t02:00:00:00:00:02\t02:00:00:00:00:01\t\t\t1",
+        "5000.000300000\t5000000492\t1\t0\t0x001c\t0\t6600\t02:00:00:00:00:02\t\t\t\t1",
+        "5000.000600000\t5000000696\t5.5\t1\t0x0020\t1\t162\t02:00:00:00:00:02\t02:00:00:00:00:01\t2748\t0x88b5\t1",
+        "5000.000900000\t5000001092\t1\t0\t0x001d\t0\t0\t02:00:00:00:00:02\t\t\t\t1",
     };
     EXPECT_EQ(Tshark(file, fields), expected);
+}
+
+TEST_F(PcapngTest, WiresharkReckonsTheSpacesBetweenFramesFromTheirTimes)
+{
+    nlohmann::json run = run_file::Chain(1, m_folder.Path());
+    run["duration_s"] = 1.0;
+    run["warmup_s"] = 0.0;
+    run["outputs"]["pcapng"] = true;
+    run["mac"]["profile"] = "dsss_short"; // preambles of two lengths
+    ns3::RunScenario(parse_run_config(run.dump(), "test"),
+                     [](double)
+                     {
+                         return true;
+                     });
+    // Radiotap's TSFT is that of the first bit of the MPDU; Wireshark takes it for that of the last one unless it is told.
+    const std::string options = "-o wlan_radio.tsf_at_end:FALSE -Y 'wlan.fc.type_subtype in {0x1c, 0x1d}'";
+    const auto spaces = Count(Tshark(m_folder.Path() / "packets.pcapng", {"wlan_radio.ifs"}, options));
+    // SIFS, and the microsecond in which the frame before it came here.
+    ASSERT_EQ(spaces.size(), 1U);
+    EXPECT_EQ(spaces.begin()->first, "11");
+    EXPECT_GT(spaces.begin()->second, 100);
+}
+
+TEST_F(PcapngTest, ARateThatRadiotapCannotTellIsAbsent)
+{
+    const std::filesystem::path file = m_folder.Path() / "rates.pcapng";
+    const std::array rates{perhop::transmit_rate{.bps = 256'000, .control_rate_index = 0, .preamble_us = 192, .bits_per_symbol = 0}};
+    perhop::timing_profile slow = *perhop::find_profile("dsss_long");
+    slow.rates = rates;
+    {
+        pcapng_writer writer(file, slow, 1);
+        writer.write(Frame(frame_kind::rts, perhop::rts_bytes));
+    }
+    EXPECT_EQ(Tshark(file, {"radiotap.present.rate", "radiotap.datarate", "radiotap.channel.freq", "wlan.fcs.status"}),
+              std::vector<std::string>{"0\t\t" + std::to_string(slow.channel_mhz) + "\t1"});
+}
+
+TEST_F(PcapngTest, EveryNodeIsAnInterfaceWithItsName)
+{
+    const std::filesystem::path file = m_folder.Path() / "nodes.pcapng";
+    {
+        pcapng_writer writer(file, *perhop::find_profile("dsss_long"), 3);
+        transmission rts = Frame(frame_kind::rts, perhop::rts_bytes);
+        writer.write(rts);
+        transmission cts = Frame(frame_kind::cts, perhop::cts_bytes);
+        cts.start = 400;
+        cts.node = 2;
+        writer.write(cts);
+    }
+    EXPECT_EQ(Tshark(file, {"frame.interface_id", "frame.interface_name", "frame.packet_flags_direction"}),
+              (std::vector<std::string>{"0\tn0\t0x00000002", "2\tn2\t0x00000002"}));
+}
+
+/// Two nodes that do not hear each other send to the one between them.
+TEST_F(PcapngTest, FramesThatCollidedAreFlaggedAndSayWhere)
+{
+    nlohmann::json run = run_file::Chain(2, m_folder.Path());
+    run["duration_s"] = 2.0;
+    run["warmup_s"] = 0.0;
+    run["medium"]["cs_range_m"] = run["medium"]["tx_range_m"];
+    run["outputs"]["pcapng"] = true;
+    run["outputs"]["completions"] = true;
+    ns3::RunScenario(parse_run_config(run.dump(), "test"),
+                     [](double)
+                     {
+                         return true;
+                     });
+    const std::filesystem::path file = m_folder.Path() / "packets.pcapng";
+    const auto comments = Count(Tshark(file, {"frame.comment"}, "-Y 'frame.packet_flags_crc_error == 1'"));
+    ASSERT_FALSE(comments.empty());
+    int collided = 0;
+    for (const auto& [comment, frames] : comments)
+    {
+        EXPECT_TRUE(comment == "lost at n1: collided with a frame of n0" || comment == "lost at n1: collided with a frame of n2" ||
+                    comment == "lost at n1: it was sending" || comment == "lost at n0: it was sending" ||
+                    comment == "lost at n2: it was sending")
+            << comment;
+        collided += comment.find("collided") == std::string::npos ? 0 : frames;
+    }
+    // As many RTS were not answered as were lost, but for the one that the end of the run cut off.
+    const auto sent = Count(Tshark(file, {"wlan.fc.type_subtype", "frame.packet_flags_crc_error"}));
+    const auto of = [&](const std::string& line)
+    {
+        return sent.contains(line) ? sent.at(line) : 0;
+    };
+    EXPECT_GT(collided, 10);
+    EXPECT_NEAR(of("0x001b\t0"), of("0x001c\t0") + of("0x001c\t1"), 1 + of("0x001b\t0") / 20);
+    EXPECT_GT(of("0x001b\t1"), 0);
 }
 
 TEST_F(PcapngTest, ACaptureOfTcpHasNoBadFrameAndEveryChecksumIsGood)

@@ -699,9 +699,13 @@ struct data_header {
   friend constexpr bool operator==(const data_header&, const data_header&) = default;
 };
 
-/// Header of every frame of a capture, link type 127 (radiotap.org): TSFT, flags, rate, channel.
+/// Header of every frame of a capture whose time is known, link type 127 (radiotap.org): TSFT, flags, rate, channel.
 struct radiotap_header {
   static constexpr std::size_t size_bytes = 22;
+  static constexpr std::uint32_t present_tsft = 0x1;  ///< tsft_us
+  static constexpr std::uint32_t present_flags = 0x2;  ///< flags
+  static constexpr std::uint32_t present_rate = 0x4;  ///< rate_500kbps
+  static constexpr std::uint32_t present_channel = 0x8;  ///< channel_mhz and channel_flags
   static constexpr std::uint8_t flags_short_preamble = 0x2;  ///< DSSS short preamble
   static constexpr std::uint8_t flags_fcs_present = 0x10;  ///< The frame ends with its FCS
   static constexpr std::uint8_t flags_bad_fcs = 0x40;  ///< The FCS was wrong
@@ -709,10 +713,10 @@ struct radiotap_header {
   std::uint8_t header_version = 0;  ///< 8 bits: radiotap
   std::uint8_t pad = 0;  ///< 8 bits: Unused
   std::uint16_t header_bytes = 0x16;  ///< 16 bits, bytes: Length of this header
-  std::uint32_t present = 0xF;  ///< 32 bits: TSFT, flags, rate, channel
-  std::uint64_t tsft_us = 0;  ///< 64 bits, us: Time at which the frame's first bit was on the air
+  std::uint32_t present = 0xF;  ///< 32 bits: Which fields hold something; the octet of an absent rate is the padding in front of the channel
+  std::uint64_t tsft_us = 0;  ///< 64 bits, us: Time at which the first bit of the MPDU, behind preamble and PLCP header, was on the air
   std::uint8_t flags = 0x10;  ///< 8 bits: Properties of the frame
-  std::uint8_t rate_500kbps = 0;  ///< 8 bits, 500 kb/s: Rate
+  std::uint8_t rate_500kbps = 0;  ///< 8 bits, 500 kb/s: Rate; absent where it is no multiple of this unit
   std::uint16_t channel_mhz = 0;  ///< 16 bits, MHz: Centre frequency
   std::uint16_t channel_flags = 0;  ///< 16 bits: Modulation and band: radiotap_channel_flags of the profile
 
@@ -761,7 +765,6 @@ struct radiotap_header {
     if (frame.header_bytes != 0x16) return std::nullopt;
     const std::uint64_t word_4 = std::uint64_t{bytes[4]} | (std::uint64_t{bytes[5]} << 8) | (std::uint64_t{bytes[6]} << 16) | (std::uint64_t{bytes[7]} << 24);
     frame.present = static_cast<std::uint32_t>(word_4);
-    if (frame.present != 0xF) return std::nullopt;
     const std::uint64_t word_8 = std::uint64_t{bytes[8]} | (std::uint64_t{bytes[9]} << 8) | (std::uint64_t{bytes[10]} << 16) | (std::uint64_t{bytes[11]} << 24) | (std::uint64_t{bytes[12]} << 32) | (std::uint64_t{bytes[13]} << 40) | (std::uint64_t{bytes[14]} << 48) | (std::uint64_t{bytes[15]} << 56);
     frame.tsft_us = static_cast<std::uint64_t>(word_8);
     const std::uint64_t word_16 = std::uint64_t{bytes[16]};
@@ -776,6 +779,69 @@ struct radiotap_header {
   }
 
   friend constexpr bool operator==(const radiotap_header&, const radiotap_header&) = default;
+};
+
+/// The same of a frame that no MAC has sent yet, so that no time is known: flags, rate, channel.
+struct radiotap_header_untimed {
+  static constexpr std::size_t size_bytes = 14;
+
+  std::uint8_t header_version = 0;  ///< 8 bits: radiotap
+  std::uint8_t pad = 0;  ///< 8 bits: Unused
+  std::uint16_t header_bytes = 0xE;  ///< 16 bits, bytes: Length of this header
+  std::uint32_t present = 0xE;  ///< 32 bits: As in radiotap_header
+  std::uint8_t flags = 0x10;  ///< 8 bits: As in radiotap_header
+  std::uint8_t rate_500kbps = 0;  ///< 8 bits, 500 kb/s: As in radiotap_header
+  std::uint16_t channel_mhz = 0;  ///< 16 bits, MHz: Centre frequency
+  std::uint16_t channel_flags = 0;  ///< 16 bits: Modulation and band: radiotap_channel_flags of the profile
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(std::uint64_t{header_version});
+    bytes[1] = static_cast<std::uint8_t>(std::uint64_t{pad});
+    const std::uint64_t word_2 = std::uint64_t{header_bytes};
+    bytes[2] = static_cast<std::uint8_t>(word_2);
+    bytes[3] = static_cast<std::uint8_t>(word_2 >> 8);
+    const std::uint64_t word_4 = std::uint64_t{present};
+    bytes[4] = static_cast<std::uint8_t>(word_4);
+    bytes[5] = static_cast<std::uint8_t>(word_4 >> 8);
+    bytes[6] = static_cast<std::uint8_t>(word_4 >> 16);
+    bytes[7] = static_cast<std::uint8_t>(word_4 >> 24);
+    bytes[8] = static_cast<std::uint8_t>(std::uint64_t{flags});
+    bytes[9] = static_cast<std::uint8_t>(std::uint64_t{rate_500kbps});
+    const std::uint64_t word_10 = std::uint64_t{channel_mhz};
+    bytes[10] = static_cast<std::uint8_t>(word_10);
+    bytes[11] = static_cast<std::uint8_t>(word_10 >> 8);
+    const std::uint64_t word_12 = std::uint64_t{channel_flags};
+    bytes[12] = static_cast<std::uint8_t>(word_12);
+    bytes[13] = static_cast<std::uint8_t>(word_12 >> 8);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<radiotap_header_untimed> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    radiotap_header_untimed frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.header_version = static_cast<std::uint8_t>(word_0);
+    if (frame.header_version != 0) return std::nullopt;
+    const std::uint64_t word_1 = std::uint64_t{bytes[1]};
+    frame.pad = static_cast<std::uint8_t>(word_1);
+    const std::uint64_t word_2 = std::uint64_t{bytes[2]} | (std::uint64_t{bytes[3]} << 8);
+    frame.header_bytes = static_cast<std::uint16_t>(word_2);
+    if (frame.header_bytes != 0xE) return std::nullopt;
+    const std::uint64_t word_4 = std::uint64_t{bytes[4]} | (std::uint64_t{bytes[5]} << 8) | (std::uint64_t{bytes[6]} << 16) | (std::uint64_t{bytes[7]} << 24);
+    frame.present = static_cast<std::uint32_t>(word_4);
+    const std::uint64_t word_8 = std::uint64_t{bytes[8]};
+    frame.flags = static_cast<std::uint8_t>(word_8);
+    const std::uint64_t word_9 = std::uint64_t{bytes[9]};
+    frame.rate_500kbps = static_cast<std::uint8_t>(word_9);
+    const std::uint64_t word_10 = std::uint64_t{bytes[10]} | (std::uint64_t{bytes[11]} << 8);
+    frame.channel_mhz = static_cast<std::uint16_t>(word_10);
+    const std::uint64_t word_12 = std::uint64_t{bytes[12]} | (std::uint64_t{bytes[13]} << 8);
+    frame.channel_flags = static_cast<std::uint16_t>(word_12);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const radiotap_header_untimed&, const radiotap_header_untimed&) = default;
 };
 
 /// First message of a node's daemon to the emulated medium (sim/live): which MAC it wants. Every message of this socket is one packet of a Unix SOCK_SEQPACKET connection.
