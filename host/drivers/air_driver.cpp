@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -79,10 +80,11 @@ void air_driver::connect() {
 
 void air_driver::disconnect(driver_listener& listener) {
   close(std::exchange(socket_, -1));
-  outstanding_ = 0;
+  outstanding_.clear();
   set_timer(true);
+  const bool ended_here = std::exchange(ending_, false);
   if (std::exchange(up_, false)) {
-    problem_ = "the medium at " + path_ + " has ended the connection";
+    if (!ended_here) problem_ = "the medium at " + path_ + " has ended the connection";
     listener.on_down();
   }
 }
@@ -120,15 +122,21 @@ void air_driver::on_message(driver_listener& listener, std::span<const std::uint
     return;
   }
   const auto completion = wire::air_completion::decode(message);
-  if (!completion || message.size() != wire::air_completion::size_bytes + 4 * completion_record_words || outstanding_ == 0) {
+  if (!completion || message.size() != wire::air_completion::size_bytes + 4 * completion_record_words) {
     ++counters_.malformed;
     return;
   }
+  // What is not waited for is not ours, or was completed before: a credit that it gave back would be one too many.
+  const auto done = std::ranges::find(outstanding_, completion->cookie);
+  if (done == outstanding_.end()) {
+    ++counters_.malformed;
+    return;
+  }
+  outstanding_.erase(done);
   std::array<std::uint32_t, completion_record_words> words{};
   for (std::size_t byte = 0; byte < 4 * words.size(); ++byte) {
     words[byte / 4] |= std::uint32_t{message[wire::air_completion::size_bytes + byte]} << 8 * (byte % 4);
   }
-  --outstanding_;
   listener.on_completion(completion->cookie, decode_completion_record(words));
 }
 
@@ -149,7 +157,6 @@ void air_driver::on_welcome(driver_listener& listener, std::span<const std::uint
           .send_credits = welcome->send_credits};
   up_ = true;
   problem_.clear();
-  outstanding_ = 0;
   ++counters_.ups;
   listener.on_up(mac_);
 }
@@ -188,7 +195,11 @@ bool air_driver::access_registers(std::uint32_t cookie, std::span<const register
   return ::send(socket_, message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(message.size());
 }
 
-void air_driver::send(const send_request& request) {
+bool air_driver::send(const send_request& request) {
+  if (!is_sendable(mac_, request)) {
+    ++counters_.refused;
+    return false;
+  }
   wire::air_send message;
   message.peer = request.peer;
   message.rate = request.rate_index;
@@ -201,12 +212,21 @@ void air_driver::send(const send_request& request) {
   msghdr whole{};
   whole.msg_iov = parts.data();
   whole.msg_iovlen = parts.size();
-  // A socket that is gone tells so when it is read.
   if (sendmsg(socket_, &whole, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
     ++counters_.lost;
-    return;
+    // Its end may come later than the next packet.
+    if (errno != EAGAIN) restart("the medium at " + path_ + " takes no packets: " + std::generic_category().message(errno));
+    return false;
   }
-  ++outstanding_;
+  outstanding_.push_back(request.cookie);
+  return true;
+}
+
+void air_driver::restart(const std::string& why) {
+  if (!up_ || std::exchange(ending_, true)) return;
+  problem_ = why;
+  // poll() finds the end of the connection, as if the medium had ended it.
+  shutdown(socket_, SHUT_RDWR);
 }
 
 }  // namespace perhop::drivers

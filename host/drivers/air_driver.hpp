@@ -21,8 +21,9 @@ public:
 
   int descriptor() const override { return epoll_; }
   void poll(driver_listener& listener) override;
-  bool can_send() const override { return up_ && outstanding_ < mac_.send_credits; }
-  void send(const send_request& request) override;
+  bool can_send() const override { return up_ && !ending_ && outstanding_.size() < mac_.send_credits; }
+  bool send(const send_request& request) override;
+  void restart(const std::string& why) override;
   bool access_registers(std::uint32_t cookie, std::span<const register_access> accesses) override;
   const driver_counters& counters() const override { return counters_; }
   std::string problem() const override { return problem_; }
@@ -41,7 +42,8 @@ private:
   int timer_ = -1;
   int socket_ = -1;
   bool up_ = false;
-  std::uint32_t outstanding_ = 0;
+  std::vector<std::uint32_t> outstanding_;  ///< cookies
+  bool ending_ = false;                     ///< the connection was ended here, and poll() will see it
   mac_properties mac_;
   driver_counters counters_;
   std::string problem_;

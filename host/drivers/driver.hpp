@@ -34,6 +34,12 @@ struct send_request {
   std::span<const std::uint8_t> msdu;  ///< from LLC/SNAP on
 };
 
+/// Whether a MAC can send this at all. What it cannot, it would never complete.
+inline bool is_sendable(const mac_properties& mac, const send_request& request) {
+  return !request.msdu.empty() && request.msdu.size() <= most_msdu_bytes && request.peer < neighbour_slots &&
+         request.rate_index < mac.profile->rates.size() && request.receiver_address <= broadcast_address;
+}
+
 struct reception {
   std::uint64_t receiver_address = 0;
   std::uint64_t transmitter_address = 0;
@@ -57,6 +63,7 @@ struct driver_counters {
   std::uint64_t ups = 0;        ///< times that the MAC came up
   std::uint64_t malformed = 0;  ///< messages that could not be read
   std::uint64_t lost = 0;       ///< packets that could not be handed over
+  std::uint64_t refused = 0;    ///< packets that no MAC can send (is_sendable)
 };
 
 class driver_listener {
@@ -80,8 +87,12 @@ public:
   virtual void poll(driver_listener& listener) = 0;
   /// Up, and a credit is left.
   virtual bool can_send() const = 0;
-  /// Requires can_send().
-  virtual void send(const send_request& request) = 0;
+  /// Requires can_send(). Every packet ends once: here, in on_completion(), or with all others in on_down().
+  /// @return false: refused, because no MAC can send it or this one cannot be reached. It costs no credit and is not completed
+  [[nodiscard]] virtual bool send(const send_request& request) = 0;
+  /// Its MAC is of no more use: the driver lets go of it and begins anew. on_down() comes by poll(), never within this call, and
+  /// on_up() when a MAC answers. @param why in words for a person, for problem()
+  virtual void restart(const std::string& why) = 0;
   /// Accesses to registers, done in order and with no other between them. The answers come by on_registers(), never within this
   /// call; when the driver goes down, they never come.
   /// @return false: down, more than air_most_register_accesses, or a MAC without registers; nothing will come

@@ -72,7 +72,14 @@ void loopback_driver::wake() const { eventfd_write(wake_, 1); }
 void loopback_driver::poll(driver_listener& listener) {
   eventfd_t told = 0;
   eventfd_read(wake_, &told);
+  if (!problem_.empty() && std::exchange(up_, false)) {
+    done_.clear();
+    wake();
+    listener.on_down();
+    return;
+  }
   if (!std::exchange(up_, true)) {
+    problem_.clear();
     ++counters_.ups;
     listener.on_up(config_.mac);
   }
@@ -100,7 +107,16 @@ void loopback_driver::poll(driver_listener& listener) {
   }
 }
 
-void loopback_driver::send(const send_request& request) {
+void loopback_driver::restart(const std::string& why) {
+  problem_ = why;
+  wake();
+}
+
+bool loopback_driver::send(const send_request& request) {
+  if (!is_sendable(config_.mac, request)) {
+    ++counters_.refused;
+    return false;
+  }
   const std::uint32_t at_us = now_us();
   wire::air_reception message;
   message.rate = request.rate_index;
@@ -135,6 +151,7 @@ void loopback_driver::send(const send_request& request) {
                     .avg_data_attempts_256 = 256}});
   next_sequence_ = (next_sequence_ + 1) & 0xfff;
   wake();
+  return true;
 }
 
 }  // namespace perhop::drivers

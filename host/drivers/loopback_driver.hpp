@@ -30,9 +30,11 @@ public:
 
   int descriptor() const override { return epoll_; }
   void poll(driver_listener& listener) override;
-  bool can_send() const override { return up_ && done_.size() < config_.mac.send_credits; }
-  void send(const send_request& request) override;
+  bool can_send() const override { return up_ && problem_.empty() && done_.size() < config_.mac.send_credits; }
+  bool send(const send_request& request) override;
+  void restart(const std::string& why) override;
   const driver_counters& counters() const override { return counters_; }
+  std::string problem() const override { return problem_; }
 
 private:
   struct finished {
@@ -47,6 +49,7 @@ private:
   int socket_ = -1;
   int wake_ = -1;  ///< an eventfd: completions wait to be told
   bool up_ = false;
+  std::string problem_;  ///< it is to begin anew
   std::uint16_t next_sequence_ = 0;
   std::deque<finished> done_;
   std::vector<std::uint8_t> buffer_;

@@ -41,10 +41,11 @@ void pcap_tap::on_up(const mac_properties& mac) {
   listener().on_up(mac);
 }
 
-void pcap_tap::send(const send_request& request) {
+bool pcap_tap::send(const send_request& request) {
+  if (!inner().send(request)) return false;
   write_frame({.receiver_address = request.receiver_address, .transmitter_address = mac_.address}, std::nullopt, request.rate_index,
               request.msdu, wire::capture_direction::outbound);
-  inner().send(request);
+  return true;
 }
 
 void pcap_tap::on_reception(const reception& frame) {

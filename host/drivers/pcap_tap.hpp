@@ -28,7 +28,7 @@ public:
   pcap_tap(const pcap_tap&) = delete;
   pcap_tap& operator=(const pcap_tap&) = delete;
 
-  void send(const send_request& request) override;
+  bool send(const send_request& request) override;
   const capture_counters& captured() const { return captured_; }
 
 private:

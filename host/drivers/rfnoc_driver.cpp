@@ -188,7 +188,11 @@ void rfnoc_driver::give(command wanted) {
   changed_.notify_all();
 }
 
-void rfnoc_driver::send(const send_request& request) {
+bool rfnoc_driver::send(const send_request& request) {
+  if (!is_sendable(mac_, request)) {
+    ++counters_.refused;
+    return false;
+  }
   wire::host_send head;
   head.peer = request.peer;
   head.rate = request.rate_index;
@@ -201,6 +205,11 @@ void rfnoc_driver::send(const send_request& request) {
   std::ranges::copy(request.msdu, bytes.begin() + wire::host_send::size_bytes);
   outstanding_.push_back({head.tag, request.cookie});
   give({session_, std::move(bytes)});
+  return true;
+}
+
+void rfnoc_driver::restart(const std::string& why) {
+  if (up_) give_up(why);
 }
 
 bool rfnoc_driver::access_registers(std::uint32_t cookie, std::span<const register_access> accesses) {

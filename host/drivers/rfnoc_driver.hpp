@@ -44,8 +44,9 @@ public:
 
   int descriptor() const override { return wake_; }
   void poll(driver_listener& listener) override;
-  bool can_send() const override { return up_ && outstanding_.size() < config_.send_credits; }
-  void send(const send_request& request) override;
+  bool can_send() const override { return up_ && !failed_ && outstanding_.size() < config_.send_credits; }
+  bool send(const send_request& request) override;
+  void restart(const std::string& why) override;
   bool access_registers(std::uint32_t cookie, std::span<const register_access> accesses) override;
   const driver_counters& counters() const override { return counters_; }
   std::string problem() const override;

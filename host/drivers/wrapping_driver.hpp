@@ -22,7 +22,8 @@ public:
     listener_ = nullptr;
   }
   bool can_send() const override { return inner_->can_send(); }
-  void send(const send_request& request) override { inner_->send(request); }
+  bool send(const send_request& request) override { return inner_->send(request); }
+  void restart(const std::string& why) override { inner_->restart(why); }
   bool access_registers(std::uint32_t cookie, std::span<const register_access> accesses) override {
     return inner_->access_registers(cookie, accesses);
   }

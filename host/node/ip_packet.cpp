@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
+#include "host/node/ip_bytes.hpp"
+
 namespace perhop::node {
 
 namespace {
 
-constexpr std::size_t ipv4_header_bytes = 20;
-constexpr std::size_t ipv6_header_bytes = 40;
 constexpr std::size_t tcp_header_bytes = 20;
 constexpr std::size_t udp_header_bytes = 8;
 constexpr std::uint8_t option_end = 0, option_nop = 1, option_mss = 2, option_window_scale = 3, option_sack = 5, option_timestamps = 8;
@@ -17,20 +17,9 @@ constexpr std::uint8_t hop_by_hop = 0, routing = 43, fragment = 44, destination_
 // Stands for what has no ports that could be read: fragments, and headers cut short.
 constexpr std::uint8_t unreadable_protocol = 255;
 
-std::uint16_t read16(const std::uint8_t* bytes) { return static_cast<std::uint16_t>(bytes[0] << 8 | bytes[1]); }
-std::uint32_t read32(const std::uint8_t* bytes) { return std::uint32_t{read16(bytes)} << 16 | read16(bytes + 2); }
-std::uint64_t read64(const std::uint8_t* bytes) { return std::uint64_t{read32(bytes)} << 32 | read32(bytes + 4); }
-void write16(std::uint8_t* bytes, std::uint16_t value) {
-  bytes[0] = static_cast<std::uint8_t>(value >> 8);
-  bytes[1] = static_cast<std::uint8_t>(value);
-}
-
 /// The checksum after a 16-bit word of what it covers has changed (RFC 1624, equation 3).
 std::uint16_t mended(std::uint16_t checksum, std::uint16_t before, std::uint16_t after) {
-  std::uint32_t sum = static_cast<std::uint16_t>(~checksum) + std::uint32_t{static_cast<std::uint16_t>(~before)} + after;
-  sum = (sum & 0xffff) + (sum >> 16);
-  sum = (sum & 0xffff) + (sum >> 16);
-  return static_cast<std::uint16_t>(~sum);
+  return folded(static_cast<std::uint16_t>(~checksum) + std::uint32_t{static_cast<std::uint16_t>(~before)} + after);
 }
 
 /// Calls visit(option, bytes) for each option of a TCP header but padding; stops where the rest makes no sense.
@@ -77,6 +66,7 @@ bool read_tcp(std::span<const std::uint8_t> tcp, shim::tcp_view& view) {
 
 void read_transport(std::span<const std::uint8_t> bytes, std::size_t at, std::uint8_t protocol, ip_packet& packet) {
   packet.view.flow.protocol = protocol;
+  packet.payload_at = at;
   const std::span<const std::uint8_t> transport = bytes.subspan(at);
   const bool is_tcp = protocol == shim::ip_protocol_tcp;
   if (!is_tcp && protocol != shim::ip_protocol_udp) return;
@@ -151,49 +141,16 @@ void lower_ttl(std::span<std::uint8_t> bytes, const ip_packet& packet) {
 
 std::vector<std::uint8_t> empty_udp(const shim::flow_key& flow) {
   constexpr std::uint8_t time_to_live = 64;
-  const bool ipv4 = flow.source.high == 0 && flow.source.low >> 32 == 0xffff;
+  const bool ipv4 = is_ipv4(flow.source);
   const std::size_t at = ipv4 ? ipv4_header_bytes : ipv6_header_bytes;
   std::vector<std::uint8_t> bytes(at + udp_header_bytes);
-  const auto write64 = [](std::uint8_t* to, std::uint64_t value) {
-    for (int i = 0; i < 8; ++i) to[i] = static_cast<std::uint8_t>(value >> 8 * (7 - i));
-  };
-  const auto write32 = [](std::uint8_t* to, std::uint64_t value) {
-    for (int i = 0; i < 4; ++i) to[i] = static_cast<std::uint8_t>(value >> 8 * (3 - i));
-  };
-  const auto sum_of = [&bytes](std::size_t from, std::size_t to) {
-    std::uint32_t sum = 0;
-    for (; from < to; from += 2) sum += read16(&bytes[from]);
-    return sum;
-  };
-  const auto folded = [](std::uint32_t sum) {
-    sum = (sum & 0xffff) + (sum >> 16);
-    sum = (sum & 0xffff) + (sum >> 16);
-    return static_cast<std::uint16_t>(~sum);
-  };
+  (ipv4 ? write_ipv4_header : write_ipv6_header)(bytes, shim::ip_protocol_udp, time_to_live, flow.source, flow.destination);
   write16(&bytes[at], flow.source_port);
   write16(&bytes[at + 2], flow.destination_port);
   write16(&bytes[at + 4], udp_header_bytes);
-  if (ipv4) {
-    bytes[0] = 0x45;
-    write16(&bytes[2], static_cast<std::uint16_t>(bytes.size()));
-    bytes[8] = time_to_live;
-    bytes[9] = shim::ip_protocol_udp;
-    write32(&bytes[12], flow.source.low);
-    write32(&bytes[16], flow.destination.low);
-    write16(&bytes[10], folded(sum_of(0, ipv4_header_bytes)));
-  } else {
-    bytes[0] = 0x60;
-    write16(&bytes[4], udp_header_bytes);
-    bytes[6] = shim::ip_protocol_udp;
-    bytes[7] = time_to_live;
-    write64(&bytes[8], flow.source.high);
-    write64(&bytes[16], flow.source.low);
-    write64(&bytes[24], flow.destination.high);
-    write64(&bytes[32], flow.destination.low);
-  }
-  // The pseudo header's addresses, length and protocol (RFC 768; RFC 8200, 8.1). A sum of 0 is sent as all ones.
-  const std::uint32_t pseudo = sum_of(ipv4 ? 12 : 8, at) + udp_header_bytes + shim::ip_protocol_udp;
-  const std::uint16_t checksum = folded(pseudo + sum_of(at, bytes.size()));
+  // A sum of 0 is sent as all ones.
+  const std::uint16_t checksum =
+      folded(pseudo_header_sum(bytes, at, udp_header_bytes, shim::ip_protocol_udp) + sum_of(std::span(bytes).subspan(at)));
   write16(&bytes[at + 6], checksum == 0 ? 0xffff : checksum);
   return bytes;
 }

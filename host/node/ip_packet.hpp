@@ -18,6 +18,7 @@ struct ip_packet {
   shim::ip_packet_view view{};
   bool ipv6 = false;
   bool group = false;            ///< to a multicast or broadcast address
+  std::size_t payload_at = 0;    ///< where the headers of IP end; with an IPv6 fragment header at that one
   std::size_t transport_at = 0;  ///< where TCP or UDP begins; 0: neither is readable
 };
 

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "host/node/json_fields.hpp"
+#include "host/node/too_big.hpp"
 
 namespace perhop::node {
 
@@ -104,7 +105,7 @@ node_config parse_node_config(const std::string& text) {
   config.log = read_word<log_format>(object, "log", {{"text", log_format::text}, {"json", log_format::json}});
   config.control_socket = read<std::string>(object, "control_socket", "");
   config.queue_packets = read_count(object, "queue_packets", config.queue_packets, 1, 4096);
-  config.mtu_bytes = static_cast<std::uint32_t>(read_count(object, "mtu_bytes", config.mtu_bytes, 576, 2278));
+  config.mtu_bytes = static_cast<std::uint32_t>(read_count(object, "mtu_bytes", config.mtu_bytes, 576, most_ip_bytes));
   config.policy = parse_policy(object.value("policy", json::object()));
   read_cwl(object.value("cwl", json::object()), config);
   config.rates_socket = read<std::string>(object, "rates_socket", "");

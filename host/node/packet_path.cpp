@@ -15,8 +15,6 @@ constexpr time_us flow_idle_us = shim::shim_config{}.flow_idle_us;
 constexpr time_us idle_looked_for_every_us = 10'000'000;
 // TCP's window bounds what waits for its time; this does, too.
 constexpr std::size_t most_paced_packets = 1024;
-constexpr std::uint16_t ethertype_ipv4 = 0x0800;
-constexpr std::uint16_t ethertype_ipv6 = 0x86DD;
 
 /// By which the hellos of EXACT name a node.
 std::uint32_t node_identity(std::uint64_t mac) { return static_cast<std::uint32_t>(mac); }
@@ -60,25 +58,36 @@ void packet_path::on_up(const drivers::mac_properties& mac) {
 
 void packet_path::on_down() {
   up_ = false;
+  counters_.mac_lost += given_.size();
   given_.clear();
+  watch_given();
 }
 
-/// To whom the packet went; nothing: it was not given to this MAC.
-std::optional<std::uint64_t> packet_path::take_given(std::uint32_t cookie) {
-  const auto found = std::find_if(given_.begin(), given_.end(), [cookie](const auto& packet) { return packet.first == cookie; });
+/// Nothing: it was not given to this MAC, or it was done with it before.
+std::optional<packet_path::given_packet> packet_path::take_given(std::uint32_t cookie) {
+  const auto found = std::find_if(given_.begin(), given_.end(), [cookie](const given_packet& packet) { return packet.cookie == cookie; });
   if (found == given_.end()) return std::nullopt;
-  const std::uint64_t address = found->second;
+  const given_packet packet = *found;
   given_.erase(found);
-  return address;
+  return packet;
 }
+
+void packet_path::watch_given() { watch_.on_first(now_, given_.empty() ? std::nullopt : std::optional(given_.front().cookie)); }
 
 void packet_path::on_completion(std::uint32_t cookie, const completion_record& record) {
+  const std::optional<given_packet> given = take_given(cookie);
+  if (!given) {
+    ++counters_.unknown_completions;
+    return;
+  }
+  watch_.on_completion();
+  watch_given();
   ++counters_.completions;
   const bool delivered = record.result == tx_result::delivered || record.result == tx_result::group_sent;
   if (!delivered) ++counters_.mac_drops;
-  const std::optional<std::uint64_t> address = take_given(cookie);
-  if (address && record.peer < neighbour_slots && neighbours_.slots()[record.peer] == *address) {
-    const completion_record known = history_.without_history(*address, record);
+  if (record.result != tx_result::group_sent) neighbours_.on_sent(now_, given->to.address, given->to.receiver_address, delivered);
+  if (record.peer < neighbour_slots && neighbours_.slots()[record.peer] == given->to.receiver_address) {
+    const completion_record known = history_.without_history(given->to.receiver_address, record);
     neighbour_sums_.note_done(now_, known);
     if (shim_ && shim_->on_completion(now_, policy::averages_of(known), delivered)) ++counters_.peers_lost;
   } else {
@@ -91,12 +100,13 @@ void packet_path::on_completion(std::uint32_t cookie, const completion_record& r
 void packet_path::on_reception(const drivers::reception& frame) {
   if (now_ - idle_looked_for_ >= idle_looked_for_every_us) forget_idle();
   const auto llc = wire::llc_snap::decode(frame.msdu);
-  if (!llc || !shim_) {
+  // A longer one is no MSDU, and could not be passed on.
+  if (!llc || !shim_ || frame.msdu.size() > most_msdu_bytes) {
     ++counters_.malformed;
     return;
   }
   const std::span<const std::uint8_t> content = frame.msdu.subspan(wire::llc_snap::size_bytes);
-  if (llc->ethertype == ethertype_ipv4 || llc->ethertype == ethertype_ipv6) {
+  if (llc->ethertype == ipv4_ethertype || llc->ethertype == ipv6_ethertype) {
     receive(content, std::nullopt, {}, frame.transmitter_address);
   } else if (llc->ethertype == wire::llc_snap{}.ethertype) {
     if (const auto header = shim_->parse(content)) {
@@ -129,7 +139,7 @@ void packet_path::receive(std::span<const std::uint8_t> bytes, const std::option
     ++counters_.malformed;
     return;
   }
-  if (header && header->hops == 1 && !header->silent_router_seen) neighbours_.learn(packet->view.flow.source, transmitter);
+  if (header && header->hops == 1 && !header->silent_router_seen) neighbours_.learn(now_, packet->view.flow.source, transmitter);
   bytes = bytes.first(packet->view.ip_bytes);
   const route found = packet->group ? route{.kind = route_kind::group} : kernel_.find_route(packet->view.flow.destination, false);
   if (found.kind == route_kind::radio && packet->view.ttl > 1) {
@@ -182,15 +192,37 @@ void packet_path::on_ip(time_us now, std::span<const std::uint8_t> bytes) {
   }
   bytes = bytes.first(packet->view.ip_bytes);
   const bool own = kernel_.find_route(packet->view.flow.source, false).kind == route_kind::local;
+  const bool waits_for_rate = own && exact_ && exact_->paces(*packet);
+  if (const std::size_t most_bytes = most_ip_bytes - (waits_for_rate ? wire::exact_data::size_bytes : 0); bytes.size() > most_bytes) {
+    cut_or_answer(bytes, *packet, most_bytes);
+    return;
+  }
   if (own && packet->view.flow.protocol == shim::ip_protocol_tcp) {
     if (holds_back(flow_of(packet->view.flow), *packet, bytes)) return;
   }
-  if (own && exact_ && exact_->paces(*packet)) {
+  if (waits_for_rate) {
     exact_->on_packet(now_, packet->view.flow, bytes);
     serve_exact(now_);
     return;
   }
   originate(std::vector<std::uint8_t>(bytes.begin(), bytes.end()));
+}
+
+/// A packet of IP that no frame takes.
+void packet_path::cut_or_answer(std::span<const std::uint8_t> bytes, const ip_packet& packet, std::size_t most_bytes) {
+  std::vector<std::vector<std::uint8_t>> fragments = fragments_of(bytes, packet, most_bytes);
+  if (!fragments.empty()) {
+    ++counters_.fragmented;
+    for (std::vector<std::uint8_t>& fragment : fragments) originate(std::move(fragment));
+    return;
+  }
+  ++counters_.too_big;
+  // To this host's IP, which gives it to the sender, here or behind another interface. It takes no packet from an interface whose
+  // source is an address of its own, so the message is from the other end of the path.
+  const std::vector<std::uint8_t> message = too_big_message(bytes, packet, most_bytes, packet.view.flow.destination);
+  if (message.empty() || !answers_.take(now_)) return;
+  ++counters_.to_ip;
+  kernel_.deliver(message);
 }
 
 packet_path::flow& packet_path::flow_of(const shim::flow_key& key) {
@@ -351,6 +383,11 @@ void packet_path::pass_on(std::span<const std::uint8_t> bytes, const ip_packet& 
   lower_ttl(copy, packet);
   shim::ip_packet_view view = packet.view;
   --view.ttl;
+  if (!header && copy.size() > most_ip_bytes) {
+    ++counters_.plain;
+    enqueue_plain(hop, packet, copy);
+    return;
+  }
   const shim::next_hop next = shim_hop(hop, path_header_bytes + rider_size(rider) + copy.size());
   if (header) {
     shim_->on_forward(now_, *header, view, next);
@@ -373,7 +410,7 @@ std::optional<packet_path::hop> packet_path::hop_to(const ip_packet&, const shim
     told_[slot.index] = *address;
   }
   neighbour_sums_.open(slot.index, *address);
-  return hop{.receiver_address = *address, .peer = slot.index, .group = group};
+  return hop{.receiver_address = *address, .peer = slot.index, .group = group, .address = next_hop};
 }
 
 /// @param bytes behind LLC/SNAP
@@ -394,9 +431,17 @@ void packet_path::enqueue(const hop& hop, const wire::path_header& header, const
   enqueue(hop, std::move(msdu));
 }
 
+void packet_path::enqueue_plain(const hop& hop, const ip_packet& packet, std::span<const std::uint8_t> bytes) {
+  std::vector<std::uint8_t> msdu(wire::llc_snap::size_bytes);
+  wire::llc_snap{.ethertype = static_cast<std::uint16_t>(packet.ipv6 ? ipv6_ethertype : ipv4_ethertype)}.encode(
+      std::span<std::uint8_t, wire::llc_snap::size_bytes>(msdu));
+  msdu.insert(msdu.end(), bytes.begin(), bytes.end());
+  enqueue(hop, std::move(msdu));
+}
+
 void packet_path::enqueue(const hop& hop, std::vector<std::uint8_t> msdu) {
   queued_bytes_ += msdu.size();
-  queue_.push_back({.receiver_address = hop.receiver_address, .peer = hop.peer, .since = now_, .msdu = std::move(msdu)});
+  queue_.push_back({.to = hop, .since = now_, .msdu = std::move(msdu)});
   pump();
   tell_queue();
 }
@@ -408,28 +453,37 @@ void packet_path::tell_queue() {
 void packet_path::pump() {
   while (!queue_.empty() && driver_.can_send()) {
     const queued_packet& first = queue_.front();
-    const bool group = (first.receiver_address >> group_address_bit & 1) != 0;
     const std::size_t mpdu_bytes = mac_header_bytes + first.msdu.size() + fcs_bytes;
-    given_.emplace_back(next_cookie_, first.receiver_address);
-    driver_.send({.receiver_address = first.receiver_address,
-                  .peer = first.peer,
-                  .rate_index = group ? mac_->profile->lowest_basic_rate_index : mac_->data_rate_index,
-                  .use_rts = !group && mpdu_bytes > mac_->rts_threshold_bytes,
-                  .cookie = next_cookie_++,
-                  .msdu = first.msdu});
+    const bool group = (first.to.receiver_address >> group_address_bit & 1) != 0;
+    if (driver_.send({.receiver_address = first.to.receiver_address,
+                      .peer = first.to.peer,
+                      .rate_index = group ? mac_->profile->lowest_basic_rate_index : mac_->data_rate_index,
+                      .use_rts = !group && mpdu_bytes > mac_->rts_threshold_bytes,
+                      .cookie = next_cookie_,
+                      .msdu = first.msdu})) {
+      given_.push_back({.cookie = next_cookie_++, .to = first.to});
+      neighbour_sums_.note_given(first.to.peer, static_cast<std::uint64_t>(now_ - first.since));
+    } else {
+      ++counters_.mac_refused;
+    }
     queued_bytes_ -= first.msdu.size();
-    neighbour_sums_.note_given(first.peer, static_cast<std::uint64_t>(now_ - first.since));
     queue_.pop_front();
   }
+  watch_given();
   tell_queue();
 }
 
 // ---- EXACT
 
 void packet_path::send_hello() {
-  const auto hello = shim_->exact() != nullptr ? shim_->exact()->take_hello(now_) : std::nullopt;
+  auto hello = shim_->exact() != nullptr ? shim_->exact()->take_hello(now_) : std::nullopt;
   if (!hello || !up_ || !has_room()) return;
-  const std::vector<std::uint8_t> content = wire::encode(*hello);
+  std::vector<std::uint8_t> content = wire::encode(*hello);
+  // The news of those heard of last can wait; the node's own come first.
+  while (content.size() > most_msdu_bytes - llc_snap_bytes && hello->nodes.size() > 1) {
+    hello->nodes.pop_back();
+    content = wire::encode(*hello);
+  }
   std::vector<std::uint8_t> msdu(wire::llc_snap::size_bytes);
   wire::llc_snap{.ethertype = exact_hello_ethertype}.encode(std::span<std::uint8_t, wire::llc_snap::size_bytes>(msdu));
   msdu.insert(msdu.end(), content.begin(), content.end());
@@ -481,6 +535,7 @@ std::optional<time_us> packet_path::next_deadline() const {
     earliest = std::min(earliest.value_or(*exact), *exact);
   }
   if (limits_due_) earliest = std::min(earliest.value_or(*limits_due_), *limits_due_);
+  if (const auto look = watch_.next_look()) earliest = std::min(earliest.value_or(*look), *look);
   return earliest;
 }
 
@@ -518,6 +573,13 @@ void packet_path::on_deadline(time_us now) {
     }
   }
   if (limits_due_ && *limits_due_ <= now) apply_limits();
+  if (watch_.look(now)) {
+    ++counters_.mac_stalls;
+    stall_ = "the MAC is not done with a packet after " + std::to_string(credit_watch::patience_looks) + " s (" +
+             std::to_string(given_.size()) + " of " + std::to_string(mac_->send_credits) +
+             " credits are out): the daemon connects to it anew";
+    driver_.restart(stall_);
+  }
   send_hello();
   serve_exact(now);
 }
@@ -550,7 +612,7 @@ std::vector<packet_path::flow_report> packet_path::flows() const {
 
 std::size_t packet_path::queued_packets(std::uint8_t peer) const {
   return static_cast<std::size_t>(
-      std::count_if(queue_.begin(), queue_.end(), [peer](const queued_packet& packet) { return packet.peer == peer; }));
+      std::count_if(queue_.begin(), queue_.end(), [peer](const queued_packet& packet) { return packet.to.peer == peer; }));
 }
 
 }  // namespace perhop::node

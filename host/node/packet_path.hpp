@@ -4,6 +4,12 @@
 ///
 /// Forwarding is the shim's own: a packet that came with a path header goes on with it, by the kernel's routing table. What cannot
 /// go on over the radio (no route, time to live spent, another interface) is given to the kernel, which answers or forwards.
+///
+/// A frame takes so much IP (most_ip_bytes). What is longer is cut where that is allowed, and else its sender is told (too_big.hpp). A
+/// plain packet that a frame takes, but not with a path header before it, goes on plain, as from a router without perhop.
+///
+/// What the MAC was given ends in a completion, is refused at once, or is lost when the MAC goes down; a MAC that keeps a packet for
+/// five seconds is told to begin anew (credit_watch.hpp).
 #pragma once
 
 #include <array>
@@ -20,12 +26,14 @@
 #include "host/core/shim/shim.hpp"
 #include "host/drivers/driver.hpp"
 #include "host/node/accounts.hpp"
+#include "host/node/credit_watch.hpp"
 #include "host/node/exact_flows.hpp"
 #include "host/node/exact_rider.hpp"
 #include "host/node/ip_packet.hpp"
 #include "host/node/kernel.hpp"
 #include "host/node/neighbours.hpp"
 #include "host/node/slot_history.hpp"
+#include "host/node/too_big.hpp"
 
 namespace perhop::node {
 
@@ -44,24 +52,31 @@ struct packet_path_config {
 
 /// Counted since the start.
 struct path_counters {
-  std::uint64_t from_ip = 0;        ///< packets that IP sent
-  std::uint64_t to_ip = 0;          ///< packets given to IP
-  std::uint64_t forwarded = 0;      ///< passed on by the shim
-  std::uint64_t queue_drops = 0;    ///< no room in the queue
-  std::uint64_t mac_drops = 0;      ///< given up by the MAC
-  std::uint64_t completions = 0;    ///< all, whatever came of them
-  std::uint64_t no_neighbour = 0;   ///< the MAC address of the next hop is not known
-  std::uint64_t no_route = 0;       ///< IP sent what the routing table does not send over the radio
-  std::uint64_t malformed = 0;      ///< frames whose LLC or IP makes no sense; path headers are the shim's to count
-  std::uint64_t foreign = 0;        ///< frames of other protocols
-  std::uint64_t tcp_acks_held = 0;  ///< kept back
-  std::uint64_t paced = 0;          ///< packets that waited for their time
-  std::uint64_t data_segments = 0;  ///< TCP packets with payload that this node originated and queued
-  std::uint64_t hellos_sent = 0;    ///< of the EXACT router
-  std::uint64_t hellos = 0;         ///< of other EXACT routers
-  std::uint64_t peers_lost = 0;     ///< three packets in a row were given up, as the EXACT router counts them
-  std::uint64_t former_peers = 0;   ///< completions of packets to one whose slot has been given to another since
-  std::uint64_t bare_tcp_acks = 0;  ///< TCP ACKs without payload that this node originated and queued
+  std::uint64_t from_ip = 0;              ///< packets that IP sent
+  std::uint64_t to_ip = 0;                ///< packets given to IP
+  std::uint64_t forwarded = 0;            ///< passed on by the shim
+  std::uint64_t queue_drops = 0;          ///< no room in the queue
+  std::uint64_t mac_drops = 0;            ///< given up by the MAC
+  std::uint64_t completions = 0;          ///< all, whatever came of them
+  std::uint64_t no_neighbour = 0;         ///< the MAC address of the next hop is not known
+  std::uint64_t no_route = 0;             ///< IP sent what the routing table does not send over the radio
+  std::uint64_t malformed = 0;            ///< frames whose LLC or IP makes no sense; path headers are the shim's to count
+  std::uint64_t foreign = 0;              ///< frames of other protocols
+  std::uint64_t tcp_acks_held = 0;        ///< kept back
+  std::uint64_t paced = 0;                ///< packets that waited for their time
+  std::uint64_t data_segments = 0;        ///< TCP packets with payload that this node originated and queued
+  std::uint64_t hellos_sent = 0;          ///< of the EXACT router
+  std::uint64_t hellos = 0;               ///< of other EXACT routers
+  std::uint64_t peers_lost = 0;           ///< three packets in a row were given up, as the EXACT router counts them
+  std::uint64_t former_peers = 0;         ///< completions of packets to one whose slot has been given to another since
+  std::uint64_t bare_tcp_acks = 0;        ///< TCP ACKs without payload that this node originated and queued
+  std::uint64_t plain = 0;                ///< of `forwarded`: without a path header, for which the frame has no room
+  std::uint64_t fragmented = 0;           ///< IP packets that no frame takes and that were cut
+  std::uint64_t too_big = 0;              ///< IP packets that no frame takes and that may not be cut
+  std::uint64_t mac_refused = 0;          ///< the driver did not take them
+  std::uint64_t mac_lost = 0;             ///< the MAC had them when it went down
+  std::uint64_t unknown_completions = 0;  ///< of what the MAC was not given, or was done with before
+  std::uint64_t mac_stalls = 0;           ///< times that the MAC kept a packet for too long
 };
 
 class packet_path : public drivers::driver_listener {
@@ -94,7 +109,10 @@ public:
   /// Nothing before the MAC came up for the first time.
   const shim::shim* shim() const { return shim_ ? &*shim_ : nullptr; }
   const std::optional<drivers::mac_properties>& mac() const { return mac_; }
-  bool is_up() const { return up_; }
+  /// The MAC is there, and completes what it is given.
+  bool is_up() const { return up_ && !watch_.failed(); }
+  /// Why is_up() is false, in words for a person; empty: it is true, or nothing is known.
+  std::string mac_problem() const { return up_ && watch_.failed() ? stall_ : driver_.problem(); }
   std::size_t queued_packets() const { return queue_.size(); }
   const neighbours& known_neighbours() const { return neighbours_; }
   const neighbour_accounts& neighbour_sums() const { return neighbour_sums_; }
@@ -123,17 +141,22 @@ private:
   /// Open connections get changed limits at most so often: it takes milliseconds.
   static constexpr time_us limits_interval_us = 100'000;
 
-  struct queued_packet {
-    std::uint64_t receiver_address = 0;
-    std::uint8_t peer = 0;
-    time_us since = 0;
-    std::vector<std::uint8_t> msdu;
-  };
   /// Where a packet goes on the radio.
   struct hop {
     std::uint64_t receiver_address = 0;
     std::uint8_t peer = 0;
     bool group = false;
+    shim::ip_address address{};  ///< the next hop's, as the routing table names it
+  };
+  struct queued_packet {
+    hop to{};
+    time_us since = 0;
+    std::vector<std::uint8_t> msdu;
+  };
+  /// What the MAC has been given and is not done with.
+  struct given_packet {
+    std::uint32_t cookie = 0;
+    hop to{};
   };
   struct flow_hash {
     std::size_t operator()(const shim::flow_key& key) const { return static_cast<std::size_t>(shim::flow_table::hash(key)); }
@@ -167,10 +190,13 @@ private:
   void pass_on(std::span<const std::uint8_t> bytes, const ip_packet& packet, std::optional<wire::path_header> header,
                const exact_rider& rider, const hop& hop);
   void enqueue(const hop& hop, const wire::path_header& header, const exact_rider& rider, std::span<const std::uint8_t> packet);
+  void enqueue_plain(const hop& hop, const ip_packet& packet, std::span<const std::uint8_t> bytes);
   void enqueue(const hop& hop, std::vector<std::uint8_t> msdu);
+  void cut_or_answer(std::span<const std::uint8_t> bytes, const ip_packet& packet, std::size_t most_bytes);
   bool has_room() const { return queue_.size() < config_.queue_packets; }
   void tell_queue();
-  std::optional<std::uint64_t> take_given(std::uint32_t cookie);
+  std::optional<given_packet> take_given(std::uint32_t cookie);
+  void watch_given();
   void send_hello();
   std::uint64_t next_hop_to(const shim::ip_address& destination);
   void pump();
@@ -197,8 +223,10 @@ private:
   time_us now_ = 0;
   std::uint32_t next_cookie_ = 0;
   std::deque<queued_packet> queue_;
-  /// What the MAC has been given: cookies, and to whom it goes.
-  std::deque<std::pair<std::uint32_t, std::uint64_t>> given_;
+  std::deque<given_packet> given_;  ///< to the MAC, in this order
+  credit_watch watch_;
+  std::string stall_;  ///< the last one, in words
+  rate_bound answers_;
   slot_history history_;
   std::uint64_t queued_bytes_ = 0;
   flow_table flows_;

@@ -117,7 +117,10 @@ public:
         serve(descriptor);
       }
       const time_us now = monotonic_us();
-      if (const auto due = path_.next_deadline(); due && *due <= now) path_.on_deadline(now);
+      if (const auto due = path_.next_deadline(); due && *due <= now) {
+        path_.on_deadline(now);
+        note_mac();
+      }
       if (rates_) rates_->tell();
     }
   }
@@ -173,7 +176,7 @@ private:
 
   void note_mac() {
     if (!path_.is_up()) {
-      if (std::string problem = driver_->problem(); problem != mac_problem_) {
+      if (std::string problem = path_.mac_problem(); problem != mac_problem_) {
         mac_problem_ = std::move(problem);
         node::log("mac_problem", {{"problem", mac_problem_}});
       }

@@ -11,15 +11,14 @@
 #include <cstring>
 #include <system_error>
 
+#include "host/node/ip_bytes.hpp"
+
 namespace perhop::node {
 
 namespace {
 
 // Destinations remembered; a scan of addresses starts anew at this many.
 constexpr std::size_t most_known = 4096;
-constexpr std::uint64_t ipv4_mapped = 0xffff'0000'0000;
-
-bool is_ipv4(const shim::ip_address& address) { return address.high == 0 && (address.low & 0xffff'ffff'0000'0000) == ipv4_mapped; }
 
 std::size_t to_bytes(const shim::ip_address& address, std::uint8_t* bytes) {
   const bool ipv4 = is_ipv4(address);

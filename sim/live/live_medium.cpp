@@ -18,8 +18,6 @@ constexpr std::uint8_t protocol_version = wire::air_hello{}.version;
 constexpr std::uint16_t no_node = 0xFFFF;
 enum : std::uint8_t { status_welcome = 0, status_foreign_version = 1, status_no_such_node = 2 };
 
-// Largest MSDU (IEEE 802.11-2012, 8.2.3).
-constexpr std::size_t most_msdu_bytes = 2304;
 constexpr std::uint64_t most_address = 0xFFFF'FFFF'FFFF;
 // The receivers of a group frame hear it a propagation time after its sender is done with it; far above that of any radio here.
 constexpr air::tick group_linger_us = 1000;
@@ -125,10 +123,7 @@ void live_medium::on_hello(connection_id from, std::span<const std::uint8_t> mes
   } else {
     welcome.address = air::mac_address(hello->node);
     // A daemon started anew takes the place of the old one, which may not be known to be gone yet.
-    if (const connection_id old = nodes_[hello->node].connection; old != no_connection) {
-      leave(hello->node);
-      out_.close(old);
-    }
+    if (nodes_[hello->node].connection != no_connection) disconnect(hello->node);
     nodes_[hello->node].connection = from;
     ++counters_.connections;
   }
@@ -154,12 +149,12 @@ void live_medium::on_send(air::node_id id, std::span<const std::uint8_t> message
   if (!send || msdu_bytes == 0 || msdu_bytes > most_msdu_bytes || send->peer >= neighbour_slots ||
       send->rate >= config_.air.mac.profile->rates.size() || send->receiver_address > most_address) {
     ++counters_.malformed;
-    ++from.statistics.tx_refused;
+    refuse_send(id);
     return;
   }
   if (from.outstanding >= send_credits) {
     ++counters_.over_credit;
-    ++from.statistics.tx_refused;
+    refuse_send(id);
     return;
   }
   const std::uint64_t index = take_slot();
@@ -178,6 +173,18 @@ void live_medium::on_send(air::node_id id, std::span<const std::uint8_t> message
                           .use_rts = (send->flags & wire::air_send::flags_use_rts) != 0 && !is_group(send->receiver_address),
                           .payload = index});
   work_ = true;
+}
+
+/// No completion comes for what is not sent, and its daemon would wait for the credit for ever: it shall connect anew.
+void live_medium::refuse_send(air::node_id id) {
+  ++nodes_[id].statistics.tx_refused;
+  disconnect(id);
+}
+
+void live_medium::disconnect(air::node_id id) {
+  const connection_id gone = nodes_[id].connection;
+  leave(id);
+  out_.close(gone);
 }
 
 void live_medium::on_registers(air::node_id id, std::span<const std::uint8_t> message) {
@@ -283,9 +290,7 @@ void live_medium::on_completion(air::tick now, const air::completion& record) {
     if (!out_.send(from.connection, message_)) {
       ++counters_.completions_unheard;
       ++from.statistics.done_overflow;
-      const connection_id gone = from.connection;
-      leave(record.node);
-      out_.close(gone);
+      disconnect(record.node);
     }
   }
   if (record.result == tx_result::group_sent) {

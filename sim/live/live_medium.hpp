@@ -114,6 +114,8 @@ private:
   void release(std::uint64_t index);
   std::uint32_t node_of(connection_id connection) const;
   void leave(air::node_id id);
+  void disconnect(air::node_id id);
+  void refuse_send(air::node_id id);
 
   void on_transmission(const air::transmission& frame) override { nodes_[frame.node].statistics.note_sent(frame); }
   void on_delivery(air::tick now, air::node_id to, const air::transmission& frame) override;

@@ -44,6 +44,7 @@ package perhop_pkg;
   localparam int unsigned CTS_BYTES = 14;  // CTS with its FCS (8.3.1.3)
   localparam int unsigned MAC_ACK_BYTES = 14;  // MAC ACK with its FCS (8.3.1.4)
   localparam int unsigned LLC_SNAP_BYTES = 8;  // LLC and SNAP header in front of the payload (IEEE 802.2)
+  localparam int unsigned MOST_MSDU_BYTES = 2304;  // Largest MSDU: LLC/SNAP header, path header and IP packet (8.2.3)
   localparam int unsigned PATH_HEADER_BYTES = 18;  // perhop's path header, between LLC/SNAP and the IP packet
   localparam int unsigned PATH_HEADER_VERSION = 1;  // The version of the path header written by this project
   localparam int unsigned PATH_HEADER_ETHERTYPE = 'h88b5;  // EtherType of the path header: IEEE 802 local experimental 1

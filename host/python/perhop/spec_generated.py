@@ -17,6 +17,7 @@ RTS_BYTES = 20  # RTS with its FCS (8.3.1.2), bytes
 CTS_BYTES = 14  # CTS with its FCS (8.3.1.3), bytes
 MAC_ACK_BYTES = 14  # MAC ACK with its FCS (8.3.1.4), bytes
 LLC_SNAP_BYTES = 8  # LLC and SNAP header in front of the payload (IEEE 802.2), bytes
+MOST_MSDU_BYTES = 2304  # Largest MSDU: LLC/SNAP header, path header and IP packet (8.2.3), bytes
 PATH_HEADER_BYTES = 18  # perhop's path header, between LLC/SNAP and the IP packet, bytes
 PATH_HEADER_VERSION = 1  # The version of the path header written by this project
 PATH_HEADER_ETHERTYPE = 0x88B5  # EtherType of the path header: IEEE 802 local experimental 1

@@ -78,9 +78,22 @@ protected:
     ASSERT_TRUE(until([&] { return heard.ups == 1 && bench.dut().can_send(); }));
   }
 
+  static send_request request(std::uint32_t cookie, const bytes& msdu) {
+    return {.receiver_address = Bench::peer_address, .peer = 3, .rate_index = 1, .cookie = cookie, .msdu = msdu};
+  }
+
   void send(std::uint32_t cookie, const bytes& msdu, std::uint8_t peer = 3, bool use_rts = false) {
-    bench.dut().send(
-        {.receiver_address = Bench::peer_address, .peer = peer, .rate_index = 1, .use_rts = use_rts, .cookie = cookie, .msdu = msdu});
+    send_request wanted = request(cookie, msdu);
+    wanted.peer = peer;
+    wanted.use_rts = use_rts;
+    EXPECT_TRUE(bench.dut().send(wanted));
+  }
+
+  /// Sends until there is no credit left. @return how many
+  std::uint32_t spend_credits(std::uint32_t first_cookie) {
+    std::uint32_t count = 0;
+    while (bench.dut().can_send() && count < 1000) send(first_cookie + count++, bytes(20, 1));
+    return count;
   }
 
   Bench bench;
@@ -138,8 +151,7 @@ TYPED_TEST_P(driver_conformance, a_packet_reaches_the_mac_as_it_is_and_its_compl
 TYPED_TEST_P(driver_conformance, credits_end_and_come_back_one_by_one) {
   this->come_up();
   const std::uint32_t credits = this->heard.mac.send_credits;
-  std::uint32_t cookie = 0;
-  while (this->bench.dut().can_send() && cookie < 1000) this->send(cookie++, bytes(20, 1));
+  std::uint32_t cookie = this->spend_credits(0);
   EXPECT_EQ(cookie, credits);
   ASSERT_TRUE(this->until([&] { return this->bench.sent().size() == credits; }));
   EXPECT_FALSE(this->bench.dut().can_send());
@@ -219,12 +231,71 @@ TYPED_TEST_P(driver_conformance, a_mac_that_vanishes_takes_its_packets_along_and
   this->bench.bring_up();
   ASSERT_TRUE(this->until([&] { return this->heard.ups == 2; }));
   EXPECT_EQ(this->bench.dut().counters().ups, 2U);
-  std::uint32_t cookie = 100;
-  while (this->bench.dut().can_send() && cookie < 1000) this->send(cookie++, bytes(20, 1));
-  EXPECT_EQ(cookie - 100, this->heard.mac.send_credits);
+  EXPECT_EQ(this->spend_credits(100), this->heard.mac.send_credits);
   const std::size_t before = 2;
   ASSERT_TRUE(this->until([&] { return this->bench.sent().size() == before + this->heard.mac.send_credits; }));
   this->bench.complete(before, tx_result::delivered);
+  ASSERT_TRUE(this->until([&] { return this->heard.completions.size() == 1; }));
+  EXPECT_EQ(this->heard.completions[0].first, 100U);
+}
+
+TYPED_TEST_P(driver_conformance, what_no_mac_can_send_is_refused_at_once_and_costs_no_credit) {
+  this->come_up();
+  const bytes good(20, 1);
+  for (const std::size_t size : {0U, most_msdu_bytes + 1, 4061U, 8192U, 65'535U, 65'536U, 65'556U}) {
+    const bytes msdu(size, 1);
+    EXPECT_FALSE(this->bench.dut().send(this->request(1, msdu))) << size << " bytes";
+  }
+  send_request wrong = this->request(2, good);
+  wrong.peer = neighbour_slots;
+  EXPECT_FALSE(this->bench.dut().send(wrong));
+  wrong = this->request(2, good);
+  wrong.rate_index = static_cast<std::uint8_t>(this->heard.mac.profile->rates.size());
+  EXPECT_FALSE(this->bench.dut().send(wrong));
+  wrong = this->request(2, good);
+  wrong.receiver_address = broadcast_address + 1;
+  EXPECT_FALSE(this->bench.dut().send(wrong));
+  EXPECT_EQ(this->bench.dut().counters().refused, 10U);
+  // The longest that there is passes, with all credits left.
+  this->send(100, bytes(most_msdu_bytes, 7));
+  EXPECT_EQ(this->spend_credits(101), this->heard.mac.send_credits - 1);
+  ASSERT_TRUE(this->until([&] { return this->bench.sent().size() == this->heard.mac.send_credits; }));
+  EXPECT_EQ(this->bench.sent()[0].msdu, bytes(most_msdu_bytes, 7));
+  this->bench.complete(0, tx_result::delivered);
+  ASSERT_TRUE(this->until([&] { return this->heard.completions.size() == 1; }));
+  EXPECT_EQ(this->heard.completions[0].first, 100U);
+}
+
+TYPED_TEST_P(driver_conformance, a_completion_that_comes_twice_gives_no_second_credit) {
+  this->come_up();
+  const std::uint32_t credits = this->heard.mac.send_credits;
+  EXPECT_EQ(this->spend_credits(0), credits);
+  ASSERT_TRUE(this->until([&] { return this->bench.sent().size() == credits; }));
+  this->bench.complete(0, tx_result::delivered);
+  this->bench.complete(0, tx_result::delivered);
+  ASSERT_TRUE(this->until([&] { return this->bench.dut().counters().malformed == 1; }));
+  EXPECT_EQ(this->heard.completions.size(), 1U);
+  // It may be taken for a sign that another one was lost: then the driver begins anew.
+  ASSERT_TRUE(this->until([&] { return this->bench.dut().can_send(); }));
+  EXPECT_EQ(this->spend_credits(100), this->heard.ups == 2 ? credits : 1);
+}
+
+TYPED_TEST_P(driver_conformance, told_to_begin_anew_it_goes_down_says_why_and_comes_back_with_all_credits) {
+  this->come_up();
+  const std::uint32_t credits = this->heard.mac.send_credits;
+  EXPECT_EQ(this->spend_credits(0), credits);
+  ASSERT_TRUE(this->until([&] { return this->bench.sent().size() == credits; }));
+  this->bench.dut().restart("the MAC keeps packets");
+  EXPECT_EQ(this->bench.dut().problem(), "the MAC keeps packets");
+  EXPECT_EQ(this->heard.downs, 0) << "within the call";
+  EXPECT_FALSE(this->bench.dut().can_send());
+  ASSERT_TRUE(this->until([&] { return this->heard.ups == 2; }));
+  EXPECT_EQ(this->heard.downs, 1);
+  EXPECT_EQ(this->bench.dut().problem(), "");
+  EXPECT_TRUE(this->heard.completions.empty());
+  EXPECT_EQ(this->spend_credits(100), credits);
+  ASSERT_TRUE(this->until([&] { return this->bench.sent().size() == 2 * credits; }));
+  this->bench.complete(credits, tx_result::delivered);
   ASSERT_TRUE(this->until([&] { return this->heard.completions.size() == 1; }));
   EXPECT_EQ(this->heard.completions[0].first, 100U);
 }
@@ -234,6 +305,9 @@ REGISTER_TYPED_TEST_SUITE_P(driver_conformance, is_down_until_its_mac_answers_an
                             a_packet_reaches_the_mac_as_it_is_and_its_completion_has_its_cookie, credits_end_and_come_back_one_by_one,
                             many_packets_complete_in_order_each_once, a_frame_reaches_the_listener_as_it_is,
                             registers_are_read_and_written_in_order_and_answered_later, what_is_no_message_is_counted_and_nothing_else,
-                            a_mac_that_vanishes_takes_its_packets_along_and_comes_back_with_all_credits);
+                            a_mac_that_vanishes_takes_its_packets_along_and_comes_back_with_all_credits,
+                            what_no_mac_can_send_is_refused_at_once_and_costs_no_credit,
+                            a_completion_that_comes_twice_gives_no_second_credit,
+                            told_to_begin_anew_it_goes_down_says_why_and_comes_back_with_all_credits);
 
 }  // namespace perhop::drivers::conformance

@@ -101,6 +101,7 @@ private:
     for (;;) {
       bytes message(70'000);
       const ssize_t size = recv(socket_, message.data(), message.size(), 0);
+      if (size == 0) close(std::exchange(socket_, -1));  // it may come again
       if (size <= 0) return;
       message.resize(static_cast<std::size_t>(size));
       on_message(message);
@@ -188,7 +189,7 @@ public:
     config.setup.profile = find_profile("dsss_long");
     config.setup.tx_delay_clocks = 100;
     config.setup.rx_delay_clocks = 60;
-    config.retry_ms = 10;
+    config.retry_ms = 100;  // long enough to ask in between
     driver_.emplace(
         [this] {
           if (!model_.present()) throw link_error("there is no radio");

@@ -61,11 +61,16 @@ public:
     }
   }
   bool can_send() const override { return true; }
-  void send(const send_request& request) override { sent.emplace_back(request.msdu.begin(), request.msdu.end()); }
+  bool send(const send_request& request) override {
+    sent.emplace_back(request.msdu.begin(), request.msdu.end());
+    return true;
+  }
+  void restart(const std::string& why) override { restarted = why; }
   const driver_counters& counters() const override { return counters_; }
 
   std::vector<bytes> script;
   std::vector<bytes> sent;
+  std::string restarted;
   std::uint16_t sequence = 0;
 
 private:
@@ -117,7 +122,7 @@ TEST(loopback_driver, two_ends_exchange_packets_and_complete_them) {
   EXPECT_EQ(heard_by_one.ups, 1);
   EXPECT_EQ(heard_by_one.last_mac.address, 11U);
   const bytes msdu = packet(7);
-  one.send({.receiver_address = 12, .rate_index = 1, .cookie = 99, .msdu = msdu});
+  EXPECT_TRUE(one.send({.receiver_address = 12, .rate_index = 1, .cookie = 99, .msdu = msdu}));
   serve(one, heard_by_one);
   serve(other, heard_by_other);
   ASSERT_EQ(heard_by_one.completions.size(), 1U);
@@ -133,7 +138,9 @@ TEST(loopback_driver, a_packet_that_nobody_takes_is_dropped_and_its_credit_comes
   recorder heard;
   serve(alone, heard);
   const bytes msdu = packet(1);
-  for (std::uint32_t cookie = 0; alone.can_send(); ++cookie) alone.send({.receiver_address = 12, .cookie = cookie, .msdu = msdu});
+  for (std::uint32_t cookie = 0; alone.can_send(); ++cookie) {
+    EXPECT_TRUE(alone.send({.receiver_address = 12, .cookie = cookie, .msdu = msdu}));
+  }
   EXPECT_EQ(alone.counters().lost, 4U);
   serve(alone, heard);
   ASSERT_EQ(heard.completions.size(), 4U);
@@ -192,7 +199,7 @@ TEST(fault_injector, without_faults_everything_passes_as_it_came) {
   ASSERT_EQ(with.heard.receptions.size(), many);
   for (std::size_t number = 0; number < many; ++number) EXPECT_EQ(with.heard.receptions[number], packet(number));
   const bytes msdu = packet(3);
-  with.injector->send({.msdu = msdu});
+  EXPECT_TRUE(with.injector->send({.msdu = msdu}));
   EXPECT_EQ(with.inner->sent, std::vector<bytes>{msdu});
 }
 
@@ -299,7 +306,7 @@ TEST(pcap_tap, packets_pass_and_the_file_holds_them_after_a_restart_too) {
     with.inner->script = {packet(1), packet(2)};
     with.tap->poll(with.heard);
     const bytes msdu = packet(3);
-    with.tap->send({.receiver_address = 5, .rate_index = 1, .msdu = msdu});
+    EXPECT_TRUE(with.tap->send({.receiver_address = 5, .rate_index = 1, .msdu = msdu}));
     EXPECT_EQ(with.heard.receptions, (std::vector<bytes>{packet(1), packet(2)}));
     EXPECT_EQ(with.inner->sent, std::vector<bytes>{msdu});
     EXPECT_EQ(with.tap->captured().written, 3U);

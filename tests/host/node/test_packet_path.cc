@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <random>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace perhop::node {
@@ -21,14 +24,19 @@ public:
   int descriptor() const override { return -1; }
   void poll(drivers::driver_listener&) override {}
   bool can_send() const override { return credits > 0; }
-  void send(const drivers::send_request& request) override {
+  bool send(const drivers::send_request& request) override {
+    if (refuses) return false;
     --credits;
     sent.push_back({request, bytes(request.msdu.begin(), request.msdu.end())});
+    return true;
   }
+  void restart(const std::string& why) override { restarts.push_back(why); }
   const drivers::driver_counters& counters() const override { return counters_; }
 
   int credits = 4;
+  bool refuses = false;
   std::vector<sent_packet> sent;
+  std::vector<std::string> restarts;
 
 private:
   drivers::driver_counters counters_;
@@ -254,6 +262,269 @@ TEST_F(packet_path_test, a_group_packet_is_broadcast_at_the_lowest_basic_rate_wi
   EXPECT_FALSE(driver.sent[0].request.use_rts);
 }
 
+// ---- Packets that are too long, and credits
+
+constexpr std::uint16_t dont_fragment = 0x4000;
+
+/// Of this length, with the flags of IPv4 that are given.
+bytes long_udp(std::uint32_t source, std::uint32_t destination, std::size_t ip_bytes, std::uint16_t flags = 0) {
+  bytes packet = udp(source, destination);
+  packet.resize(ip_bytes, 0x5a);
+  packet[2] = static_cast<std::uint8_t>(ip_bytes >> 8);
+  packet[3] = static_cast<std::uint8_t>(ip_bytes);
+  packet[6] = static_cast<std::uint8_t>(flags >> 8);
+  return packet;
+}
+
+bytes plain(const bytes& packet) {
+  const bool ipv6 = packet[0] >> 4 == 6;
+  bytes msdu = {0xaa, 0xaa, 3, 0, 0, 0, static_cast<std::uint8_t>(ipv6 ? 0x86 : 0x08), static_cast<std::uint8_t>(ipv6 ? 0xdd : 0x00)};
+  msdu.insert(msdu.end(), packet.begin(), packet.end());
+  return msdu;
+}
+
+/// UDP over IPv6 between addresses whose last eight bytes are these, which recording_kernel's table knows.
+bytes long_udp6(std::uint32_t source, std::uint32_t destination, std::size_t ip_bytes) {
+  bytes packet(ip_bytes, 0x5a);
+  std::fill(packet.begin(), packet.begin() + 40, 0);
+  packet[0] = 0x60;
+  packet[4] = static_cast<std::uint8_t>((ip_bytes - 40) >> 8);
+  packet[5] = static_cast<std::uint8_t>(ip_bytes - 40);
+  packet[6] = shim::ip_protocol_udp;
+  packet[7] = 64;
+  packet[8] = packet[24] = 0xfd;
+  for (std::size_t i = 0; i < 4; ++i) {
+    packet[20 + i] = static_cast<std::uint8_t>(source >> 8 * (3 - i));
+    packet[36 + i] = static_cast<std::uint8_t>(destination >> 8 * (3 - i));
+  }
+  return packet;
+}
+
+TEST_F(packet_path_test, a_plain_packet_goes_on_with_a_header_where_that_fits_and_plain_where_it_does_not) {
+  driver.credits = 1000;
+  path.known_neighbours().add({0xfd00'0000'0000'0000, third}, 13);
+  for (const std::size_t ip_bytes : {most_ip_bytes - 1, most_ip_bytes, most_ip_bytes + 1, std::size_t{most_msdu_bytes - llc_snap_bytes}}) {
+    for (const bytes& packet : {long_udp(first, third, ip_bytes, dont_fragment), long_udp6(first, third, ip_bytes)}) {
+      const std::size_t number = driver.sent.size();
+      receive(plain(packet));
+      ASSERT_EQ(driver.sent.size(), number + 1) << ip_bytes;
+      const bytes& msdu = driver.sent.back().msdu;
+      EXPECT_LE(msdu.size(), most_msdu_bytes);
+      const bool has_header = ip_bytes <= most_ip_bytes;
+      ASSERT_EQ(msdu.size(), llc_snap_bytes + (has_header ? path_header_bytes : 0) + ip_bytes);
+      if (has_header) {
+        EXPECT_TRUE(header_of(driver.sent.back()).silent_router_seen);
+      } else {
+        const bytes came = plain(packet);
+        EXPECT_EQ(bytes(msdu.begin(), msdu.begin() + 8), bytes(came.begin(), came.begin() + 8));
+      }
+      EXPECT_EQ(msdu[msdu.size() - ip_bytes + (packet[0] >> 4 == 6 ? 7 : 8)], 63) << "time to live";
+    }
+  }
+  EXPECT_EQ(path.counters().plain, 4U);
+  EXPECT_EQ(path.counters().forwarded, 8U);
+}
+
+TEST_F(packet_path_test, a_frame_longer_than_any_is_malformed) {
+  receive(plain(long_udp(first, third, most_msdu_bytes - llc_snap_bytes + 1)));
+  receive(plain(long_udp(first, second, most_msdu_bytes - llc_snap_bytes + 1)));
+  EXPECT_EQ(path.counters().malformed, 2U);
+  EXPECT_TRUE(driver.sent.empty());
+  EXPECT_TRUE(kernel.delivered.empty());
+}
+
+TEST_F(packet_path_test, a_packet_of_this_host_that_fills_a_frame_goes_and_a_longer_one_is_answered) {
+  path.on_ip(++now, long_udp(second, third, most_ip_bytes, dont_fragment));
+  ASSERT_EQ(driver.sent.size(), 1U);
+  EXPECT_EQ(driver.sent[0].msdu.size(), most_msdu_bytes);
+  path.on_ip(++now, long_udp(second, third, most_ip_bytes + 1, dont_fragment));
+  EXPECT_EQ(driver.sent.size(), 1U);
+  ASSERT_EQ(kernel.delivered.size(), 1U);
+  const auto message = read_ip(kernel.delivered[0]);
+  EXPECT_EQ(message->view.flow.destination, shim::ip_address::from_ipv4(second));
+  EXPECT_EQ(message->view.flow.source, shim::ip_address::from_ipv4(third)) << "the kernel takes none from an address of its own";
+  EXPECT_EQ(kernel.delivered[0][20], 3);
+  EXPECT_EQ(kernel.delivered[0][21], 4);
+  EXPECT_EQ(kernel.delivered[0][26] << 8 | kernel.delivered[0][27], static_cast<int>(most_ip_bytes));
+  path.on_ip(++now, long_udp6(second, third, 4000));
+  ASSERT_EQ(kernel.delivered.size(), 2U);
+  EXPECT_EQ(kernel.delivered[1][40], 2);
+  EXPECT_EQ(kernel.delivered[1][46] << 8 | kernel.delivered[1][47], static_cast<int>(most_ip_bytes));
+  EXPECT_EQ(path.counters().too_big, 2U);
+}
+
+TEST_F(packet_path_test, answers_to_long_packets_are_bounded) {
+  now = 1'000'000;
+  for (int i = 0; i < 1000; ++i) path.on_ip(now += 1000, long_udp(second, third, 4000, dont_fragment));
+  EXPECT_EQ(path.counters().too_big, 1000U);
+  EXPECT_GE(kernel.delivered.size(), 15U);
+  EXPECT_LE(kernel.delivered.size(), 21U) << "ten at once, ten a second";
+}
+
+TEST_F(packet_path_test, a_long_packet_that_may_be_cut_is_cut) {
+  driver.credits = 1000;
+  path.on_ip(++now, long_udp(second, third, 5000));
+  ASSERT_EQ(driver.sent.size(), 3U);
+  std::size_t payload_bytes = 0;
+  for (const sent_packet& fragment : driver.sent) {
+    EXPECT_LE(fragment.msdu.size(), most_msdu_bytes);
+    EXPECT_EQ(header_of(fragment).hops, 1);
+    payload_bytes += fragment.msdu.size() - llc_snap_bytes - path_header_bytes - 20;
+  }
+  EXPECT_EQ(payload_bytes, 4980U);
+  EXPECT_EQ(path.counters().fragmented, 1U);
+  EXPECT_TRUE(kernel.delivered.empty());
+}
+
+TEST_F(packet_path_test, what_came_from_another_interface_is_answered_through_the_kernel) {
+  const std::uint32_t wired = 0xc0a80001;
+  kernel.table[wired] = {.kind = route_kind::elsewhere};
+  path.on_ip(++now, long_udp(wired, third, 4000, dont_fragment));
+  ASSERT_EQ(kernel.delivered.size(), 1U);
+  EXPECT_EQ(read_ip(kernel.delivered[0])->view.flow.destination, shim::ip_address::from_ipv4(wired));
+}
+
+TEST_F(packet_path_test, a_driver_that_refuses_costs_no_credit_and_the_path_goes_on) {
+  driver.refuses = true;
+  for (int i = 0; i < 100; ++i) path.on_ip(++now, udp(second, third));
+  EXPECT_EQ(path.counters().mac_refused, 100U);
+  EXPECT_EQ(path.queued_packets(), 0U);
+  EXPECT_FALSE(path.next_deadline()) << "nothing is out that could be waited for";
+  driver.refuses = false;
+  path.on_ip(++now, udp(second, third));
+  ASSERT_EQ(driver.sent.size(), 1U);
+  path.on_completion(driver.sent[0].request.cookie, {.result = tx_result::delivered});
+  EXPECT_EQ(path.counters().completions, 1U);
+  EXPECT_EQ(path.counters().unknown_completions, 0U);
+}
+
+TEST_F(packet_path_test, a_completion_of_nothing_or_for_the_second_time_is_counted_and_changes_nothing) {
+  path.on_ip(++now, udp(second, third));
+  path.on_completion(77, {.result = tx_result::delivered});
+  path.on_completion(driver.sent[0].request.cookie, {.result = tx_result::delivered});
+  path.on_completion(driver.sent[0].request.cookie, {.result = tx_result::short_retry_limit});
+  EXPECT_EQ(path.counters().completions, 1U);
+  EXPECT_EQ(path.counters().unknown_completions, 2U);
+  EXPECT_EQ(path.counters().mac_drops, 0U);
+  EXPECT_EQ(path.neighbour_sums().all()[0].packets, 1U);
+}
+
+TEST_F(packet_path_test, what_the_mac_had_when_it_went_down_is_lost_and_counted_and_its_completions_are_nobodys) {
+  for (int i = 0; i < 4; ++i) path.on_ip(++now, udp(second, third));
+  path.on_down();
+  EXPECT_EQ(path.counters().mac_lost, 4U);
+  EXPECT_FALSE(path.next_deadline());
+  driver.credits = 4;
+  path.on_up(mac);
+  path.on_completion(0, {.result = tx_result::delivered});
+  EXPECT_EQ(path.counters().unknown_completions, 1U);
+  path.on_ip(++now, udp(second, third));
+  path.on_completion(driver.sent.back().request.cookie, {.result = tx_result::delivered});
+  EXPECT_EQ(path.counters().completions, 1U);
+}
+
+TEST_F(packet_path_test, a_mac_that_keeps_a_packet_for_five_seconds_is_begun_anew_and_is_down_until_it_completes_one) {
+  const auto pass = [this](time_us until) {
+    while (path.next_deadline() && *path.next_deadline() <= until) path.on_deadline(now = *path.next_deadline());
+    now = until;
+    path.at(now);
+  };
+  path.on_ip(now = 1'000'000, udp(second, third));
+  pass(5'999'999);
+  EXPECT_TRUE(driver.restarts.empty());
+  EXPECT_TRUE(path.is_up());
+  pass(6'000'000);
+  ASSERT_EQ(driver.restarts.size(), 1U);
+  EXPECT_EQ(path.counters().mac_stalls, 1U);
+  EXPECT_FALSE(path.is_up());
+  EXPECT_EQ(path.mac_problem(), driver.restarts[0]);
+  EXPECT_NE(path.mac_problem().find("1 of 4 credits"), std::string::npos) << path.mac_problem();
+  path.on_down();
+  driver.credits = 4;
+  path.on_up(mac);
+  EXPECT_FALSE(path.is_up()) << "it has completed nothing yet";
+  path.on_ip(++now, udp(second, third));
+  ASSERT_EQ(driver.sent.size(), 2U) << "but it is tried";
+  path.on_completion(driver.sent[1].request.cookie, {.result = tx_result::short_retry_limit});
+  EXPECT_TRUE(path.is_up()) << "it is done with it, though nobody answered";
+  EXPECT_EQ(path.mac_problem(), "");
+}
+
+TEST_F(packet_path_test, a_forged_packet_does_not_lead_a_neighbours_packets_astray) {
+  const std::uint32_t stranger = 0x0a000009;
+  driver.credits = 100;
+  kernel.table[stranger] = {route_kind::radio, shim::ip_address::from_ipv4(stranger)};
+  const bytes from_stranger = with_header({.hops = 1, .total_delay_us = 4000, .max_delay_us = 4000}, udp(stranger, second));
+  receive(from_stranger, 19);
+  path.on_ip(++now, udp(second, stranger));
+  path.on_completion(driver.sent.at(0).request.cookie, {.peer = driver.sent[0].request.peer, .result = tx_result::delivered});
+  now += 5'000'000;
+  receive(from_stranger, 66);
+  path.on_ip(++now, udp(second, stranger));
+  EXPECT_EQ(driver.sent.at(1).request.receiver_address, 19U);
+  EXPECT_EQ(path.known_neighbours().newcomers_refused(), 1U);
+  for (int packet = 1; packet <= 3; ++packet) {
+    path.on_completion(driver.sent.back().request.cookie, {.result = tx_result::short_retry_limit});
+    if (packet < 3) path.on_ip(++now, udp(second, stranger));
+  }
+  receive(from_stranger, 66);
+  path.on_ip(++now, udp(second, stranger));
+  EXPECT_EQ(driver.sent.back().request.receiver_address, 66U) << "19 has not answered three times";
+}
+
+TEST_F(packet_path_test, no_random_traffic_and_no_random_end_of_it_loses_a_credit) {
+  for (std::uint32_t seed = 1; seed <= 10; ++seed) {
+    std::minstd_rand random(seed);
+    recording_driver own_driver;
+    packet_path own{{.queue_packets = 50}, kernel, own_driver};
+    own.known_neighbours().add(shim::ip_address::from_ipv4(third), 13);
+    own.on_up(mac);
+    std::vector<std::uint32_t> out;
+    std::size_t seen = 0, ends = 0;
+    for (int step = 0; step < 5000; ++step) {
+      own.at(++now);
+      own_driver.refuses = random() % 10 == 0;
+      const std::size_t ip_bytes = 48 + random() % 4000;
+      switch (random() % 6) {
+        case 0:
+          own.on_ip(now, long_udp(second, third, ip_bytes, random() % 2 == 0 ? dont_fragment : 0));
+          break;
+        case 1:
+          own.on_ip(now, long_udp6(second, third, ip_bytes));
+          break;
+        case 2:
+          own.on_reception({.receiver_address = 12, .transmitter_address = 11, .msdu = plain(long_udp(first, third, ip_bytes))});
+          break;
+        case 3:
+          own.on_completion(1'000'000 + random() % 100, {.result = tx_result::delivered});
+          break;
+        case 4:
+          if (out.empty()) break;
+          ++own_driver.credits;
+          ++ends;
+          own.on_completion(std::exchange(out[random() % out.size()], out.back()), {.result = static_cast<tx_result>(random() % 3)});
+          out.pop_back();
+          break;
+        default:
+          if (random() % 50 != 0) break;
+          own_driver.credits = 4;
+          own.on_down();
+          ends += out.size();
+          out.clear();
+          own.on_up(mac);
+      }
+      for (; seen < own_driver.sent.size(); ++seen) {
+        out.push_back(own_driver.sent[seen].request.cookie);
+        ASSERT_LE(own_driver.sent[seen].msdu.size(), most_msdu_bytes);
+      }
+      ASSERT_EQ(own_driver.credits + static_cast<int>(out.size()), 4) << "seed " << seed << " step " << step;
+      ASSERT_EQ(own.counters().completions + own.counters().mac_lost, ends);
+      ASSERT_EQ(own.counters().mac_stalls, 0U);
+    }
+    EXPECT_GT(ends, 300U);
+  }
+}
+
 // ---- Limits that the kernel's TCP keeps
 
 class recording_limiter : public bpf::window_limiter {
@@ -314,6 +585,7 @@ TEST_F(limited_path_test, windows_are_left_alone) {
 
 TEST_F(limited_path_test, open_connections_are_looked_for_where_the_daemon_did_not_see_one_open_and_not_too_often) {
   now = 1'000'000;
+  driver.credits = 0;  // what the MAC has is looked at, too
   limited.on_ip(++now, tcp(second, third, flag_tcp_ack, 1000));
   ASSERT_EQ(limited.next_deadline(), now);
   limited.on_deadline(now);
@@ -468,6 +740,27 @@ TEST_F(exact_packet_path_test, hellos_are_broadcast_and_foreign_nonsense_is_coun
   exact.on_reception({.receiver_address = 12, .transmitter_address = 11, .msdu = with_header({.exact_follows = true}, {0xff, 0xff})});
   EXPECT_EQ(exact.counters().hellos, 1U);
   EXPECT_EQ(exact.counters().malformed, 2U);
+}
+
+TEST_F(exact_packet_path_test, a_packet_that_leaves_no_room_for_its_number_is_answered_with_the_mtu_that_does) {
+  constexpr std::size_t most_bytes = most_ip_bytes - wire::exact_data::size_bytes;
+  bytes packet = flow_packet(second, third);
+  packet.resize(most_bytes);
+  const auto set_length = [&packet] {
+    packet[2] = static_cast<std::uint8_t>(packet.size() >> 8);
+    packet[3] = static_cast<std::uint8_t>(packet.size());
+  };
+  set_length();
+  packet[6] = 0x40;
+  exact.on_ip(++now, packet);
+  ASSERT_EQ(driver.sent.size(), 1U);
+  EXPECT_EQ(driver.sent[0].msdu.size(), most_msdu_bytes);
+  packet.push_back(0);
+  set_length();
+  exact.on_ip(++now, packet);
+  EXPECT_EQ(driver.sent.size(), 1U);
+  ASSERT_EQ(kernel.delivered.size(), 1U);
+  EXPECT_EQ(kernel.delivered[0][26] << 8 | kernel.delivered[0][27], static_cast<int>(most_bytes));
 }
 
 TEST_F(exact_packet_path_test, a_flow_waits_while_the_queue_before_the_mac_is_full) {

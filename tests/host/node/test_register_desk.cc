@@ -15,7 +15,8 @@ public:
   int descriptor() const override { return -1; }
   void poll(drivers::driver_listener&) override {}
   bool can_send() const override { return false; }
-  void send(const drivers::send_request&) override {}
+  bool send(const drivers::send_request&) override { return false; }
+  void restart(const std::string&) override {}
   bool access_registers(std::uint32_t cookie, std::span<const drivers::register_access> accesses) override {
     if (!up) return false;
     cookies.push_back(cookie);

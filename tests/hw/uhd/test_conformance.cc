@@ -45,7 +45,7 @@ public:
     rfnoc_config config;
     config.setup.address = own_address;
     config.setup.profile = find_profile("dsss_long");
-    config.retry_ms = 10;
+    config.retry_ms = 100;  // long enough to ask in between
     driver_.emplace(
         [this]() -> std::unique_ptr<radio_link> {
           if (!model_.present()) throw link_error("there is no radio");

@@ -112,29 +112,45 @@ TEST_F(live_medium_test, a_packet_arrives_and_its_sender_gets_the_gatewares_reco
   EXPECT_EQ(record.rts_attempts, 1);
 }
 
-TEST_F(live_medium_test, what_goes_beyond_the_credits_is_counted_and_not_sent) {
-  for (std::uint32_t cookie = 0; cookie < live_medium::send_credits + 3U; ++cookie) medium.on_message(1, packet(cookie));
-  EXPECT_EQ(medium.counters().over_credit, 3U);
+TEST_F(live_medium_test, what_goes_beyond_the_credits_ends_the_connection_and_the_next_one_has_all) {
+  for (std::uint32_t cookie = 0; cookie <= live_medium::send_credits; ++cookie) medium.on_message(1, packet(cookie));
+  EXPECT_EQ(medium.counters().over_credit, 1U);
+  EXPECT_EQ(out.closed, std::vector<connection_id>{1});
+  medium.on_message(3, encoded(wire::air_hello{.node = 0}));
+  for (std::uint32_t cookie = 0; cookie < live_medium::send_credits; ++cookie) medium.on_message(3, packet(100 + cookie));
   pass(200'000);
-  EXPECT_EQ(of_kind(1, wire::air_completion{}.kind).size(), live_medium::send_credits);
-  medium.on_message(1, packet(99));
+  EXPECT_TRUE(of_kind(1, wire::air_completion{}.kind).empty());
+  EXPECT_EQ(of_kind(3, wire::air_completion{}.kind).size(), live_medium::send_credits);
+}
+
+TEST_F(live_medium_test, a_packet_that_cannot_be_sent_ends_the_connection_so_that_nobody_waits_for_its_completion) {
+  const std::vector<bytes> wrong{
+      encoded(wire::air_send{.rate = 1, .receiver_address = 1}),                  // no MSDU
+      packet(1, air::mac_address(1), most_msdu_bytes + 1),                        // a longer one than there is
+      encoded(wire::air_send{.rate = 4, .receiver_address = 1}, {1}),             // no such rate
+      encoded(wire::air_send{.peer = 16, .rate = 1, .receiver_address = 1}, {1})  // no such slot
+  };
+  connection_id connection = 1;
+  std::vector<connection_id> closed;
+  for (const bytes& message : wrong) {
+    medium.on_message(connection, message);
+    closed.push_back(connection);
+    EXPECT_EQ(out.closed, closed);
+    medium.on_message(connection += 10, encoded(wire::air_hello{.node = 0}));
+  }
+  EXPECT_EQ(medium.counters().malformed, wrong.size());
+  medium.on_message(connection, packet(5, air::mac_address(1), most_msdu_bytes));
   pass(200'000);
-  EXPECT_EQ(of_kind(2, wire::air_reception{}.kind).size(), live_medium::send_credits + 1U);
+  EXPECT_EQ(of_kind(connection, wire::air_completion{}.kind).size(), 1U) << "the longest that there is";
 }
 
 TEST_F(live_medium_test, malformed_messages_are_counted_and_change_nothing) {
   medium.on_message(1, {});
   medium.on_message(1, bytes{200});
-  medium.on_message(1, bytes{wire::air_send{}.kind, 0});
-  medium.on_message(1, encoded(wire::air_send{.rate = 1, .receiver_address = 1}));                   // no MSDU
-  medium.on_message(1, packet(1, air::mac_address(1), 2305));                                        // a longer one than there is
-  medium.on_message(1, encoded(wire::air_send{.rate = 4, .receiver_address = 1}, {1}));              // no such rate
-  medium.on_message(1, encoded(wire::air_send{.peer = 16, .rate = 1, .receiver_address = 1}, {1}));  // no such slot
-  medium.on_message(1, encoded(wire::air_send{.rate = 1, .receiver_address = std::uint64_t{1} << 48}, {1}));
   medium.on_message(1, encoded(wire::air_hello{.node = 1}));  // a node cannot become another one
   medium.on_message(5, packet(1));                            // a stranger
   medium.on_message(1, encoded(wire::air_command{}, {'{', '}'}));
-  EXPECT_EQ(medium.counters().malformed, 11U);
+  EXPECT_EQ(medium.counters().malformed, 5U);
   EXPECT_EQ(medium.counters().sent, 0U);
 }
 

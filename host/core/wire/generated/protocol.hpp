@@ -24,6 +24,8 @@ inline constexpr std::uint32_t cts_bytes = 14;
 inline constexpr std::uint32_t mac_ack_bytes = 14;
 /// LLC and SNAP header in front of the payload (IEEE 802.2), bytes.
 inline constexpr std::uint32_t llc_snap_bytes = 8;
+/// Largest MSDU: LLC/SNAP header, path header and IP packet (8.2.3), bytes.
+inline constexpr std::uint32_t most_msdu_bytes = 2304;
 /// perhop's path header, between LLC/SNAP and the IP packet, bytes.
 inline constexpr std::uint32_t path_header_bytes = 18;
 /// The version of the path header written by this project.

@@ -161,7 +161,7 @@ class NodeFile(Section):
     interface: str = Field(
         default="radio0", pattern=r"^[A-Za-z0-9_.-]{1,15}$", description="name of an interface, at most 15 letters"
     )
-    mtu_bytes: int = Field(default=1500, ge=576, le=2278)
+    mtu_bytes: int = Field(default=1500, ge=576, le=spec.MOST_MSDU_BYTES - spec.LLC_SNAP_BYTES - spec.PATH_HEADER_BYTES)
     addresses: list[Prefix] = Field(
         default=[], description="given to the interface, which is made if it is not there; none: that is done elsewhere"
     )
