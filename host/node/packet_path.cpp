@@ -31,6 +31,7 @@ packet_path::packet_path(const packet_path_config& config, kernel& kernel, drive
 // ---- The driver
 
 void packet_path::on_up(const drivers::mac_properties& mac) {
+  on_down();  // what an earlier MAC was given never completes
   up_ = true;
   history_.restart(mac.average_shift);
   // A medium that was started anew has the same MACs. Connections go on with what the shim knows.

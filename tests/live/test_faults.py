@@ -151,6 +151,29 @@ def test_a_stopped_medium_puts_time_off_instead_of_catching_up(live):
     assert live.ping(0, "10.0.0.4", 2).returncode == 0
 
 
+def test_a_mac_that_completes_nothing_for_five_seconds_is_an_incident_until_it_does(live):
+    """The medium stops with packets of node 0: its daemon says so, and is well again when one is completed."""
+
+    def status():
+        return messages.ask_node(live.state / live.name / "node-0.sock", {"command": "status"})
+
+    stalls = status()["packets"]["mac_stalls"]
+    pid = live.pid("air")
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        pinging = live.start(0, "ping", "-n", "-i", "0.5", "10.0.0.2")
+        wait_until(lambda: not status()["mac_up"], 20)
+        failed = status()
+        assert "credits are out" in failed["mac_problem"] and failed["packets"]["mac_stalls"] == stalls + 1
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    wait_until(lambda: status()["mac_up"] and status()["mac_problem"] == "", 20)
+    pinging.kill()
+    assert live.ping(0, "10.0.0.4", 5).returncode == 0
+    log = (live.state / live.name / "node-0.log").read_text()
+    assert re.search(r"mac_problem problem=.*credits are out", log), log[-2000:]
+
+
 def test_strangers_on_the_mediums_socket_do_no_harm(live):
     before = live.status()["medium"]["malformed"]
     for length in range(1, 200):

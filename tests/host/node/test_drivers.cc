@@ -62,6 +62,7 @@ public:
   }
   bool can_send() const override { return true; }
   bool send(const send_request& request) override {
+    if (refuses) return false;
     sent.emplace_back(request.msdu.begin(), request.msdu.end());
     return true;
   }
@@ -70,6 +71,7 @@ public:
 
   std::vector<bytes> script;
   std::vector<bytes> sent;
+  bool refuses = false;
   std::string restarted;
   std::uint16_t sequence = 0;
 
@@ -146,6 +148,47 @@ TEST(loopback_driver, a_packet_that_nobody_takes_is_dropped_and_its_credit_comes
   ASSERT_EQ(heard.completions.size(), 4U);
   EXPECT_EQ(heard.completions[3], std::pair(std::uint32_t{3}, tx_result::short_retry_limit));
   EXPECT_TRUE(alone.can_send());
+}
+
+TEST(loopback_driver, what_no_mac_can_send_is_refused_at_once_and_costs_no_credit) {
+  const folder where;
+  loopback_driver one(loopback(where, "one", "one", 11));
+  recorder heard;
+  serve(one, heard);
+  for (const std::size_t size : {std::size_t{0}, std::size_t{most_msdu_bytes + 1}, std::size_t{70'000}}) {
+    const bytes msdu(size, 1);
+    EXPECT_FALSE(one.send({.receiver_address = 11, .rate_index = 1, .cookie = 1, .msdu = msdu})) << size;
+  }
+  EXPECT_EQ(one.counters().refused, 3U);
+  const bytes longest(most_msdu_bytes, 1);
+  for (std::uint32_t cookie = 0; cookie < 4; ++cookie) {
+    ASSERT_TRUE(one.can_send());
+    EXPECT_TRUE(one.send({.receiver_address = 11, .rate_index = 1, .cookie = cookie, .msdu = longest}));
+  }
+  serve(one, heard);
+  EXPECT_EQ(heard.completions.size(), 4U);
+  EXPECT_EQ(heard.receptions, std::vector<bytes>(4, longest));
+}
+
+TEST(loopback_driver, told_to_begin_anew_it_goes_down_and_comes_back_with_all_credits) {
+  const folder where;
+  loopback_driver one(loopback(where, "one", "nobody", 11));
+  recorder heard;
+  serve(one, heard);
+  const bytes msdu = packet(1);
+  while (one.can_send()) EXPECT_TRUE(one.send({.receiver_address = 12, .cookie = 1, .msdu = msdu}));
+  one.restart("it keeps packets");
+  EXPECT_FALSE(one.can_send());
+  EXPECT_EQ(one.problem(), "it keeps packets");
+  EXPECT_EQ(heard.downs, 0) << "within the call";
+  serve(one, heard);
+  EXPECT_EQ(heard.downs, 1);
+  EXPECT_EQ(heard.ups, 2);
+  EXPECT_EQ(one.problem(), "");
+  EXPECT_TRUE(heard.completions.empty()) << "what was given is lost";
+  std::uint32_t credits = 0;
+  for (; one.can_send(); ++credits) EXPECT_TRUE(one.send({.receiver_address = 12, .cookie = credits, .msdu = msdu}));
+  EXPECT_EQ(credits, 4U);
 }
 
 TEST(loopback_driver, strangers_messages_are_counted) {
@@ -315,6 +358,17 @@ TEST(pcap_tap, packets_pass_and_the_file_holds_them_after_a_restart_too) {
     EXPECT_EQ(run == 0 ? size : size - before, size / (run + 1U));
     before = size;
   }
+}
+
+TEST(pcap_tap, what_the_driver_refuses_is_refused_and_not_captured) {
+  const folder where;
+  tapped with(where.path / "tap.pcapng", 1'000'000);
+  const bytes msdu = packet(3);
+  with.inner->refuses = true;
+  EXPECT_FALSE(with.tap->send({.receiver_address = 5, .rate_index = 1, .msdu = msdu}));
+  EXPECT_EQ(with.tap->captured().written, 0U);
+  with.tap->restart("why");
+  EXPECT_EQ(with.inner->restarted, "why");
 }
 
 TEST(pcap_tap, a_file_does_not_grow_beyond_its_limit_and_packets_pass_all_the_same) {
