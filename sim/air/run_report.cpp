@@ -45,12 +45,28 @@ std::string_view name_of(mac_fidelity fidelity) {
   return {};
 }
 
-/// What applies to a flow over UDP; what does not is left out.
+std::string_view name_of(hop_traffic traffic) {
+  switch (traffic) {
+    case hop_traffic::data:
+      return "forward";
+    case hop_traffic::answer:
+      return "return";
+    case hop_traffic::control:
+      return "control";
+    case hop_traffic::broadcast:
+      return "broadcast";
+  }
+  return {};
+}
+
+/// null where there is nothing.
+ordered_json or_null(const std::optional<double>& value) { return value ? ordered_json(*value) : ordered_json(nullptr); }
+
 void add_udp(ordered_json& json, const flow_result& measured) {
-  if (measured.rtt_ms != 0) json["rtt_ms"] = measured.rtt_ms;
   const auto add = [&json](const char* name, const std::optional<double>& value) {
     if (value) json[name] = *value;
   };
+  add("rtt_ms", measured.rtt_ms);
   add("sent_packets", measured.sent_packets);
   add("loss_share", measured.loss_share);
   add("delay_ms", measured.delay_ms);
@@ -60,6 +76,38 @@ void add_udp(ordered_json& json, const flow_result& measured) {
   add("app_rate_bps", measured.app_rate_bps);
   add("rate_changes", measured.rate_changes);
   add("signal_changes", measured.signal_changes);
+}
+
+void add_tcp(ordered_json& json, const flow_result& measured) {
+  json.update(ordered_json{{"rtt_ms", or_null(measured.rtt_ms)},
+                           {"cwl_packets", or_null(measured.cwl_packets)},
+                           {"cwnd_packets", or_null(measured.cwnd_packets)},
+                           {"retransmissions", measured.retransmissions},
+                           {"timeouts", measured.timeouts},
+                           {"rtt_p95_ms", or_null(measured.rtt_p95_ms)},
+                           {"tcp_acks_sent", measured.tcp_acks_sent},
+                           {"tcp_acks_per_packet", or_null(measured.tcp_acks_per_packet)},
+                           {"tcp_acks_held", measured.tcp_acks_held},
+                           {"tcp_acks_timer_share", or_null(measured.tcp_acks_timer_share)},
+                           {"tcp_acks_repeated", measured.tcp_acks_repeated},
+                           {"mac_drops_data_packets", measured.mac_drops_data_packets},
+                           {"mac_drops_tcp_ack_packets", measured.mac_drops_tcp_ack_packets},
+                           {"queue_drops_data_packets", measured.queue_drops_data_packets},
+                           {"queue_drops_tcp_ack_packets", measured.queue_drops_tcp_ack_packets},
+                           {"link_failure_drops_packets", measured.link_failure_drops_packets},
+                           {"max_packets_in_flight", measured.max_packets_in_flight}});
+}
+
+/// One line of `flows`. Nothing was measured of a run that ended within its warm-up, so there is nothing to say.
+ordered_json flow_json(const flow_config& flow, const flow_result& measured, bool has_measured) {
+  ordered_json json = {{"kind", name_of(flow.kind)}, {"src", flow.src}, {"dst", flow.dst}};
+  if (!has_measured) return json;
+  json.update(ordered_json{{"goodput_bps", measured.goodput_bps},
+                           {"packets_per_s", measured.packets_per_s},
+                           {"delivered_packets", measured.delivered_packets}});
+  if (flow.kind == flow_kind::tcp) add_tcp(json, measured);
+  if (flow.kind == flow_kind::cbr || flow.kind == flow_kind::exact) add_udp(json, measured);
+  return json;
 }
 
 constexpr std::string_view completions_header =
@@ -89,18 +137,18 @@ run_report::run_report(const run_config& config, std::ostream* lines, std::ostre
   if (phy_csv_ != nullptr) *phy_csv_ << phy_header;
 }
 
-run_report::hop_sums& run_report::hop(node_id from, node_id to) {
-  if (last_hop_ < hops_.size() && hop_ends_[last_hop_] == std::pair(from, to)) return hops_[last_hop_];
-  const auto [entry, added] = hop_index_.try_emplace(std::uint64_t{from} << 32 | to, hops_.size());
+run_report::hop_sums& run_report::hop(const hop_key& key) {
+  if (last_hop_ < hops_.size() && hop_keys_[last_hop_] == key) return hops_[last_hop_];
+  const auto [entry, added] = hop_index_.try_emplace(key, hops_.size());
   if (added) {
     hops_.emplace_back();
-    hop_ends_.emplace_back(from, to);
+    hop_keys_.push_back(key);
   }
   last_hop_ = entry->second;
   return hops_[last_hop_];
 }
 
-void run_report::on_completion(const completion& record) {
+void run_report::on_completion(const completion& record, hop_traffic traffic) {
   trace_.add(record);
   ++completions_checked_;
   const auto parts = record.parts.values();
@@ -119,7 +167,7 @@ void run_report::on_completion(const completion& record) {
   }
 
   if (record.t_done_us < measure_from_) return;
-  hop_sums& sums = hop(record.node, to);
+  hop_sums& sums = hop({record.node, to, record.ra == broadcast_address ? hop_traffic::broadcast : traffic});
   ++sums.packets;
   const bool delivered = record.result == tx_result::delivered || record.result == tx_result::group_sent;
   ++(delivered ? sums.delivered : sums.drops);
@@ -147,50 +195,33 @@ void run_report::on_phy(const phy_event& event) {
   phy_csv_->write(line.data(), length);
 }
 
-void run_report::on_path_header_delay(tick now, node_id from, node_id to, double delay_us) {
+void run_report::on_path_header_delay(tick now, node_id from, node_id to, double delay_us, hop_traffic traffic) {
   if (now < measure_from_) return;
-  hop_sums& sums = hop(from, to);
+  hop_sums& sums = hop({from, to, traffic});
   ++sums.stamps;
   sums.stamps_us += delay_us;
-}
-
-std::string run_report::direction(node_id from, node_id to) const {
-  if (to == static_cast<node_id>(-1)) return "broadcast";
-  for (const flow_config& flow : config_.flows) {
-    const auto uses = [&](node_id src, node_id dst) {
-      if (!has_ip(flow.kind)) return from == src && to == dst;
-      const auto path = config_.path(src, dst);
-      for (std::size_t index = 1; index < path.size(); ++index) {
-        if (path[index - 1] == from && path[index] == to) return true;
-      }
-      return false;
-    };
-    if (uses(flow.src, flow.dst)) return "forward";
-    if (answers(flow.kind) && uses(flow.dst, flow.src)) return "return";
-  }
-  return "forward";
 }
 
 ordered_json run_report::hops_json() const {
   // Forward hops of the first flow's path first, then the rest as they appear in the routes of the flows.
   std::vector<std::size_t> order;
-  const auto take = [&](node_id from, node_id to) {
-    const auto found = hop_index_.find(std::uint64_t{from} << 32 | to);
+  const auto take = [&](const hop_key& key) {
+    const auto found = hop_index_.find(key);
     if (found != hop_index_.end() && std::find(order.begin(), order.end(), found->second) == order.end()) order.push_back(found->second);
   };
+  const auto take_path = [&](const std::vector<node_id>& path, hop_traffic traffic) {
+    for (std::size_t index = 1; index < path.size(); ++index) take({path[index - 1], path[index], traffic});
+  };
   for (const flow_config& flow : config_.flows) {
-    auto path = config_.path(flow.src, flow.dst);
-    if (!has_ip(flow.kind)) path = {flow.src, flow.dst};
-    for (std::size_t index = 1; index < path.size(); ++index) take(path[index - 1], path[index]);
-    if (answers(flow.kind)) path = config_.path(flow.dst, flow.src);
-    for (std::size_t index = 1; index < path.size(); ++index) take(path[index - 1], path[index]);
+    take_path(has_ip(flow.kind) ? config_.path(flow.src, flow.dst) : std::vector{flow.src, flow.dst}, hop_traffic::data);
+    if (answers(flow.kind)) take_path(config_.path(flow.dst, flow.src), hop_traffic::answer);
   }
-  for (std::size_t index = 0; index < hops_.size(); ++index) take(hop_ends_[index].first, hop_ends_[index].second);
+  for (const hop_key& key : hop_keys_) take(key);
 
   ordered_json hops = ordered_json::array();
   for (const std::size_t index : order) {
     const hop_sums& sums = hops_[index];
-    const auto [from, to] = hop_ends_[index];
+    const auto& [from, to, traffic] = hop_keys_[index];
     ordered_json parts;
     for (std::size_t part = 0; part < sums.parts_us.size(); ++part) {
       parts[std::string(service_parts::names[part])] = mean(static_cast<double>(sums.parts_us[part]), sums.packets);
@@ -200,7 +231,7 @@ ordered_json run_report::hops_json() const {
     const double service_us = mean(static_cast<double>(sums.service_us), sums.packets);
     hops.push_back({{"from", from},
                     {"to", static_cast<std::int64_t>(static_cast<std::int32_t>(to))},
-                    {"direction", direction(from, to)},
+                    {"direction", name_of(traffic)},
                     {"packets", sums.packets},
                     {"service_time_us", service_us},
                     {"contention_us", service_us - airtime_us},
@@ -245,38 +276,7 @@ ordered_json run_report::result(tick end, const air_counters& counters, const cp
       {"link_failure_drops", link_failure_drops_},
       {"interrupted", interrupted}};
   for (std::size_t index = 0; index < config_.flows.size() && index < flows.size(); ++index) {
-    const flow_config& flow = config_.flows[index];
-    const flow_result& measured = flows[index];
-    result["flows"].push_back({{"kind", name_of(flow.kind)},
-                               {"src", flow.src},
-                               {"dst", flow.dst},
-                               {"goodput_bps", measured.goodput_bps},
-                               {"packets_per_s", measured.packets_per_s},
-                               {"delivered_packets", measured.delivered_packets}});
-    ordered_json& json = result["flows"].back();
-    if (flow.kind == flow_kind::cbr || flow.kind == flow_kind::exact) {
-      add_udp(json, measured);
-    } else {
-      json.update(ordered_json{{"rtt_ms", measured.rtt_ms},
-                               {"cwl_packets", measured.cwl_packets},
-                               {"cwnd_packets", measured.cwnd_packets},
-                               {"retransmissions", measured.retransmissions},
-                               {"timeouts", measured.timeouts}});
-    }
-    if (flow.kind == flow_kind::tcp) {
-      json.update(ordered_json{{"rtt_p95_ms", measured.rtt_p95_ms},
-                               {"tcp_acks_sent", measured.tcp_acks_sent},
-                               {"tcp_acks_per_packet", measured.tcp_acks_per_packet},
-                               {"tcp_acks_held", measured.tcp_acks_held},
-                               {"tcp_acks_timer_share", measured.tcp_acks_timer_share},
-                               {"tcp_acks_repeated", measured.tcp_acks_repeated},
-                               {"mac_drops_data_packets", measured.mac_drops_data_packets},
-                               {"mac_drops_tcp_ack_packets", measured.mac_drops_tcp_ack_packets},
-                               {"queue_drops_data_packets", measured.queue_drops_data_packets},
-                               {"queue_drops_tcp_ack_packets", measured.queue_drops_tcp_ack_packets},
-                               {"link_failure_drops_packets", measured.link_failure_drops_packets},
-                               {"max_packets_in_flight", measured.max_packets_in_flight}});
-    }
+    result["flows"].push_back(flow_json(config_.flows[index], flows[index], end > measure_from_));
   }
   return result;
 }

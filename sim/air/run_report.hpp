@@ -17,30 +17,30 @@
 
 namespace perhop::air {
 
-/// One flow's line in result.json. What does not apply to a flow stays 0.
+/// One flow's line in result.json. What a flow does not have is left out of it: a round trip without a sample is not 0.
 struct flow_result {
   double goodput_bps = 0;  ///< of the application (TCP payload; IP bytes for MAC-level flows)
   double packets_per_s = 0;
   std::uint64_t delivered_packets = 0;
-  double rtt_ms = 0;
-  std::optional<double> sent_packets{};  ///< that left the source in the measured time; what follows likewise: UDP only
-  std::optional<double> loss_share{};    ///< of those sent in the measured time, but for the last second of the run
-  std::optional<double> delay_ms{};      ///< from IP to IP, mean
+  std::optional<double> rtt_ms{};            ///< mean of the samples; TCP and EXACT
+  std::optional<double> sent_packets{};      ///< that left the source in the measured time; what follows likewise: UDP only
+  std::optional<double> loss_share{};        ///< of those sent in the measured time, but for the last second of the run
+  std::optional<double> delay_ms{};          ///< from IP to IP, mean
   std::optional<double> delay_p95_ms{};
   std::optional<double> rate_signal_bps{};   ///< EXACT: mean over time of the path's rate as the source knows it
   std::optional<double> allowed_rate_bps{};  ///< EXACT: mean over time of what the source may use
   std::optional<double> app_rate_bps{};      ///< EXACT: mean over time of what the application sends at
   std::optional<double> rate_changes{};      ///< EXACT: times that the application changed its rate or quality
   std::optional<double> signal_changes{};    ///< EXACT: times that the signal would have changed it without DIID
-  double cwl_packets = 0;                    ///< mean over the measured time
-  double cwnd_packets = 0;                   ///< likewise
-  std::uint64_t retransmissions = 0;
+  std::optional<double> cwl_packets{};       ///< TCP: mean over the measured time, since there was a limit
+  std::optional<double> cwnd_packets{};      ///< TCP: likewise
+  std::uint64_t retransmissions = 0;         ///< TCP; what follows likewise
   std::uint64_t timeouts = 0;
-  double rtt_p95_ms = 0;                          ///< TCP; what follows likewise
+  std::optional<double> rtt_p95_ms{};
   std::uint64_t tcp_acks_sent = 0;                ///< without payload, by the receiver's shim
-  double tcp_acks_per_packet = 0;                 ///< of those, a packet delivered
+  std::optional<double> tcp_acks_per_packet{};    ///< of those, a packet delivered
   std::uint64_t tcp_acks_held = 0;                ///< times that the receiver's shim kept one
-  double tcp_acks_timer_share = 0;                ///< of those sent: sent by a timer
+  std::optional<double> tcp_acks_timer_share{};   ///< of those sent: sent by a timer
   std::uint64_t tcp_acks_repeated = 0;            ///< of those sent: sent again by a timer
   std::uint64_t mac_drops_data_packets = 0;       ///< given up by the MAC of any node on the way
   std::uint64_t mac_drops_tcp_ack_packets = 0;    ///< likewise
@@ -48,6 +48,14 @@ struct flow_result {
   std::uint64_t queue_drops_tcp_ack_packets = 0;  ///< likewise
   std::uint64_t link_failure_drops_packets = 0;   ///< purged from a queue, both directions
   std::uint32_t max_packets_in_flight = 0;        ///< when a new segment left, in the whole run
+};
+
+/// Whose packet crossed a hop. What a link costs is told for each by itself: a TCP ACK is a fraction of a data packet.
+enum class hop_traffic : std::uint8_t {
+  data,       ///< of a flow, on its way to the receiver
+  answer,     ///< TCP ACKs and EXACT's reports, on their way back
+  control,    ///< of a routing protocol
+  broadcast,  ///< for all neighbours
 };
 
 /// CPU seconds of the run by where they went.
@@ -71,11 +79,11 @@ public:
     ++transmissions_;
     trace_.add(frame);
   }
-  void on_completion(const completion& record);
+  void on_completion(const completion& record, hop_traffic traffic = hop_traffic::data);
   void on_phy(const phy_event& event);
 
   /// A packet that has crossed one hop only showed this total delay in its path header at the far end.
-  void on_path_header_delay(tick now, node_id from, node_id to, double delay_us);
+  void on_path_header_delay(tick now, node_id from, node_id to, double delay_us, hop_traffic traffic = hop_traffic::data);
 
   /// The interface queue of a node was full.
   void on_queue_drop(node_id node) { ++queue_drops_[node]; }
@@ -110,8 +118,21 @@ private:
     double stamps_us = 0;
   };
 
-  hop_sums& hop(node_id from, node_id to);
-  std::string direction(node_id from, node_id to) const;
+  /// A link in one direction, and what crosses it.
+  struct hop_key {
+    node_id from = 0;
+    node_id to = 0;
+    hop_traffic traffic = hop_traffic::data;
+
+    friend bool operator==(const hop_key&, const hop_key&) = default;
+  };
+  struct hop_key_hash {
+    std::size_t operator()(const hop_key& key) const noexcept {
+      return std::hash<std::uint64_t>{}((std::uint64_t{key.from} << 34) ^ (std::uint64_t{key.to} << 2) ^ static_cast<std::uint64_t>(key.traffic));
+    }
+  };
+
+  hop_sums& hop(const hop_key& key);
   nlohmann::ordered_json hops_json() const;
 
   run_config config_;
@@ -124,9 +145,9 @@ private:
   std::uint64_t sum_mismatches_ = 0;
   std::vector<std::uint64_t> queue_drops_;
   std::vector<std::uint64_t> link_failure_drops_;
-  std::unordered_map<std::uint64_t, std::size_t> hop_index_;  // from << 32 | to
+  std::unordered_map<hop_key, std::size_t, hop_key_hash> hop_index_;
   std::vector<hop_sums> hops_;
-  std::vector<std::pair<node_id, node_id>> hop_ends_;  // parallel to hops_
+  std::vector<hop_key> hop_keys_;  // parallel to hops_
   std::size_t last_hop_ = 0;
 };
 

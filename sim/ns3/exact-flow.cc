@@ -233,7 +233,10 @@ perhop::air::flow_result
 ExactFlow::GetResult(uint64_t nowUs)
 {
     perhop::air::flow_result result = UdpFlow::GetResult(nowUs);
-    result.rtt_ms = m_roundTrips == 0 ? 0 : m_roundTripSumMs / static_cast<double>(m_roundTrips);
+    if (m_roundTrips != 0)
+    {
+        result.rtt_ms = m_roundTripSumMs / static_cast<double>(m_roundTrips);
+    }
     result.rate_signal_bps = m_run.signalBps.Mean(nowUs);
     result.allowed_rate_bps = m_run.allowedBps.Mean(nowUs);
     result.app_rate_bps = m_run.appBps.Mean(nowUs);

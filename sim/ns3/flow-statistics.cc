@@ -42,10 +42,10 @@ FlowStatistics::Sums::GoodputBps(uint64_t nowUs) const
     return nowUs == sinceUs ? 0 : static_cast<double>(deliveredBytes) * 8e6 / static_cast<double>(nowUs - sinceUs);
 }
 
-double
+std::optional<double>
 FlowStatistics::Sums::RoundTripMs() const
 {
-    return roundTrips == 0 ? 0 : roundTripSumUs / static_cast<double>(roundTrips) / 1e3;
+    return roundTrips == 0 ? std::nullopt : std::optional(roundTripSumUs / static_cast<double>(roundTrips) / 1e3);
 }
 
 FlowStatistics::FlowStatistics(uint32_t segmentBytes, uint64_t measureFromUs)
@@ -226,9 +226,12 @@ FlowStatistics::GetResult(uint64_t nowUs)
     result.timeouts = m_timeouts;
     const auto share = [](uint64_t part, uint64_t whole)
     {
-        return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+        return whole == 0 ? std::nullopt : std::optional(static_cast<double>(part) / static_cast<double>(whole));
     };
-    result.rtt_p95_ms = m_roundTrips.QuantileUs(0.95) / 1e3;
+    if (result.rtt_ms)
+    {
+        result.rtt_p95_ms = m_roundTrips.QuantileUs(0.95) / 1e3;
+    }
     result.tcp_acks_sent = m_tcpAcksSent;
     result.tcp_acks_per_packet = share(m_tcpAcksSent, result.delivered_packets);
     result.tcp_acks_held = m_tcpAcksHeld;

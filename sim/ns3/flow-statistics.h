@@ -10,6 +10,7 @@
 #include "sim/ns3/udp-statistics.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace ns3
 {
@@ -82,7 +83,7 @@ class FlowStatistics : public MeasuredTcpSocket::Observer
 
         void Restart(uint64_t nowUs);
         double GoodputBps(uint64_t nowUs) const;
-        double RoundTripMs() const;
+        std::optional<double> RoundTripMs() const;
     };
 
     /// What is lost of one direction.

@@ -62,12 +62,19 @@ enum class FlowLoss
 class Flow
 {
   public:
+    /// Whose packet this is, by its ports.
+    static perhop::air::hop_traffic TrafficOf(const perhop::shim::flow_key& key)
+    {
+        using perhop::air::hop_traffic;
+        return key.source_port >= FIRST_SINK_PORT     ? hop_traffic::answer
+               : key.source_port >= FIRST_SOURCE_PORT ? hop_traffic::data
+                                                      : hop_traffic::control;
+    }
+
     /// @param index number of the flow in the run; gives it its ports
     Flow(const perhop::air::flow_config& config, std::size_t index, uint8_t protocol)
         : m_config(config)
     {
-        constexpr uint16_t FIRST_SOURCE_PORT = 49152;
-        constexpr uint16_t FIRST_SINK_PORT = 60000; // no protocol that Wireshark would look for
         m_key.source = perhop::shim::ip_address::from_ipv4(NodeIpv4Address(config.src).Get());
         m_key.destination = perhop::shim::ip_address::from_ipv4(NodeIpv4Address(config.dst).Get());
         m_key.source_port = static_cast<uint16_t>(FIRST_SOURCE_PORT + index);
@@ -119,6 +126,10 @@ class Flow
   protected:
     perhop::air::flow_config m_config;
     perhop::shim::flow_key m_key;
+
+  private:
+    static constexpr uint16_t FIRST_SOURCE_PORT = 49152;
+    static constexpr uint16_t FIRST_SINK_PORT = 60000; // no protocol that Wireshark would look for
 };
 
 } // namespace ns3

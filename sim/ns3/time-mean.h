@@ -27,11 +27,11 @@ class TimeMean
         m_sinceUs = nowUs;
     }
 
-    /// Mean since the first value or the last restart; the value itself when no time has passed; 0 without a value.
-    double Mean(uint64_t nowUs)
+    /// Mean since the first value or the last restart; the value itself when no time has passed; nothing without a value.
+    std::optional<double> Mean(uint64_t nowUs)
     {
         Accumulate(nowUs);
-        return m_totalUs == 0 ? m_value.value_or(0) : m_sum / static_cast<double>(m_totalUs);
+        return m_totalUs == 0 ? m_value : m_sum / static_cast<double>(m_totalUs);
     }
 
   private:

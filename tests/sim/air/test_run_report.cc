@@ -59,6 +59,30 @@ TEST(run_report, a_hop_gets_the_means_of_its_completions) {
   EXPECT_DOUBLE_EQ(result.at("measured_s"), 0.5);
 }
 
+TEST(run_report, data_and_answers_on_one_link_are_told_apart) {
+  run_report report(config(0));
+  report.on_completion(record(20'000, 100), hop_traffic::data);
+  report.on_completion(record(40'000, 300), hop_traffic::answer);
+  report.on_path_header_delay(30'000, 0, 1, 8000, hop_traffic::answer);
+  const auto hops = report.result(500'000, {}, {}, {flow_result{}}, false).at("hops");
+  ASSERT_EQ(hops.size(), 2U);
+  EXPECT_EQ(hops.at(0).at("direction"), "forward");
+  EXPECT_EQ(hops.at(1).at("direction"), "return");
+  EXPECT_DOUBLE_EQ(hops.at(0).at("parts_us").at("backoff"), 100);
+  EXPECT_DOUBLE_EQ(hops.at(1).at("parts_us").at("backoff"), 300);
+  EXPECT_DOUBLE_EQ(hops.at(0).at("path_header_delay_us"), 0);
+  EXPECT_DOUBLE_EQ(hops.at(1).at("path_header_delay_us"), 8000);
+}
+
+TEST(run_report, what_a_flow_does_not_have_is_no_zero) {
+  run_report report(config(0.03));
+  const auto mac = report.result(500'000, {}, {}, {flow_result{}}, false).at("flows").at(0);
+  EXPECT_FALSE(mac.contains("rtt_ms") || mac.contains("cwl_packets") || mac.contains("retransmissions")) << mac;
+  EXPECT_EQ(mac.at("goodput_bps"), 0);
+  const auto warming_up = report.result(20'000, {}, {}, {flow_result{}}, true).at("flows").at(0);
+  EXPECT_FALSE(warming_up.contains("goodput_bps")) << "nothing was measured: " << warming_up;
+}
+
 TEST(run_report, a_microsecond_unaccounted_for_is_counted) {
   run_report report(config(0));
   completion wrong = record(20'000, 100);

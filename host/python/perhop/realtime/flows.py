@@ -193,7 +193,7 @@ def _flow(
             "delivered_packets": packets,
             "rtt_ms": sent["rtt_us"] / looks / 1000 if looks else None,
             "rtt_p95_ms": ends.get("rtt_p95_ms"),
-            "cwl_packets": _mean([_limit(counted, src, FIRST_SOURCE_PORT + index, at_s) for at_s in inside]) or 0.0,
+            "cwl_packets": _mean([_limit(counted, src, FIRST_SOURCE_PORT + index, at_s) for at_s in inside]),
             "cwnd_packets": sent["window_packets"] / looks if looks else None,
             "retransmissions": sent.get("retransmissions"),
             "timeouts": sent.get("timeouts"),
@@ -286,8 +286,8 @@ def _path_order(plan: LivePlan) -> dict[tuple[int, int], tuple[int, str]]:
         while here != dst and (here, dst) in next_hop:
             there = next_hop[here, dst]
             place, known = found.get((here, there), (len(found), word))
-            # A link that carries packets of one flow and answers of another goes forward.
-            found[here, there] = (place, "forward" if "forward" in (word, known) else word)
+            # A daemon counts by neighbour: where data and answers cross the same link, it has them together.
+            found[here, there] = (place, word if known == word else "both")
             here = there
 
     for flow in plan.run["flows"]:
