@@ -54,6 +54,7 @@ class Document:
     source: str
     values: dict[str, Any]
     places: dict[KeyPath, Place] = field(default_factory=dict)
+    swept: dict[str, list[Any]] = field(default_factory=dict)  # the sweep, which is not among the values
 
     def place(self, path: KeyPath) -> Place:
         """Where `path`, or the closest thing around it, was written."""
@@ -100,7 +101,7 @@ class Document:
         self.places[path] = place
 
     def copy(self) -> Document:
-        return Document(self.source, copy.deepcopy(self.values), dict(self.places))
+        return Document(self.source, copy.deepcopy(self.values), dict(self.places), self.swept)
 
 
 def dotted(path: Iterable[str | int]) -> str:
@@ -124,6 +125,7 @@ def load(file: Path, overrides: Iterable[str] = (), quick: bool = False) -> list
         _apply_set(document, sweep, text)
     for name, entry in sweep.items():
         _check_sweep(document, name, entry)
+    document.swept = sweep
     return list(_points(document, sweep))
 
 

@@ -22,6 +22,8 @@ from perhop.policies import Policy, parse_policy
 from perhop.words import swept_word
 
 SCHEMA = 1
+# Outputs that a run has or has not, and that change nothing else in it.
+OPTIONAL_OUTPUTS = ("pcapng", "trace", "completions")
 
 # Flows that cross several hops with ns-3's IP; the others are the MAC's own traffic.
 IP_FLOWS = (ex.TcpFlow, ex.CbrFlow, ex.ExactFlow)
@@ -32,7 +34,8 @@ BSD_MIN_RTO_MS = 1000  # two ticks of FreeBSD 2.2
 class Run:
     """One run of a simulator.
 
-    `config` is run.json without `outputs.directory`; `id` is a hash of it, the same on every machine.
+    `config` is run.json without `outputs.directory`; `id` is a hash of it without its optional outputs, the same on
+    every machine.
     """
 
     id: str
@@ -54,6 +57,8 @@ def resolve(points: Iterable[Point]) -> list[Run]:
     """Every run of the experiment: for each point each policy, for each policy each seed. Raises ExperimentError."""
     runs: list[Run] = []
     pcapng = "off"
+    points = list(points)
+    _check_axes(points)
     for point in points:
         pcapng = point.experiment.outputs.pcapng
         try:
@@ -86,21 +91,53 @@ def longest(runs: list[Run]) -> Run:
 def _finish(run: Run, pcapng: bool) -> Run:
     outputs = {**run.config["outputs"], "pcapng": pcapng}
     config = {**run.config, "outputs": outputs}
-    canonical = json.dumps({"program": run.program, **config}, sort_keys=True, separators=(",", ":"))
+    # With or without its optional outputs it is the same run.
+    kept = {name: value for name, value in outputs.items() if name not in OPTIONAL_OUTPUTS}
+    canonical = json.dumps({"program": run.program, **config, "outputs": kept}, sort_keys=True, separators=(",", ":"))
     return replace(run, config=config, id=hashlib.sha256(canonical.encode()).hexdigest()[:16])
 
 
-def _check_distinct(runs: list[Run], points: Iterable[Point]) -> None:
-    seen: dict[str, Run] = {}
+def _check_axes(points: list[Point]) -> None:
+    """A value listed twice would be run twice and counted as two samples. Raises ExperimentError."""
+    document = points[0].document
+    experiment = points[0].experiment
+    axes: dict[tuple[str, ...], list[Any]] = {("seeds",): list(experiment.seeds)}
+    axes |= {("sweep", name): values for name, values in document.swept.items()}
+    for path, values in axes.items():
+        for index, value in enumerate(values):
+            if (first := values.index(value)) < index:
+                raise document.error(
+                    (*path, index),
+                    f"lists {_shown(value)} twice, as elements {first} and {index}: the same run would count twice",
+                    "remove one of the two",
+                )
+    seen: dict[str, int] = {}
+    for index, text in enumerate(experiment.policies):
+        for policy in parse_policy(text):
+            if policy.label in seen:
+                raise document.error(
+                    ("policies", index),
+                    f"gives the policy {policy.label!r} twice, by elements {seen[policy.label]} and {index}: "
+                    "the same run would count twice",
+                    "remove one of the two",
+                )
+            seen[policy.label] = index
+
+
+def _shown(value: Any) -> str:
+    word = swept_word(value)
+    return "a section" if isinstance(word, dict) else "a list" if isinstance(word, list) else str(word)
+
+
+def _check_distinct(runs: list[Run], points: list[Point]) -> None:
+    """What is written differently may still be the same run, such as `1` and `1.0`."""
+    seen: set[str] = set()
     for run in runs:
         if run.id in seen:
-            document = next(iter(points)).document
-            for name in ("seeds", "policies", "sweep"):
-                values = document.values.get(name, [])
-                if isinstance(values, list) and len({str(value) for value in values}) < len(values):
-                    raise document.error((name,), "lists a value twice", "remove one of the two")
-            raise document.error(("sweep",), f"gives the run {run.label!r} twice", "remove the repeated value")
-        seen[run.id] = run
+            raise points[0].document.error(
+                ("sweep",), f"gives the run {run.label!r} twice", "remove the repeated value"
+            )
+        seen.add(run.id)
 
 
 def _resolve_point(point: Point) -> list[Run]:

@@ -3,7 +3,7 @@
 
 In the output folder each run has runs/<id>/ once it has finished, runs/<id>.partial/ after an interruption and
 runs/<id>.failed/ after a crash. state.json says which, and with which program (by its hash) a run was made: a
-finished run of the same program is not made again.
+finished run of the same program, with the outputs that are asked for, is not made again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 from perhop import files, paths
 from perhop.errors import PerhopError
-from perhop.resolve import Run
+from perhop.resolve import OPTIONAL_OUTPUTS, Run
 
 Status = Literal["pending", "running", "finished", "interrupted", "failed"]
 
@@ -59,6 +59,11 @@ class Outcome:
     message: str = ""
     folder: Path | None = None
     result: dict[str, Any] | None = None
+
+    @property
+    def title(self) -> str:
+        """The run's label, with what became of it where it has not finished."""
+        return self.run.label + ("" if self.status == "finished" else f" ({self.status})")
 
 
 @dataclass
@@ -233,7 +238,7 @@ class _Pool:
         outcome.wall_s = time.monotonic() - start
         if code == EXIT_NODE:
             self._study.stopped = True
-        _settle(outcome, code, "".join(tail).strip(), work)
+        _settle(outcome, code, "".join(tail).strip(), work, stopped=self._stop.is_set())
         self._ended.put(outcome)
 
     def _collect(self) -> None:
@@ -259,14 +264,17 @@ class _Pool:
                 process.send_signal(number)
 
 
-def _settle(outcome: Outcome, code: int, tail: str, work: Path) -> None:
-    """Decide from the exit code and result.json what became of a run, and name its folder after that."""
+def _settle(outcome: Outcome, code: int, tail: str, work: Path, stopped: bool) -> None:
+    """Decide from the exit code and result.json what became of a run, and name its folder after that.
+
+    `stopped` says that we told it to stop, or killed it: one that stops or dies without that has failed.
+    """
     result = _read_result(work)
     if code == 0 and result is not None and not result.get("interrupted", False):
         outcome.status = "finished"
         outcome.simulated_s = float(outcome.run.config["duration_s"])
         target = work.with_suffix("")
-    elif code in (130, -signal.SIGINT, -signal.SIGKILL, -signal.SIGTERM):
+    elif stopped and code in (130, -signal.SIGINT, -signal.SIGKILL, -signal.SIGTERM):
         outcome.status = "interrupted"
         target = work.with_suffix(".partial")
     elif code == EXIT_NODE:
@@ -275,10 +283,7 @@ def _settle(outcome: Outcome, code: int, tail: str, work: Path) -> None:
         target = work.with_suffix(".failed")
     else:
         outcome.status = "failed"
-        ending = f"ended by signal {-code}" if code < 0 else f"exit {code}"
-        if code == 0:
-            ending = "exit 0 without a result.json that can be read"
-        outcome.message = f"{outcome.run.program} failed ({ending})" + (f":\n{tail}" if tail else ", silently")
+        outcome.message = f"{outcome.run.program} {_ending(code)}" + (f":\n{tail}" if tail else ", silently")
         target = work.with_suffix(".failed")
     if target.exists():
         shutil.rmtree(target)
@@ -286,6 +291,22 @@ def _settle(outcome: Outcome, code: int, tail: str, work: Path) -> None:
     outcome.folder = target
     # What a run measured until a node failed is kept as that of an interrupted one.
     outcome.result = result if outcome.status != "failed" or code == EXIT_NODE else None
+
+
+def _ending(code: int) -> str:
+    """How a run ended that should not have, from its exit code."""
+    if code == -signal.SIGKILL:
+        return (
+            f"died of signal {-code} (SIGKILL), which perhop did not send; if the machine ran out of memory "
+            "(see `dmesg`), make fewer runs at a time with --jobs"
+        )
+    if code < 0:
+        return f"died of signal {-code} ({signal.Signals(-code).name})"
+    if code == 130:
+        return "was stopped by a signal that perhop did not send (exit 130)"
+    if code == 0:
+        return "failed (exit 0 without a result.json that can be read)"
+    return f"failed (exit {code})"
 
 
 def _read_result(folder: Path) -> dict[str, Any] | None:
@@ -312,12 +333,22 @@ def _reuse(study: Study) -> None:
         same_program = entry.get("program_sha256") == study.program_hashes[run.program]
         study.outdated += entry.get("status") == "finished" and not same_program
         result = _read_result(folder) if entry.get("status") == "finished" and same_program else None
-        if result is None:
+        if result is None or not _has_outputs(folder, run):
             shutil.rmtree(folder, ignore_errors=True)
             continue
         outcome.status, outcome.reused, outcome.folder, outcome.result = "finished", True, folder, result
         outcome.simulated_s = float(run.config["duration_s"])
         outcome.wall_s = float(entry.get("wall_s", 0.0))
+
+
+def _has_outputs(folder: Path, run: Run) -> bool:
+    """Whether a finished run wrote all that is asked for now."""
+    try:
+        written = json.loads((folder / "run.json").read_text(encoding="utf-8"))["outputs"]
+    except (OSError, ValueError, KeyError):
+        return False
+    wanted = run.config["outputs"]
+    return all(written.get(name, False) for name in OPTIONAL_OUTPUTS if wanted[name])
 
 
 def _write_state(study: Study) -> None:

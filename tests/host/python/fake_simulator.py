@@ -2,7 +2,9 @@
 """Stands in for perhop-sim and perhop-air: made-up numbers in the real formats, plus misbehaviour on request.
 
 Environment: FAKE_CRASH=substring of the labels that crash; FAKE_WALL_S=how long a run takes; FAKE_LOG=file that gets
-one line a run made; FAKE_DEAF=1 ignores SIGINT; FAKE_MISMATCHES=records whose parts do not sum.
+one line a run made; FAKE_DEAF=1 ignores SIGINT; FAKE_MISMATCHES=records whose parts do not sum; FAKE_KILL=substring of
+the labels that are killed by SIGKILL half way, with packets recorded until then; FAKE_DEAD_FLOW=number of a flow that
+gets nothing.
 """
 
 from __future__ import annotations
@@ -38,6 +40,10 @@ def main() -> int:
     if crash and crash in run["label"]:
         print("mac_core: assertion failed: parts do not sum", file=sys.stderr)
         return 134
+    kill = os.environ.get("FAKE_KILL")
+    if kill and kill in run["label"]:
+        (folder / "packets.pcapng").write_bytes(SECTION_HEADER)
+        os.kill(os.getpid(), signal.SIGKILL)
     wall_s = float(os.environ.get("FAKE_WALL_S", "0"))
     steps = 20
     done = 0
@@ -54,7 +60,12 @@ def write(run: dict, folder: Path, simulated_s: float, interrupted: bool) -> Non
     draw = random.Random(run["label"])
     hops = path_links(run)
     flows = []
-    for flow in run["flows"]:
+    for index, flow in enumerate(run["flows"]):
+        if str(index) == os.environ.get("FAKE_DEAD_FLOW"):
+            ends = {name: flow[name] for name in ("kind", "src", "dst")}
+            nothing = {"goodput_bps": 0, "packets_per_s": 0, "delivered_packets": 0, "rtt_ms": None}
+            flows.append({**ends, **nothing, "cwl_packets": None, "cwnd_packets": None, "retransmissions": 0})
+            continue
         goodput_bps = 1.2e6 / max(1, min(len(hops), 4)) * draw.uniform(0.9, 1.0) / len(run["flows"])
         flows.append(
             {
@@ -65,7 +76,7 @@ def write(run: dict, folder: Path, simulated_s: float, interrupted: bool) -> Non
                 "packets_per_s": goodput_bps / 12000,
                 "delivered_packets": int(goodput_bps / 12000 * simulated_s),
                 "rtt_ms": 22.0 * len(hops),
-                "cwl_packets": float(flow.get("policy", {}).get("cwl_packets", 0)),
+                "cwl_packets": flow.get("policy", {}).get("cwl_packets") or None,
                 "cwnd_packets": 5.0,
                 "retransmissions": draw.randrange(30),
                 "timeouts": draw.randrange(3),
@@ -95,8 +106,9 @@ def write(run: dict, folder: Path, simulated_s: float, interrupted: bool) -> Non
     lines = ["flow,t_start_s,t_end_s,goodput_bps,rtt_ms,cwl_packets,cwnd_packets"]
     for second in range(int(simulated_s)):
         for index, flow in enumerate(flows):
-            rtt_ms = flow["rtt_ms"] if second else ""
-            lines.append(f"{index},{second},{second + 1},{flow['goodput_bps']},{rtt_ms},{flow['cwl_packets']},5")
+            rtt_ms = flow["rtt_ms"] or "" if second else ""
+            limit = flow["cwl_packets"] or ""
+            lines.append(f"{index},{second},{second + 1},{flow['goodput_bps']},{rtt_ms},{limit},5")
     (folder / "intervals.csv").write_text("\n".join(lines) + "\n")
     if run["outputs"]["pcapng"]:
         (folder / "packets.pcapng").write_bytes(SECTION_HEADER + INTERFACE)
@@ -104,17 +116,17 @@ def write(run: dict, folder: Path, simulated_s: float, interrupted: bool) -> Non
 
 
 def path_links(run: dict) -> list[tuple[int, int, str]]:
-    """The links of the first TCP flow, forward then return, or the links of all MAC-level flows."""
-    first = run["flows"][0]
-    if first["kind"] != "tcp":
+    """The links of the TCP flows, forward then return, or the links of all MAC-level flows."""
+    if run["flows"][0]["kind"] != "tcp":
         return [(flow["src"], flow["dst"], "forward") for flow in run["flows"]]
     next_hop = {(node, destination): following for node, destination, following in run["routes"]}
     links = []
-    for here, there, direction in ((first["src"], first["dst"], "forward"), (first["dst"], first["src"], "return")):
-        while here != there:
-            links.append((here, next_hop[here, there], direction))
-            here = next_hop[here, there]
-    return links
+    for flow in run["flows"]:
+        for here, there, direction in ((flow["src"], flow["dst"], "forward"), (flow["dst"], flow["src"], "return")):
+            while here != there:
+                links.append((here, next_hop[here, there], direction))
+                here = next_hop[here, there]
+    return list(dict.fromkeys(links))
 
 
 def hop(draw: random.Random, sender: int, receiver: int, direction: str) -> dict:

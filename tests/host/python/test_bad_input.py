@@ -101,8 +101,10 @@ FILES = {
         "has no SACK",
         "leave it out",
     ),
-    "a policy twice": ("fixed 8", "none", 16, "policies", "twice", "remove one"),
-    "a seed twice": ("seeds: [1, 2]", "seeds: [1, 1]", 19, "seeds", "twice", "remove one"),
+    "a policy twice": ("fixed 8", "none", 16, "policies.1", "twice", "remove one"),
+    "a policy twice, in a range": ("none, fixed 8", "fixed 2, fixed 1..3", 16, "policies.1", "'cwl 2' twice", "remove"),
+    "a seed twice": ("seeds: [1, 2]", "seeds: [1, 1]", 19, "seeds.1", "lists 1 twice", "remove one"),
+    "a swept value twice": ("[1, 3]", "[2, 3, 2]", 18, "sweep.topology.hops.2", "lists 2 twice", "remove one"),
     "no seeds": ("seeds: [1, 2]", "seeds: []", 19, "seeds", "too few", "at least 1"),
     "sweep of an unknown field": (
         "topology.hops:",
@@ -202,6 +204,8 @@ def test_an_impossible_topology_ends_in_one_message(
     [
         ("topology.hop=3", "topology.hop", "unknown field", "did you mean 'hops'"),
         ("topology.hops=0", "topology.hops", "at least 1", "at least 1"),
+        ("topology.hops=[2,2]", "sweep.topology.hops", "twice", "remove one"),
+        ("seeds=[3,3]", "seeds", "twice", "remove one"),
         ("mac.profile=wifi7", "mac.profile", "unknown profile", "use one of: dsss_long"),
         ("flows.3.dst=1", "flows.3.dst", "no element 3", "from 0 up to 0"),
         ("topology.hops.x=1", "", "is a value, not a section", "set topology.hops itself"),

@@ -10,6 +10,7 @@ import time
 
 import pyarrow.parquet as pq
 import pytest
+from perhop import results, rows
 
 
 @pytest.fixture
@@ -65,13 +66,67 @@ def test_a_change_makes_only_the_runs_that_it_touches(experiment, fake_build, pe
     perhop("run", experiment, "--out", tmp_path / "out")
     made()
     perhop("run", experiment, "--out", tmp_path / "out", "--set", "topology.hops=[1, 3, 4]")
-    # The packets are now recorded in the longer chain, so h=3's run without its packets is another one.
+    # The packets are now recorded in the longer chain; that h=3's run recorded its own makes it no other run.
     assert sorted(made()) == sorted(
-        ["h=3 policy=cwl 8 seed=1"]
-        + [f"h=4 policy={policy} seed={seed}" for policy in ("no limit", "cwl 8") for seed in (1, 2)]
+        [f"h=4 policy={policy} seed={seed}" for policy in ("no limit", "cwl 8") for seed in (1, 2)]
     )
     perhop("run", experiment, "--out", tmp_path / "out")
     assert made() == [], "the first call's runs are still known"
+
+
+def test_a_finished_run_is_made_again_for_an_output_that_it_lacks_and_only_then(
+    experiment, fake_build, perhop, tmp_path, made
+):
+    out = ("--out", tmp_path / "out")
+    perhop("run", experiment, *out)
+    made()
+    done = perhop("run", experiment, *out, "--set", "outputs.pcapng='off'")
+    assert (done.code, made()) == (0, []), "what it has and nobody asks for is no reason"
+    perhop("run", experiment, *out, "--set", "outputs.pcapng=all")
+    assert len(made()) == 7, "one had recorded its packets"
+    perhop("run", experiment, *out)
+    assert made() == []
+    perhop("run", experiment, *out, "--set", "outputs.interval_s=0.5")
+    assert len(made()) == 8, "other intervals are other results"
+
+
+def test_a_simulator_that_is_killed_by_somebody_else_has_failed(experiment, fake_build, tmp_path, perhop, monkeypatch):
+    out = tmp_path / "out"
+    monkeypatch.setenv("FAKE_KILL", "h=3 policy=cwl 8 seed=1")
+    done = perhop("run", experiment, "--out", out)
+    assert done.code == 1
+    assert "h=3 policy=cwl 8 seed=1: perhop-sim died of signal 9 (SIGKILL), which perhop did not send" in done.said
+    assert "--jobs" in done.said
+    assert "Interrupted" not in done.said and "interrupted" not in done.stdout
+    assert states(out)["h=3 policy=cwl 8 seed=1"] == "failed"
+    # What is left of its capture is not shown as a run's; the row says how many seeds it is of.
+    assert not (out / "packets.pcapng").exists()
+    assert json.loads((out / "provenance.json").read_text())["packets_of"] is None
+    assert "1 of 2" in done.stdout and "of those asked for" in done.stdout
+    report = (out / "report.html").read_text()
+    assert "died of signal 9" in report and "<b>1 of 2</b>" in report
+    told = json.loads(perhop("run", experiment, "--out", out, "--json").stdout)
+    counts = {(row["hops"], row["policy"]): (row["seeds"], row["seeds_asked"]) for row in told["rows"]}
+    assert counts.pop((3, "cwl 8")) == (1, 2)
+    assert set(counts.values()) == {(2, 2)}
+    runs = {row["label"]: row for row in pq.read_table(out / "runs.parquet").to_pylist()}
+    assert len(runs) == 8
+    dead = runs["h=3 policy=cwl 8 seed=1"]
+    assert dead["status"] == "failed" and "signal 9" in dead["message"] and dead["goodput_sum_bps"] is None
+
+    monkeypatch.delenv("FAKE_KILL")
+    assert "of 2" not in perhop("run", experiment, "--out", out).stdout
+
+
+def test_a_policy_of_which_no_run_has_a_result_has_a_row_that_says_so(
+    experiment, fake_build, tmp_path, perhop, monkeypatch
+):
+    monkeypatch.setenv("FAKE_CRASH", "policy=cwl 8")
+    done = perhop("run", experiment, "--out", tmp_path / "out", "--json")
+    assert done.code == 1
+    row = next(row for row in json.loads(done.stdout)["rows"] if row["policy"] == "cwl 8")
+    assert (row["seeds"], row["seeds_asked"], row["goodput_bps"], row["retries"]) == (0, 2, None, None)
+    assert "0 of 2" in perhop("run", experiment, "--out", tmp_path / "out").stdout
 
 
 def test_another_program_makes_all_runs_again(experiment, fake_build, perhop, tmp_path, made):
@@ -143,6 +198,13 @@ def test_an_interrupted_study_keeps_what_it_has_and_can_be_resumed(number, exper
         **dict.fromkeys(cut, True),
     }
     assert "Interrupted" in (out / "report.html").read_text()
+    # A run that was cut short is no seed like the others: where one has finished, the row is of that alone.
+    summaries = rows.summarise(results.read(out))
+    assert {summary.seeds_asked for summary in summaries} == {2}
+    for summary in summaries:
+        of_row = [label for label in finished if label.startswith(f"h={summary.hops} policy={summary.policy} ")]
+        assert summary.interrupted == (not of_row and summary.seeds > 0)
+        assert summary.seeds == len(of_row) or summary.interrupted
 
     made()
     again = start(experiment, out, FAKE_WALL_S="0")
