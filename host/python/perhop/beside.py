@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from perhop import backends, results
-from perhop.rows import Mean, Summary, summarise
+from perhop.rows import Mean, Summary, data_links, link_name, summarise
 from perhop.words import swept_word
 
 # What must be the same for results to be compared; durations and seeds need not be.
@@ -95,9 +95,10 @@ def section(places: list[Place]) -> str:
     from perhop import figures
 
     names = [place.backend for place in places]
+    shown = [one for _, each in found for one in each.values()]
     labels = [_caption(summary) for summary, _ in found]
     panels = [
-        ("Goodput", "kb/s", [[each[name].goodput_bps for _, each in found] for name in names], 1e-3),
+        (figures.goodput_title(shown), "kb/s", [[each[name].goodput_bps for _, each in found] for name in names], 1e-3),
         ("Round-trip time", "ms", [[each[name].rtt_ms for _, each in found] for name in names], 1.0),
         (
             "Service time, all hops",
@@ -108,17 +109,22 @@ def section(places: list[Place]) -> str:
     ]
     panels = [panel for panel in panels if any(value is not None for line in panel[2] for value in line)]
     picture = figures.grouped_figure(panels, labels, [NAMES[name] for name in names])
-    longest = max(len(summary.forward) for summary, _ in found)
-    cells = longest <= MOST_HOPS
-    head = ["", "", "goodput<br>kb/s", "RTT<br>ms", "window<br>packets", "retries", "drops", "all hops<br>ms"]
-    head += [f"hop {number}<br>ms" for number in range(1, longest + 1)] if cells else []
+    links = data_links(shown)
+    if len(links) > MOST_HOPS:
+        links = []
+    several = any(len(summary.flows) > 1 for summary in shown)
+    goodput = "goodput, sum<br>kb/s" if several else "goodput<br>kb/s"
+    head = ["", "", goodput, "RTT<br>ms", "window<br>packets", "retries", "drops", "all hops<br>ms"]
+    head += [f"{link_name(link)}<br>ms" for link in links]
     lines = []
     for label, (_, each) in zip(labels, found, strict=True):
         for name in names:
             one = each[name]
             line = [_cell(one.goodput_bps, 1e-3, 0), _cell(one.rtt_ms, 1, 1), _cell(one.cwnd_packets, 1, 1)]
-            line += [f"{one.retries:.0f}", f"{one.drops:.0f}", _cell(service_ms(one), 1, 2)]
-            line += [f"{hop.service_time_us / 1e3:.2f}" for hop in one.forward] if cells else []
+            line += ["-" if count is None else f"{count:.0f}" for count in (one.retries, one.drops)]
+            line.append(_cell(service_ms(one), 1, 2))
+            cost = {hop.link: f"{hop.service_time_us / 1e3:.2f}" for hop in one.forward}
+            line += [cost.get(link, "") for link in links]
             first = name == names[0]
             begin = f'<td class="left"><b>{html.escape(label) if first else ""}</b></td><td class="left">{name}</td>'
             mark = ' class="first"' if first else ""

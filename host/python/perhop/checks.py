@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What several experiments' checks share: fairness, delay windows read from policies' labels, and their plots."""
+"""What several experiments' checks share: delay windows read from policies' labels, and their plots."""
 
 from __future__ import annotations
 
@@ -36,12 +36,6 @@ def mean_of(cell: Mapping[int, float]) -> Mean:
 def best(rates: Mapping[str, Mean]) -> str:
     """The policy with the highest mean."""
     return max(rates, key=lambda policy: rates[policy].value)
-
-
-def jain(rates: Sequence[float]) -> float:
-    """Jain's index of fairness: 1 when all are equal, 1/n when one has everything."""
-    squares = sum(rate * rate for rate in rates)
-    return sum(rates) ** 2 / (len(rates) * squares) if squares else 0.0
 
 
 def percent(value: Mean) -> str:

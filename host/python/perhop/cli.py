@@ -85,7 +85,7 @@ def run(
     from perhop import runner, studies
     from perhop.cautions import cautions
     from perhop.progress import ProgressView
-    from perhop.table import results_table
+    from perhop.table import flows_table, results_table
 
     start = time.monotonic()
     console = _console(stderr=json_)
@@ -120,6 +120,8 @@ def run(
     if json_:
         print(json.dumps(_as_json(done, time.monotonic() - start), allow_nan=False))
     elif done.summaries:
+        if each_flow := flows_table(done.summaries):
+            console.print(each_flow)
         console.print(results_table(done.summaries, console.width))
         _print_closing(console, done, time.monotonic() - start)
     code = _exit_code(done)
@@ -338,7 +340,7 @@ def _print_closing(console: Console, done: Any, wall_s: float) -> None:
     recorded = packets(done.study)
     rows = [("report", done.written["report"], ""), ("table", done.written["parquet"], "")]
     if recorded is not None:
-        rows.append(("packets", done.written["pcapng"], f"  of {recorded.run.label}"))
+        rows.append(("packets", done.written["pcapng"], f"  of {recorded.title}"))
     for name, path, note in rows:
         console.print(f"{name:<8} {paths.shown(path)}{note}", highlight=False, soft_wrap=True)
     console.print(

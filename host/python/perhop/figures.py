@@ -90,7 +90,7 @@ def lines_figure(summaries: Sequence[Summary], x_name: str, caption: Callable[[S
     Error bars are 95 % intervals over seeds.
     """
     panels: list[tuple[str, str, Callable[[Summary], Mean | None], float]] = [
-        ("Goodput", "kb/s", lambda summary: summary.goodput_bps, 1e-3)
+        (goodput_title(summaries), "kb/s", lambda summary: summary.goodput_bps, 1e-3)
     ]
     if any(summary.rtt_ms for summary in summaries):
         panels.append(("Round-trip time", "ms", lambda summary: summary.rtt_ms, 1.0))
@@ -110,6 +110,10 @@ def lines_figure(summaries: Sequence[Summary], x_name: str, caption: Callable[[S
         if len(labels) > 1:
             figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 6))
         return _svg(figure)
+
+
+def goodput_title(summaries: Sequence[Summary]) -> str:
+    return "Goodput, sum of all flows" if any(len(summary.flows) > 1 for summary in summaries) else "Goodput"
 
 
 def grouped_figure(
@@ -173,7 +177,7 @@ def _values(axis: Axes) -> list[float]:
 
 @dataclass(frozen=True)
 class Bars:
-    """A panel of bars, one a hop; `labels` are under them and `axis_label` under those."""
+    """A panel of bars, one a link; `labels` are under them and `axis_label` under those."""
 
     title: str
     labels: Sequence[str]
@@ -182,8 +186,8 @@ class Bars:
 
 
 def path_bars(title: str, hops: Sequence[Hop]) -> Bars:
-    """A panel of the hops of a path."""
-    return Bars(title, [str(number + 1) for number in range(len(hops))], hops, "hop")
+    """A panel of the links that carry data."""
+    return Bars(title, [hop.name for hop in hops], hops, "link")
 
 
 def parts_figure(panels: Sequence[Bars], queue: bool = True) -> str:
@@ -250,7 +254,7 @@ def _bars(axis: Axes, panel: Bars, queue: bool) -> None:
         style = {"color": "#FFFFFF", "edgecolor": "#9AA5B1", "hatch": "////", "linewidth": 0.6}
         axis.bar(places, waits, bottom=floor, width=0.74, **style)
     if len(panel.labels) <= 16:
-        axis.set_xticks(list(places), panel.labels)
+        axis.set_xticks(list(places), panel.labels, fontsize=10 if len(panel.labels) <= 5 else 7)
     axis.grid(axis="x", visible=False)
 
 

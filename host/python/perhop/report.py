@@ -10,9 +10,9 @@ import platform
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perhop import beside, paths
+from perhop import beside, paths, table
 from perhop import results as res
-from perhop.rows import Hop, Mean, Summary
+from perhop.rows import Hop, Mean, Summary, data_links, link_name, shown_flows
 from perhop.runner import Study
 from perhop.words import swept_word
 
@@ -71,6 +71,7 @@ def render(
             )
         )
     parts.append(_where_time_goes(summaries, x_name, figures))
+    parts.append(_flows(summaries))
     parts.append(_table(summaries))
     parts.append(_what_was_run(plan, study, command))
     title = _text(f"{experiment.name} · perhop")
@@ -155,20 +156,25 @@ def _cards(summaries: list[Summary], colours: tuple[str, ...]) -> str:
     """The longest topology's policies at a glance."""
     longest = max((summary.hops for summary in summaries), default=0)
     chosen = [summary for summary in summaries if summary.hops == longest]
-    if len(chosen) > 8 or not all(summary.rtt_ms for summary in chosen):
+    if len(chosen) > 8 or not all(summary.has_tcp for summary in chosen):
         return ""
+    several = any(len(summary.flows) > 1 for summary in chosen)
     cards = []
     for index, summary in enumerate(chosen):
         rtt = f"RTT {summary.rtt_ms.value:.0f} ms" if summary.rtt_ms else ""
         window = f" · window {summary.cwnd_packets.value:.1f}" if summary.cwnd_packets else ""
-        drops = "1&nbsp;drop" if round(summary.drops) == 1 else f"{summary.drops:.0f}&nbsp;drops"
+        dropped = summary.drops or 0.0
+        drops = "1&nbsp;drop" if round(dropped) == 1 else f"{dropped:.0f}&nbsp;drops"
+        total = " sum of all flows" if len(summary.flows) > 1 else ""
+        goodput = f"{summary.goodput_bps.value / 1e3:.0f}" if summary.goodput_bps else "-"
         cards.append(
             f'<div class="card" style="--colour:{colours[index % len(colours)]}">'
             f'<div class="name">{_text(_caption(summary, "hops"))}</div>'
-            f'<div class="big">{summary.goodput_bps.value / 1e3:.0f} <small>kb/s</small></div>'
+            f'<div class="big">{goodput} <small>kb/s{total}</small></div>'
             f'<div class="rest">{rtt}{window} · {drops}</div></div>'
         )
-    lead = "Goodput of TCP under each limit of its congestion window; a limit of packets in flight is called CWL."
+    whose = "Sum of the goodput of all flows" if several else "Goodput of TCP"
+    lead = f"{whose} under each limit of its congestion window; a limit of packets in flight is called CWL."
     hops = "1 hop" if longest == 1 else f"{longest} hops"
     return _section(f"At {hops}", lead, f'<div class="cards">{"".join(cards)}</div>')
 
@@ -181,7 +187,7 @@ def _where_time_goes(summaries: list[Summary], x_name: str | None, figures: Any)
         "Every microsecond from the head of the MAC's queue to the MAC ACK (or the drop), measured by the gateware: "
         "blue is air time, yellow to brown is contention."
     )
-    if not all(summary.rtt_ms for summary in with_links):
+    if not all(summary.has_tcp for summary in with_links):
         title = "Where the time of a packet goes"
         return _section(title, lead, figures.parts_figure(_link_panels(with_links, x_name, figures), queue=False))
 
@@ -221,51 +227,108 @@ def _plain_name(field: str) -> str:
     return field.rsplit(".", 1)[-1].replace("_", " ")
 
 
+def _swept_names(summaries: list[Summary]) -> list[str]:
+    return [name for name in (summaries[0].swept if summaries else {}) if name != "topology.hops"]
+
+
+def _policy_cell(summary: Summary) -> str:
+    return f"<b>{_text(summary.policy)}</b>{'*' if summary.interrupted else ''}"
+
+
+def _count(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0f}"
+
+
+def _table_of(title: str, lead: str, head: list[str], rows: list[tuple[bool, list[str]]]) -> str:
+    """A section with a table. A row says whether it begins a group; a cell with bold words stands on the left."""
+    lines = []
+    for first, row in rows:
+        mark = ' class="first"' if first else ""
+        cells = (f'<td class="left">{cell}</td>' if "<b>" in cell else f"<td>{cell}</td>" for cell in row)
+        lines.append(f"<tr{mark}>{''.join(cells)}</tr>")
+    left = ("policy", "flow")
+    header = "".join(f'<th class="left">{name}</th>' if name in left else f"<th>{name}</th>" for name in head)
+    return _section(title, lead, f'<div class="scroll"><table><tr>{header}</tr>{"".join(lines)}</table></div>')
+
+
+def _flows(summaries: list[Summary]) -> str:
+    """A row a flow of every point with several, and one for their sum; empty where no point has several."""
+    summaries = [summary for summary in summaries if len(summary.flows) > 1]
+    if not summaries:
+        return ""
+    names = _swept_names(summaries)
+    head = ["hops", *(_plain_name(name) for name in names), "policy", "flow", "goodput<br>kb/s", "RTT<br>ms", "CWL"]
+    head += ["TCP re-<br>sends", "time-<br>outs", "Jain's<br>index"]
+    rows = []
+    for summary in summaries:
+        begin = [str(summary.hops), *(_text(swept_word(summary.swept[name])) for name in names), _policy_cell(summary)]
+        flows, left_out = shown_flows(summary)
+        for flow in flows:
+            cells = [_mean(flow.goodput_bps, 1e-3, 0), _mean(flow.rtt_ms, 1, 0), _mean(flow.cwl_packets, 1, 1)]
+            cells += [_count(mean.value if mean else None) for mean in (flow.retransmissions, flow.timeouts)]
+            rows.append((flow is flows[0], [*begin, f"<b></b>{flow.name}", *cells, ""]))
+            begin = [""] * len(begin)
+        name = f"<b>sum of {len(summary.flows)}</b>" + (f", {left_out} not shown" if left_out else "")
+        cells = [_mean(summary.goodput_bps, 1e-3, 0), "", "", _count(summary.retransmissions)]
+        cells += [_count(summary.timeouts), _mean(summary.jain, 1, 2)]
+        rows.append((False, [*begin, name, *cells]))
+    lead = (
+        "What each flow got by itself, from its source to its destination, and the sum of all. Jain's index is 1 where "
+        "all get the same and 1/n where one of n gets everything. - is what was not measured."
+    )
+    return _table_of("Each flow", lead, head, rows)
+
+
 def _table(summaries: list[Summary]) -> str:
-    has_tcp = any(summary.rtt_ms for summary in summaries)
-    longest = max((len(summary.forward) for summary in summaries), default=0)
-    cells = longest <= HOP_CELLS_MAX
+    has_tcp = any(summary.has_tcp for summary in summaries)
+    several = any(len(summary.flows) > 1 for summary in summaries)
+    short = any(summary.short_of_seeds for summary in summaries)
+    links = data_links(summaries)
+    cells = len(links) <= HOP_CELLS_MAX
     slowest_us = max((hop.service_time_us for s in summaries for hop in s.forward), default=1.0) or 1.0
-    names = [name for name in (summaries[0].swept if summaries else {}) if name != "topology.hops"]
+    names = _swept_names(summaries)
     show_hops = has_tcp or len({summary.hops for summary in summaries}) > 1
     head = (["hops"] if show_hops else []) + [*(_plain_name(name) for name in names)]
-    head += ["policy"] if has_tcp else []
-    head += ["goodput<br>kb/s"] + (["RTT<br>ms", "CWL"] if has_tcp else []) + ["retries", "drops"]
+    head += (["policy"] if has_tcp else []) + (["n"] if short else [])
+    head += ["goodput, sum<br>kb/s" if several else "goodput<br>kb/s"]
+    head += (["RTT<br>ms", "CWL"] if has_tcp else []) + ["retries", "drops"]
     head += ["TCP re-<br>sends", "time-<br>outs"] if has_tcp else []
-    head += [f"hop {number}" for number in range(1, longest + 1)] if cells else ["mean of links"]
-    rows = []
+    head += [link_name(link) for link in links] if cells else ["mean of links"]
+    rows: list[tuple[bool, list[str]]] = []
     previous = None
     for summary in summaries:
         group = (summary.hops, *(str(summary.swept[name]) for name in names))
         line = [str(summary.hops) if group != previous else ""] if show_hops else []
         line += [*(_text(swept_word(summary.swept[name])) for name in names)]
-        line += [f"<b>{_text(summary.policy)}</b>{'*' if summary.interrupted else ''}"] if has_tcp else []
-        line.append(_mean(summary.goodput_bps, 1e-3, 0 if summary.goodput_bps.value > 1e4 else 2))
+        line += [_policy_cell(summary)] if has_tcp else []
+        line += [f"<b>{summary.short_of_seeds}</b>" if summary.short_of_seeds else str(summary.seeds)] if short else []
+        mark = "*" if summary.interrupted and not has_tcp else ""
+        slow = summary.goodput_bps is not None and summary.goodput_bps.value <= 1e4
+        line.append(mark + _mean(summary.goodput_bps, 1e-3, 2 if slow else 0))
         line += [_mean(summary.rtt_ms, 1, 0), _mean(summary.cwl_packets, 1, 1)] if has_tcp else []
-        line += [f"{summary.retries:.0f}", f"{summary.drops:.0f}"]
-        line += [f"{summary.retransmissions:.0f}", f"{summary.timeouts:.0f}"] if has_tcp else []
+        line += [_count(summary.retries), _count(summary.drops)]
+        line += [_count(summary.retransmissions), _count(summary.timeouts)] if has_tcp else []
         if cells:
-            line += [_hop_cell(hop, slowest_us) for hop in summary.forward]
-            line += [""] * (longest - len(summary.forward))
+            cost = {hop.link: _hop_cell(hop, slowest_us) for hop in summary.forward}
+            line += [cost.get(link, "") for link in links]
         elif summary.forward:
             mean_us = sum(hop.service_time_us for hop in summary.forward) / len(summary.forward)
             line.append(f"{mean_us / 1e3:.2f}")
-        mark = ' class="first"' if group != previous and (has_tcp or previous is None) else ""
+        rows.append((group != previous and (has_tcp or previous is None), line))
         previous = group
-        cells_html = (f'<td class="left">{cell}</td>' if "<b>" in cell else f"<td>{cell}</td>" for cell in line)
-        rows.append(f"<tr{mark}>{''.join(cells_html)}</tr>")
-    header = "".join(f'<th class="left">{name}</th>' if name == "policy" else f"<th>{name}</th>" for name in head)
     lead = (
-        "Mean service time of a packet on each hop in ms, and its halves: "
+        "Mean service time of a data packet on each link, named by its nodes, in ms, and its halves: "
         '<span class="key" style="background:var(--orange)"></span>contention '
         '<span class="key" style="background:#08519c"></span>air time. '
-        "Retries and drops count both directions of all hops; ± is a 95 % interval over seeds."
+        "Retries and drops count both directions of all hops; ± is a 95 % interval over seeds; - is what was not "
+        "measured."
     )
-    return _section("All numbers", lead, f'<div class="scroll"><table><tr>{header}</tr>{"".join(rows)}</table></div>')
+    lead += "".join(f" {_text(note[:1].upper() + note[1:])}." for note in table.notes(summaries))
+    return _table_of("All numbers", lead, head, rows)
 
 
 def _hop_cell(hop: Hop, slowest_us: float) -> str:
-    title = f"{hop.sender}→{hop.receiver}: contention {hop.contention_us:.0f} us, air time {hop.airtime_us:.0f} us"
+    title = f"{hop.name}: contention {hop.contention_us:.0f} us, air time {hop.airtime_us:.0f} us"
     bar = "".join(
         f'<i class="{name}" style="width:{100 * value / slowest_us:.1f}%"></i>'
         for name, value in (("c", hop.contention_us), ("a", hop.airtime_us))
@@ -278,7 +341,7 @@ def _hop_cell(hop: Hop, slowest_us: float) -> str:
 
 
 def _mean(value: Mean | None, factor: float, digits: int) -> str:
-    if value is None or (value.value == 0 and factor == 1 and digits == 1):
+    if value is None:
         return "-"
     half = f"<br><small>±{value.half * factor:.{digits}f}</small>" if value.count > 1 else ""
     return f"{value.value * factor:.{digits}f}{half}"
@@ -327,10 +390,11 @@ def _what_was_run(plan: Plan, study: Study, command: list[str]) -> str:
             f"{study.total('completions_checked'):,} completion records checked, "
             f"{study.total('sum_mismatches')} whose parts do not sum to the whole"
         ),
-        "packets": _text(f"packets.pcapng holds the run {recorded.run.label}") if recorded else "",
+        "packets": _text(f"packets.pcapng holds the run {recorded.title}") if recorded else "",
         "machine": _text(f"{platform.machine()}, Python {platform.python_version()}"),
         "data beside this page": "<code>results.parquet</code> (flow and interval), <code>flows.parquet</code>, "
-        "<code>hops.parquet</code>, <code>provenance.json</code>, <code>runs/&lt;id&gt;/</code>",
+        "<code>hops.parquet</code> (run, link and direction), <code>runs.parquet</code>, "
+        "<code>provenance.json</code>, <code>runs/&lt;id&gt;/</code>",
     }
     items = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts.items() if value)
     config = _text(json.dumps(experiment.model_dump(), indent=1))

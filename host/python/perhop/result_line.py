@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from perhop import files, paths
-from perhop.rows import Mean, Summary
+from perhop.rows import FlowSummary, Hop, Mean, Summary
 
 if TYPE_CHECKING:
     from perhop.studies import Finished
@@ -39,7 +39,11 @@ def as_json(done: Finished, run_s: float) -> dict[str, Any]:
 
 
 def row(summary: Summary) -> dict[str, Any]:
-    """One line of the table; per-hop lists are in path order."""
+    """One line of the table; per-hop lists are of data packets, in path order. What was not measured is null.
+
+    With several flows, goodput, resends and timeouts are sums over all of them (`goodput_is` says so), RTT and windows
+    means over those that have one; `flows` has each by itself, `links` names what a hop is, in both directions.
+    """
     hops = summary.forward
     return {
         "hops": summary.hops,
@@ -47,17 +51,53 @@ def row(summary: Summary) -> dict[str, Any]:
         **{name: value for name, value in summary.swept.items() if name != "topology.hops"},
         "goodput_bps": _value(summary.goodput_bps, 0),
         "goodput_bps_95": _half(summary.goodput_bps, 0),
+        "goodput_is": f"sum of {len(summary.flows)} flows" if len(summary.flows) > 1 else "of one flow",
+        "jain_index": _value(summary.jain, 4),
         "rtt_ms": _value(summary.rtt_ms, 2),
         "cwl_packets": _value(summary.cwl_packets, 2),
         "cwnd_packets": _value(summary.cwnd_packets, 2),
         "service_time_us": [round(hop.service_time_us, 1) for hop in hops],
         "contention_us": [round(hop.contention_us, 1) for hop in hops],
         "airtime_us": [round(hop.airtime_us, 1) for hop in hops],
-        "retries": round(summary.retries, 1),
-        "drops": round(summary.drops, 1),
-        "retransmissions": round(summary.retransmissions, 1),
-        "timeouts": round(summary.timeouts, 1),
+        "retries": _rounded(summary.retries),
+        "drops": _rounded(summary.drops),
+        "retransmissions": _rounded(summary.retransmissions),
+        "timeouts": _rounded(summary.timeouts),
+        "seeds": summary.seeds,
+        "seeds_asked": summary.seeds_asked,
         "interrupted": summary.interrupted,
+        "flows": [_flow(flow) for flow in summary.flows],
+        "links": [_link(hop) for hop in summary.links],
+    }
+
+
+def _flow(flow: FlowSummary) -> dict[str, Any]:
+    return {
+        "flow": flow.index,
+        "kind": flow.kind,
+        "src": flow.src,
+        "dst": flow.dst,
+        "goodput_bps": _value(flow.goodput_bps, 0),
+        "goodput_bps_95": _half(flow.goodput_bps, 0),
+        "rtt_ms": _value(flow.rtt_ms, 2),
+        "cwl_packets": _value(flow.cwl_packets, 2),
+        "cwnd_packets": _value(flow.cwnd_packets, 2),
+        "retransmissions": _value(flow.retransmissions, 1),
+        "timeouts": _value(flow.timeouts, 1),
+    }
+
+
+def _link(hop: Hop) -> dict[str, Any]:
+    return {
+        "from": hop.sender,
+        "to": hop.receiver,
+        "direction": hop.direction,
+        "packets": round(hop.packets, 1),
+        "service_time_us": round(hop.service_time_us, 1),
+        "contention_us": round(hop.contention_us, 1),
+        "airtime_us": round(hop.airtime_us, 1),
+        "retries": round(hop.retries, 1),
+        "drops": round(hop.drops, 1),
     }
 
 
@@ -73,3 +113,7 @@ def _value(mean: Mean | None, digits: int) -> float | None:
 
 def _half(mean: Mean | None, digits: int) -> float | None:
     return None if mean is None or mean.count < 2 else round(mean.half, digits)
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else round(number, 1)

@@ -2,8 +2,9 @@
 """Collects what the runs measured into tables, and writes them beside the exact configuration.
 
 results.parquet  one row a flow and interval
+runs.parquet     one row a run, those without results too: what became of it, the sum over its flows, Jain's index
 flows.parquet    one row a run and flow: means over the measured time
-hops.parquet     one row a run and hop: where the service time went
+hops.parquet     one row a run, link and direction: where the service time went
 packets.pcapng   the packets of one run
 provenance.json  configuration, version, seeds, command, reception rule
 """
@@ -16,8 +17,8 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -105,32 +106,58 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Results:
-    """Rows of the runs that have results; `interrupted` marks those of runs that were cut short."""
+    """Rows of the runs that have results; `interrupted` marks those of runs that were cut short.
+
+    `runs` has a row for each run that was asked for.
+    """
 
     flows: list[Row]
     hops: list[Row]
     intervals: list[Row]
+    runs: list[Row] = field(default_factory=list)
 
 
 def collect(study: Study) -> Results:
     """Read the results of every finished and interrupted run, in the order of the runs."""
     results = Results([], [], [])
     for outcome in study.outcomes:
-        if outcome.result is None:
-            continue
         about = _about(outcome)
-        for index, flow in enumerate(outcome.result["flows"]):
-            ends = {"flow": index, "kind": flow["kind"], "src": flow["src"], "dst": flow["dst"]}
-            results.flows.append({**about, **ends, **{name: _number(flow.get(name)) for name in FLOW_NUMBERS}})
-        for hop in outcome.result["hops"]:
-            results.hops.append({**about, **_hop(hop)})
-        results.intervals.extend({**about, **row} for row in _intervals(outcome))
+        flows = []
+        if outcome.result is not None:
+            for index, flow in enumerate(outcome.result["flows"]):
+                ends = {"flow": index, "kind": flow["kind"], "src": flow["src"], "dst": flow["dst"]}
+                flows.append({**about, **ends, **{name: _number(flow.get(name)) for name in FLOW_NUMBERS}})
+            results.flows.extend(flows)
+            results.hops.extend({**about, **_hop(hop)} for hop in outcome.result["hops"])
+            results.intervals.extend({**about, **row} for row in _intervals(outcome))
+        results.runs.append({**about, **_run(outcome, flows)})
     return results
+
+
+def goodput_sum_bps(flows: list[Row]) -> float | None:
+    """The sum of the goodput of one run's flows; None where none was measured."""
+    rates = [row["goodput_bps"] for row in flows if row["goodput_bps"] is not None]
+    return sum(rates) if rates else None
+
+
+def jain(rates: Sequence[float]) -> float | None:
+    """Jain's index of fairness: 1 when all are equal, 1/n when one has everything; None when nobody has anything."""
+    squares = sum(rate * rate for rate in rates)
+    return sum(rates) ** 2 / (len(rates) * squares) if squares else None
+
+
+def jain_of_flows(flows: list[Row]) -> float | None:
+    """Jain's index of the goodput of one run's flows; None with less than two."""
+    rates = [row["goodput_bps"] for row in flows if row["goodput_bps"] is not None]
+    return jain(rates) if len(rates) > 1 else None
 
 
 def read(folder: Path) -> Results:
     """What `write` wrote. Raises OSError, ValueError (pyarrow's errors are among these)."""
-    return Results(*(pq.read_table(folder / name).to_pylist() for name in ("flows.parquet", "hops.parquet")), [])
+    flows, hops, runs = (
+        pq.read_table(folder / name).to_pylist() for name in ("flows.parquet", "hops.parquet", "runs.parquet")
+    )
+    return Results(flows, hops, [], runs)
 
 
 def write(study: Study, results: Results, points: list[Point], command: list[str], source: Path) -> dict[str, Path]:
@@ -140,12 +167,14 @@ def write(study: Study, results: Results, points: list[Point], command: list[str
         "parquet": folder / "results.parquet",
         "flows": folder / "flows.parquet",
         "hops": folder / "hops.parquet",
+        "runs": folder / "runs.parquet",
         "provenance": folder / "provenance.json",
         "experiment": folder / "experiment.yaml",
     }
     _parquet(written["parquet"], results.intervals)
     _parquet(written["flows"], results.flows)
     _parquet(written["hops"], results.hops)
+    _parquet(written["runs"], results.runs)
     files.write_json(written["provenance"], provenance(study, points, command, source))
     files.write_whole(written["experiment"], lambda temporary: shutil.copyfile(source, temporary) and None)
     recorded = packets(study)
@@ -157,15 +186,21 @@ def write(study: Study, results: Results, points: list[Point], command: list[str
 
 
 def packets(study: Study) -> Outcome | None:
-    """The run whose packets are shown: with the most hops, the first seed and the last policy of those recorded."""
+    """The run whose packets are shown: with the most hops, the first seed and the last policy of those recorded.
+
+    One that was cut short is shown where none has finished; what a run recorded that died is not.
+    """
     recorded = [
         outcome
         for outcome in study.outcomes
-        if outcome.folder is not None and (outcome.folder / "packets.pcapng").is_file()
+        if outcome.folder is not None and outcome.result is not None and (outcome.folder / "packets.pcapng").is_file()
     ]
     first_seed = study.outcomes[0].run.seed
-    chosen = [(outcome.run.hops, outcome.run.seed == first_seed, index) for index, outcome in enumerate(recorded)]
-    return recorded[max(chosen)[2]] if chosen else None
+    chosen = [
+        (outcome.status == "finished", outcome.run.hops, outcome.run.seed == first_seed, index)
+        for index, outcome in enumerate(recorded)
+    ]
+    return recorded[max(chosen)[-1]] if chosen else None
 
 
 def provenance(study: Study, points: list[Point], command: list[str], source: Path) -> Row:
@@ -183,7 +218,7 @@ def provenance(study: Study, points: list[Point], command: list[str], source: Pa
         "fidelity": experiment.mac.fidelity,
         "backend": study.outcomes[0].run.config.get("realtime", {"backend": "sim"})["backend"],
         "programs_sha256": study.program_hashes,
-        "packets_of": recorded.run.label if recorded else None,
+        "packets_of": recorded.title if recorded else None,
         "made_at": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "host": {"machine": platform.machine(), "cpus": os.cpu_count(), "python": sys.version.split()[0]},
         "wall_s": round(study.wall_s, 3),
@@ -201,8 +236,7 @@ def provenance(study: Study, points: list[Point], command: list[str], source: Pa
 
 
 def _about(outcome: Outcome) -> Row:
-    run = outcome.run
-    assert outcome.result is not None
+    run, result = outcome.run, outcome.result or {}
     return {
         "run": run.id,
         "label": run.label,
@@ -213,10 +247,21 @@ def _about(outcome: Outcome) -> Row:
         "reception": run.config["medium"]["reception"],
         "profile": run.config["mac"]["profile"],
         "compat": run.config["mac"]["compat"],
-        "fidelity": outcome.result.get("fidelity", "core"),  # what ran; results of before said nothing
-        "backend": outcome.result.get("backend", "sim"),
+        "fidelity": result.get("fidelity", "core"),  # what ran; results of before said nothing
+        "backend": result.get("backend", run.config.get("realtime", {}).get("backend", "sim")),
         "routing": run.config.get("routing", "static"),
         "interrupted": outcome.status != "finished",
+    }
+
+
+def _run(outcome: Outcome, flows: list[Row]) -> Row:
+    return {
+        "status": outcome.status,
+        "message": outcome.message,
+        "measured_s": _number((outcome.result or {}).get("measured_s")),
+        "flows": len(outcome.run.config["flows"]),
+        "goodput_sum_bps": goodput_sum_bps(flows),
+        "jain_index": jain_of_flows(flows),
     }
 
 
@@ -248,8 +293,6 @@ def _intervals(outcome: Outcome) -> Iterator[Row]:
                 "src": ends["src"],
                 "dst": ends["dst"],
                 **{name: _number(row.get(name)) for name in INTERVAL_NUMBERS},
-                # An interval without a sample says 0, which no round trip takes.
-                "rtt_ms": _number(row.get("rtt_ms")) or None,
             }
 
 

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from perhop.checks import jain
 from perhop.figures import COLOURS, drawing
-from perhop.results import Results, Row
+from perhop.results import Results, Row, jain
 from perhop.rows import Mean, mean
 from perhop.studies import Check, RowVerdict
 
@@ -23,6 +23,11 @@ def delivered_share(row: Row) -> float:
         return 1.0 - (row["loss_share"] or 0.0)
     sent = row["delivered_packets"] + row["retransmissions"]
     return row["delivered_packets"] / sent if sent else 0.0
+
+
+def _over_those_there(values: Iterable[float | None]) -> float | None:
+    found = mean(values)
+    return found.value if found else None
 
 
 def check(results: Results | None, folder: Path) -> Check:
@@ -40,10 +45,10 @@ def check(results: Results | None, folder: Path) -> Check:
     for key, cells in runs.items():
         values = {
             "jain": [jain([row["goodput_bps"] for row in rows]) for rows in cells.values()],
-            "jain_5s": [float(np.mean([jain(rates) for rates in spans[run].values()])) for run in cells],
+            "jain_5s": [_over_those_there(jain(rates) for rates in spans[run].values()) for run in cells],
             "delivered": [float(np.mean([delivered_share(row) for row in rows])) for rows in cells.values()],
             "goodput_bps": [sum(row["goodput_bps"] for row in rows) for rows in cells.values()],
-            "rtt_ms": [float(np.mean([row["rtt_ms"] for row in rows])) for rows in cells.values()],
+            "rtt_ms": [_over_those_there(row["rtt_ms"] for row in rows) for rows in cells.values()],
         }
         for name, numbers in values.items():
             found = mean(numbers)

@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
-from perhop.checks import jain
 from perhop.figures import COLOURS, drawing
-from perhop.results import Results
+from perhop.results import Results, jain
 from perhop.rows import Mean, mean
 from perhop.studies import Check, RowVerdict
 

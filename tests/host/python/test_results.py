@@ -157,3 +157,146 @@ def test_records_whose_parts_do_not_sum_fail_the_command(experiment, fake_build,
     done = perhop("run", experiment, "--out", tmp_path / "out")
     assert done.code == 1
     assert "4,000 completions, each of whose parts must sum to its whole: 8 do not" in done.stdout
+
+
+CROSSING = """\
+name: crossing
+topology: {kind: cross, hops: 4, spacing_m: 200}
+flows:
+  - {kind: tcp, src: 0, dst: 4}
+  - {kind: tcp, src: 5, dst: 8}
+policies: [none, fixed 2]
+seeds: [1, 2]
+duration_s: 10
+warmup_s: 2
+"""
+
+
+@pytest.fixture
+def crossing(experiment):
+    experiment.write_text(CROSSING)
+    return experiment
+
+
+def test_several_flows_have_a_row_each_jains_index_and_a_sum_that_says_so(crossing, fake_build, perhop, tmp_path):
+    out = tmp_path / "out"
+    done = perhop("run", crossing, "--out", out)
+    assert done.code == 0, done.stderr
+    for words in ("0→4", "5→8", "sum of 2", "Jain", "sum kb/s", "sums over all flows"):
+        assert words in done.stdout, words
+    report = (out / "report.html").read_text()
+    for words in ("Each flow", "0→4", "5→8", "sum of 2", "Jain", "goodput, sum", "sum of all flows"):
+        assert words in report, words
+    told = json.loads(perhop("run", crossing, "--out", out, "--json").stdout)
+    runs = pq.read_table(out / "runs.parquet").to_pylist()
+    flows = pq.read_table(out / "flows.parquet").to_pylist()
+    assert len(runs) == 4 and len(flows) == 8
+    for run in runs:
+        rates = [row["goodput_bps"] for row in flows if row["run"] == run["run"]]
+        assert run["goodput_sum_bps"] == pytest.approx(sum(rates))
+        assert run["jain_index"] == pytest.approx(sum(rates) ** 2 / (2 * sum(rate**2 for rate in rates)))
+    for row in told["rows"]:
+        assert row["goodput_is"] == "sum of 2 flows"
+        assert [(flow["src"], flow["dst"]) for flow in row["flows"]] == [(0, 4), (5, 8)]
+        assert row["goodput_bps"] == pytest.approx(sum(flow["goodput_bps"] for flow in row["flows"]), abs=2)
+        of_row = [run["jain_index"] for run in runs if run["policy"] == row["policy"]]
+        assert row["jain_index"] == pytest.approx(sum(of_row) / 2, abs=1e-4)
+
+
+def test_of_many_flows_the_table_shows_the_least_and_the_most(experiment, fake_build, perhop, tmp_path):
+    ends = "\n".join(f"  - {{kind: tcp, src: {node}, dst: {(node + 1) % 12}}}" for node in range(12))
+    ring = "{kind: ring, nodes: 12, spacing_m: 200}"
+    text = CROSSING.replace("{kind: cross, hops: 4, spacing_m: 200}", ring)
+    begin, end = text.index("  - {kind"), text.index("policies")
+    experiment.write_text(text[:begin] + ends + "\n" + text[end:])
+    done = perhop("run", experiment, "--out", tmp_path / "out", "--set", "policies=[none]")
+    assert "sum of 12, 4 not shown" in done.stdout, done.stdout
+    goodputs = {}
+    for row in pq.read_table(tmp_path / "out/flows.parquet").to_pylist():
+        goodputs.setdefault(f"{row['src']}→{row['dst']}", []).append(row["goodput_bps"])
+    ordered = sorted(goodputs, key=lambda name: sum(goodputs[name]))
+    table_of_flows = done.stdout[: done.stdout.index("sum of 12")]
+    shown = {name for name in goodputs if re.search(rf"(^|\s){name}\s", table_of_flows)}
+    assert shown == set(ordered[:4] + ordered[-4:])
+
+
+def test_a_flow_without_samples_is_left_out_of_means_and_shown_as_nothing(
+    crossing, fake_build, perhop, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("FAKE_DEAD_FLOW", "1")
+    out = tmp_path / "out"
+    told = json.loads(perhop("run", crossing, "--out", out, "--json").stdout)
+    unlimited = told["rows"][0]
+    alive, dead = unlimited["flows"]
+    assert (dead["goodput_bps"], dead["rtt_ms"], dead["cwl_packets"]) == (0, None, None)
+    assert unlimited["rtt_ms"] == alive["rtt_ms"] > 0, "not the half of it"
+    assert unlimited["cwl_packets"] is None and told["rows"][1]["cwl_packets"] == 2
+    assert unlimited["jain_index"] == pytest.approx(0.5)
+    rows_of = pq.read_table(out / "flows.parquet").to_pylist()
+    assert {row["rtt_ms"] for row in rows_of if row["flow"] == 1} == {None}
+    intervals = pq.read_table(out / "results.parquet").to_pylist()
+    assert {row["cwl_packets"] for row in intervals if row["policy"] == "no limit"} == {None}
+    line = next(line for line in perhop("run", crossing, "--out", out).stdout.splitlines() if "5→8" in line)
+    assert line.split() == ["5→8", "0", "-", "-", "0"], line
+
+
+def test_one_flow_needs_no_sum(finished):
+    console = Console(width=110, record=True, file=io.StringIO())
+    console.print(table.results_table(finished.summaries, 110))
+    text = console.export_text()
+    assert table.flows_table(finished.summaries) is None
+    assert "sum" not in text and "Jain" not in text
+    assert "Each flow" not in finished.written["report"].read_text()
+
+
+LINKS_BY_POLICY = """\
+name: detour
+topology: {kind: grid, rows: 2, columns: 3, spacing_m: 200}
+medium: {tx_range_m: 210}
+flows:
+  - {kind: tcp, src: 0, dst: 2}
+sweep:
+  flows.0.dst: [2, 5]
+duration_s: 10
+warmup_s: 2
+"""
+
+
+def test_links_are_named_and_joined_by_their_ends_not_by_their_place(experiment, fake_build, perhop, tmp_path):
+    experiment.write_text(LINKS_BY_POLICY)
+    out = tmp_path / "out"
+    done = perhop("run", experiment, "--out", out)
+    told = json.loads(perhop("run", experiment, "--out", out, "--json").stdout)
+    paths_of = [
+        [(link["from"], link["to"]) for link in row["links"] if link["direction"] == "forward"] for row in told["rows"]
+    ]
+    assert paths_of[0] != paths_of[1][: len(paths_of[0])] or len(paths_of[0]) != len(paths_of[1])
+    for row, path in zip(told["rows"], paths_of, strict=True):
+        costs = {
+            (link["from"], link["to"]): link["service_time_us"]
+            for link in row["links"]
+            if link["direction"] == "forward"
+        }
+        assert row["service_time_us"] == [costs[link] for link in path]
+    every = list(dict.fromkeys(f"{a}→{b}" for path in sorted(paths_of, key=len, reverse=True) for a, b in path))
+    lines = done.stdout.splitlines()
+    head = next(line for line in lines if every[0] in line)
+    assert [word for word in head.split() if "→" in word] == every
+    report = (out / "report.html").read_text()
+    assert "".join(f"<th>{name}</th>" for name in every) in report
+    # A row has a cell only under the links that its packets crossed.
+    for row, path in zip(told["rows"], paths_of, strict=True):
+        line = next(line for line in lines if f" {row['flows.0.dst']} " in line and "service" in line)
+        for name, cost in ((f"{a}→{b}", c) for (a, b), c in zip(path, row["service_time_us"], strict=True)):
+            end = head.index(name) + len(name)
+            assert line[:end].endswith(f"{cost / 1e3:.1f}"), (name, line)
+
+
+def test_data_and_tcp_acks_on_one_link_are_not_averaged(experiment, fake_build, tmp_path):
+    text = CROSSING.replace("{kind: cross, hops: 4, spacing_m: 200}", "{kind: chain, hops: 2, spacing_m: 200}")
+    experiment.write_text(text.replace("src: 0, dst: 4", "src: 0, dst: 2").replace("src: 5, dst: 8", "src: 2, dst: 0"))
+    done = studies.run(studies.plan(experiment, out=tmp_path / "out"))
+    for summary in done.summaries:
+        assert [hop.link for hop in summary.forward] == [(0, 1), (1, 2), (2, 1), (1, 0)]
+        assert all(hop.airtime_us > 6408 for hop in summary.forward), "data packets alone"
+        assert sum(hop.direction == "return" for hop in summary.links) == 4
