@@ -222,6 +222,16 @@ def test_a_bad_override_ends_in_one_message(setting, field, problem, remedy, exp
     assert not (tmp_path / "out").exists()
 
 
+def test_the_one_run_whose_packets_are_recorded_is_no_other_seed_than_its_twin(
+    experiment, fake_build, perhop, tmp_path
+):
+    settings = ("--set", "topology.hops=[3]", "--set", "policies=[none]", "--set", "seeds=[1,1]")
+    done = perhop("run", experiment, *settings, "--out", tmp_path / "out")
+    assert done.code == 2
+    assert "--set seeds=[1,1]: seeds.1: lists 1 twice" in done.said
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_backend_that_does_not_exist_is_refused(experiment, fake_build, perhop, tmp_path):
     done = perhop("run", experiment, "--backend", "smi", "--out", tmp_path / "out")
     assert done.code == 2
