@@ -11,6 +11,7 @@ from typing import Any
 
 from perhop import backends, results
 from perhop.rows import Mean, Summary, data_links, link_name, summarise
+from perhop.table import MIXED
 from perhop.words import swept_word
 
 # What must be the same for results to be compared; durations and seeds need not be.
@@ -96,12 +97,13 @@ def section(places: list[Place]) -> str:
 
     names = [place.backend for place in places]
     shown = [one for _, each in found for one in each.values()]
+    several = any(len(summary.flows) > 1 for summary in shown)
     labels = [_caption(summary) for summary, _ in found]
     panels = [
         (figures.goodput_title(shown), "kb/s", [[each[name].goodput_bps for _, each in found] for name in names], 1e-3),
         ("Round-trip time", "ms", [[each[name].rtt_ms for _, each in found] for name in names], 1.0),
         (
-            "Service time, all hops",
+            "Service time, links of all flows" if several else "Service time, all hops",
             "ms a packet",
             [[service_ms(each[name]) for _, each in found] for name in names],
             1.0,
@@ -112,9 +114,17 @@ def section(places: list[Place]) -> str:
     links = data_links(shown)
     if len(links) > MOST_HOPS:
         links = []
-    several = any(len(summary.flows) > 1 for summary in shown)
     goodput = "goodput, sum<br>kb/s" if several else "goodput<br>kb/s"
-    head = ["", "", goodput, "RTT<br>ms", "window<br>packets", "retries", "drops", "all hops<br>ms"]
+    head = [
+        "",
+        "",
+        goodput,
+        "RTT<br>ms",
+        "window<br>packets",
+        "retries",
+        "drops",
+        "all links<br>ms" if several else "all hops<br>ms",
+    ]
     head += [f"{link_name(link)}<br>ms" for link in links]
     lines = []
     for label, (_, each) in zip(labels, found, strict=True):
@@ -133,6 +143,11 @@ def section(places: list[Place]) -> str:
     lead = (
         "The same file, gateware and policies, in each place that has results of it; hops are service times. "
         f"± is a 95 % interval over seeds. {html.escape(runs)}."
+    )
+    lead += "".join(
+        f" {NAMES[place.backend]}: {MIXED}."
+        for place in places
+        if any(hop.direction == "both" for summary in place.summaries for hop in summary.forward)
     )
     return (
         f"<section><h2>Side by side</h2><p>{lead}</p>{picture}"

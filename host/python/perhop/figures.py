@@ -201,7 +201,7 @@ def parts_figure(panels: Sequence[Bars], queue: bool = True) -> str:
             axis.set_visible(False)
         for number, panel in enumerate(panels):
             axis = axes.flat[number]
-            _bars(axis, panel, queue)
+            _bars(axis, panel, queue, 10 if len(panel.labels) * columns <= 16 else 7)
             axis.set_title(panel.title, loc="left")
             if number % columns == 0:
                 axis.set_ylabel("ms for each packet")
@@ -242,7 +242,7 @@ def x_value(summary: Summary, x_name: str) -> float:
     return float(summary.hops if x_name == "hops" else summary.swept[x_name])
 
 
-def _bars(axis: Axes, panel: Bars, queue: bool) -> None:
+def _bars(axis: Axes, panel: Bars, queue: bool, label_size: int) -> None:
     places = range(len(panel.hops))
     floor = [0.0] * len(panel.hops)
     for part, (_, colour) in PART_STYLES.items():
@@ -254,7 +254,7 @@ def _bars(axis: Axes, panel: Bars, queue: bool) -> None:
         style = {"color": "#FFFFFF", "edgecolor": "#9AA5B1", "hatch": "////", "linewidth": 0.6}
         axis.bar(places, waits, bottom=floor, width=0.74, **style)
     if len(panel.labels) <= 16:
-        axis.set_xticks(list(places), panel.labels, fontsize=10 if len(panel.labels) <= 5 else 7)
+        axis.set_xticks(list(places), panel.labels, fontsize=label_size)
     axis.grid(axis="x", visible=False)
 
 

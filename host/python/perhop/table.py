@@ -20,6 +20,8 @@ LINK_COLUMNS_MAX = 8
 # What a table with that many links takes; on a narrower terminal the mean and the slowest do, too.
 WIDTH = 104
 
+MIXED = "data and TCP ACKs cross the same links, and the daemons do not tell them apart: links are means over both"
+
 HOP_LINES: list[tuple[str, str, Callable[[Hop], float]]] = [
     ("service", "bold", lambda hop: hop.service_time_us),
     ("contend", "dark_orange", lambda hop: hop.contention_us),
@@ -153,11 +155,10 @@ def notes(summaries: list[Summary]) -> list[str]:
     found = []
     if any(len(summary.flows) > 1 for summary in summaries):
         found.append(
-            "goodput, retries and drops: sums over all flows; RTT and CWL: means over the flows that have one; links: "
-            "data packets alone"
+            "goodput, retries and drops are sums over all flows; RTT and CWL are means over the flows with one"
         )
     if any(hop.direction == "both" for summary in summaries for hop in summary.forward):
-        found.append("TCP ACKs cross the same links as data, and the daemons count both together")
+        found.append(MIXED)
     if any(summary.short_of_seeds for summary in summaries):
         found.append("n: runs in the means, of those asked for; the others failed or were not finished")
     if any(summary.interrupted for summary in summaries):

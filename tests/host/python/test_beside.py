@@ -39,6 +39,16 @@ def test_the_report_shows_both(experiment, perhop, simulated, live):
     assert report.count('<td class="left">sim</td>') == 4
 
 
+def test_a_place_that_counts_data_and_tcp_acks_together_says_so(experiment, perhop, simulated, live):
+    words = "live, namespaces: data and TCP ACKs cross the same links"
+    assert perhop("run", experiment, "--out", simulated, "--beside", live).code == 0
+    assert words not in (simulated / "report.html").read_text()
+    rows = [{**row, "direction": "both"} for row in pq.read_table(live / "hops.parquet").to_pylist()]
+    pq.write_table(pa.Table.from_pylist(rows), live / "hops.parquet")
+    assert perhop("run", experiment, "--out", simulated, "--beside", live).code == 0
+    assert words in (simulated / "report.html").read_text()
+
+
 def test_results_of_other_settings_are_not_shown(experiment, perhop, simulated, live):
     told = json.loads((live / "provenance.json").read_text())
     told["experiment"]["mac"]["rts_threshold_bytes"] = 1000

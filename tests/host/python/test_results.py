@@ -182,7 +182,7 @@ def test_several_flows_have_a_row_each_jains_index_and_a_sum_that_says_so(crossi
     out = tmp_path / "out"
     done = perhop("run", crossing, "--out", out)
     assert done.code == 0, done.stderr
-    for words in ("0→4", "5→8", "sum of 2", "Jain", "sum kb/s", "sums over all flows"):
+    for words in ("0→4", "5→8", "sum of 2", "Jain", "sum kb/s", "are sums over all flows"):
         assert words in done.stdout, words
     report = (out / "report.html").read_text()
     for words in ("Each flow", "0→4", "5→8", "sum of 2", "Jain", "goodput, sum", "sum of all flows"):
