@@ -102,9 +102,8 @@ void add_tcp(ordered_json& json, const flow_result& measured) {
 ordered_json flow_json(const flow_config& flow, const flow_result& measured, bool has_measured) {
   ordered_json json = {{"kind", name_of(flow.kind)}, {"src", flow.src}, {"dst", flow.dst}};
   if (!has_measured) return json;
-  json.update(ordered_json{{"goodput_bps", measured.goodput_bps},
-                           {"packets_per_s", measured.packets_per_s},
-                           {"delivered_packets", measured.delivered_packets}});
+  json.update(ordered_json{
+      {"goodput_bps", measured.goodput_bps}, {"packets_per_s", measured.packets_per_s}, {"delivered_packets", measured.delivered_packets}});
   if (flow.kind == flow_kind::tcp) add_tcp(json, measured);
   if (flow.kind == flow_kind::cbr || flow.kind == flow_kind::exact) add_udp(json, measured);
   return json;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -22,10 +23,10 @@ struct flow_result {
   double goodput_bps = 0;  ///< of the application (TCP payload; IP bytes for MAC-level flows)
   double packets_per_s = 0;
   std::uint64_t delivered_packets = 0;
-  std::optional<double> rtt_ms{};            ///< mean of the samples; TCP and EXACT
-  std::optional<double> sent_packets{};      ///< that left the source in the measured time; what follows likewise: UDP only
-  std::optional<double> loss_share{};        ///< of those sent in the measured time, but for the last second of the run
-  std::optional<double> delay_ms{};          ///< from IP to IP, mean
+  std::optional<double> rtt_ms{};        ///< mean of the samples; TCP and EXACT
+  std::optional<double> sent_packets{};  ///< that left the source in the measured time; what follows likewise: UDP only
+  std::optional<double> loss_share{};    ///< of those sent in the measured time, but for the last second of the run
+  std::optional<double> delay_ms{};      ///< from IP to IP, mean
   std::optional<double> delay_p95_ms{};
   std::optional<double> rate_signal_bps{};   ///< EXACT: mean over time of the path's rate as the source knows it
   std::optional<double> allowed_rate_bps{};  ///< EXACT: mean over time of what the source may use
@@ -128,7 +129,8 @@ private:
   };
   struct hop_key_hash {
     std::size_t operator()(const hop_key& key) const noexcept {
-      return std::hash<std::uint64_t>{}((std::uint64_t{key.from} << 34) ^ (std::uint64_t{key.to} << 2) ^ static_cast<std::uint64_t>(key.traffic));
+      return std::hash<std::uint64_t>{}((std::uint64_t{key.from} << 34) ^ (std::uint64_t{key.to} << 2) ^
+                                        static_cast<std::uint64_t>(key.traffic));
     }
   };
 
