@@ -283,7 +283,8 @@ def _settle(outcome: Outcome, code: int, tail: str, work: Path, stopped: bool) -
         target = work.with_suffix(".failed")
     else:
         outcome.status = "failed"
-        outcome.message = f"{outcome.run.program} {_ending(code)}" + (f":\n{tail}" if tail else ", silently")
+        silent = "" if code == -signal.SIGKILL else ", silently"
+        outcome.message = f"{outcome.run.program} {_ending(code)}" + (f":\n{tail}" if tail else silent)
         target = work.with_suffix(".failed")
     if target.exists():
         shutil.rmtree(target)

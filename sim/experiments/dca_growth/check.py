@@ -27,7 +27,8 @@ def check(results: Results | None, folder: Path) -> Check:
         windows = {}
         packets = 0.0
         for row in results.intervals:
-            if row["run"] != flow["run"]:
+            # In the first interval there may be no connection yet, and so no window.
+            if row["run"] != flow["run"] or row["cwnd_packets"] is None:
                 continue
             middle_s = (row["t_start_s"] + row["t_end_s"]) / 2
             windows[middle_s] = row["cwnd_packets"]

@@ -178,3 +178,21 @@ def test_without_rts_for_tcp_acks_the_gain_must_be_smaller(gain_without, verdict
         for seed in (1, 2)
     ]
     assert verdicts("dca_rts_threshold", Results(flows, [], []), tmp_path)["D-12"].verdict == verdict
+
+
+def growth(packets_a_tcp_ack: float) -> Results:
+    """A window that grows evenly, 100 packets/s, in intervals of 0.1 s; in the first there is no connection yet."""
+    flows, intervals = [], []
+    for window in (1, 2, 4):
+        run = {"run": f"w{window}", "policy": label(window)}
+        flows.append({**run, "retransmissions": 0.0, "delivered_packets": 290.0})
+        for index in range(30):
+            grown = packets_a_tcp_ack * (index + 0.5) * 0.1 * 100 / window
+            times = {"t_start_s": index * 0.1, "t_end_s": (index + 1) * 0.1}
+            intervals.append({**run, **times, "cwnd_packets": grown if index else None})
+    return Results(flows, [], intervals)
+
+
+@pytest.mark.parametrize(("packets_a_tcp_ack", "verdict"), [(1.0, "pass"), (0.9, "fail")])
+def test_growth_is_judged_from_the_first_window_on(packets_a_tcp_ack, verdict, tmp_path):
+    assert verdicts("dca_growth", growth(packets_a_tcp_ack), tmp_path)["D-06"].verdict == verdict
