@@ -136,7 +136,8 @@ def section(places: list[Place]) -> str:
             cost = {hop.link: f"{hop.service_time_us / 1e3:.2f}" for hop in one.forward}
             line += [cost.get(link, "") for link in links]
             first = name == names[0]
-            begin = f'<td class="left"><b>{html.escape(label) if first else ""}</b></td><td class="left">{name}</td>'
+            whose = name + (f" (n {one.short_of_seeds})" if one.short_of_seeds else "")
+            begin = f'<td class="left"><b>{html.escape(label) if first else ""}</b></td><td class="left">{whose}</td>'
             mark = ' class="first"' if first else ""
             lines.append(f"<tr{mark}>{begin}{''.join(f'<td>{cell}</td>' for cell in line)}</tr>")
     runs = "; ".join(f"{NAMES[place.backend]}: {place.seeds} runs of {place.duration_s:g} s" for place in places)

@@ -165,13 +165,14 @@ def _cards(summaries: list[Summary], colours: tuple[str, ...]) -> str:
         window = f" · window {summary.cwnd_packets.value:.1f}" if summary.cwnd_packets else ""
         dropped = summary.drops or 0.0
         drops = "1&nbsp;drop" if round(dropped) == 1 else f"{dropped:.0f}&nbsp;drops"
+        short = f" · n {summary.short_of_seeds}" if summary.short_of_seeds else ""
         total = " sum of all flows" if len(summary.flows) > 1 else ""
         goodput = f"{summary.goodput_bps.value / 1e3:.0f}" if summary.goodput_bps else "-"
         cards.append(
             f'<div class="card" style="--colour:{colours[index % len(colours)]}">'
             f'<div class="name">{_text(_caption(summary, "hops"))}</div>'
             f'<div class="big">{goodput} <small>kb/s{total}</small></div>'
-            f'<div class="rest">{rtt}{window} · {drops}</div></div>'
+            f'<div class="rest">{rtt}{window} · {drops}{short}</div></div>'
         )
     whose = "Sum of the goodput of all flows" if several else "Goodput of TCP"
     lead = f"{whose} under each limit of its congestion window; a limit of packets in flight is called CWL."
