@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tables, the terminal table, the report, and the check of an experiment folder."""
 
+import dataclasses
 import io
 import json
 import re
@@ -49,6 +50,20 @@ def test_a_summary_averages_over_seeds_with_students_t(finished):
     assert summary.goodput_bps.value == pytest.approx((low + high) / 2)
     # Two values: standard deviation (high - low) / sqrt 2, over sqrt 2, times the quantile for one degree of freedom.
     assert summary.goodput_bps.half == pytest.approx(12.706 * (high - low) / 2)
+
+
+def test_a_run_that_was_cut_short_counts_only_where_none_has_finished(finished):
+    def first_row(cut: set[int]) -> rows.Summary:
+        runs = [{**run, "interrupted": run["seed"] in cut} for run in finished.results.runs]
+        return rows.summarise(dataclasses.replace(finished.results, runs=runs))[0]
+
+    of_seed = {row["seed"]: row["goodput_bps"] for row in finished.results.flows[:2]}
+    half = first_row({2})
+    assert (half.short_of_seeds, half.interrupted) == ("1 of 2", False)
+    assert half.goodput_bps == rows.Mean(of_seed[1], 0.0, 1)
+    none = first_row({1, 2})
+    assert (none.short_of_seeds, none.interrupted) == ("", True)
+    assert none.goodput_bps.value == pytest.approx(sum(of_seed.values()) / 2)
 
 
 def test_one_value_has_no_interval():
