@@ -12,7 +12,7 @@
 
 namespace perhop::node {
 
-linux_kernel::linux_kernel(const std::string& name) {
+linux_kernel::linux_kernel(const std::string& name) : name_(name) {
   tun_ = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
   if (tun_ < 0) throw std::system_error(errno, std::generic_category(), "/dev/net/tun");
   ifreq wanted{};
@@ -30,6 +30,10 @@ linux_kernel::~linux_kernel() { close(tun_); }
 
 std::span<std::uint8_t> linux_kernel::read_packet(std::span<std::uint8_t> buffer) const {
   const ssize_t size = read(tun_, buffer.data(), buffer.size());
+  // The descriptor of an interface that is gone stays readable for ever, and never has a packet.
+  if (size < 0 && errno != EAGAIN && errno != EINTR) {
+    throw std::system_error(errno, std::generic_category(), "TUN interface " + name_ + " is gone");
+  }
   return buffer.first(size > 0 ? static_cast<std::size_t>(size) : 0);
 }
 

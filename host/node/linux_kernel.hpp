@@ -26,6 +26,7 @@ public:
   void on_route_change() { routes_->on_change(); }
 
   /// @return the bytes of a packet; empty when there is none
+  /// @throws std::system_error the interface is gone: it was deleted, or its network namespace was. A new one needs a new object.
   std::span<std::uint8_t> read_packet(std::span<std::uint8_t> buffer) const;
 
   route find_route(const shim::ip_address& destination, bool over_radio) override { return routes_->find(destination, over_radio); }
@@ -35,6 +36,7 @@ public:
   const routes& table() const { return *routes_; }
 
 private:
+  std::string name_;
   int tun_ = -1;
   std::unique_ptr<routes> routes_;
   std::uint64_t not_delivered_ = 0;

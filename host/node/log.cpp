@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,13 @@ namespace perhop::node {
 namespace {
 
 log_format chosen = log_format::text;
+log_limiter limiter;
+
+std::uint64_t now_us(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(now.tv_nsec) / 1000;
+}
 
 std::string time_text(std::uint64_t unix_us) {
   const auto seconds = static_cast<time_t>(unix_us / 1'000'000);
@@ -44,11 +52,29 @@ std::string log_line(log_format format, std::uint64_t unix_us, std::string_view 
   return line;
 }
 
+std::optional<std::uint64_t> log_limiter::take(std::string_view event, std::uint64_t now_us) {
+  auto found = buckets_.find(event);
+  if (found == buckets_.end()) found = buckets_.emplace(std::string(event), bucket{.since_us = now_us}).first;
+  bucket& left = found->second;
+  if (const std::uint64_t added = (now_us - left.since_us) / log_interval_us; added > 0) {
+    left.lines = std::min(left.lines + added, log_burst);
+    left.since_us += added * log_interval_us;
+  }
+  if (left.lines == 0) {
+    ++left.left_out;
+    return std::nullopt;
+  }
+  --left.lines;
+  return std::exchange(left.left_out, 0);
+}
+
 void log(std::string_view event, std::initializer_list<std::pair<std::string_view, std::string>> fields) {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  const std::uint64_t unix_us = static_cast<std::uint64_t>(now.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(now.tv_nsec) / 1000;
-  const std::string line = log_line(chosen, unix_us, event, fields) + "\n";
+  const auto left_out = limiter.take(event, now_us(CLOCK_MONOTONIC));
+  if (!left_out) return;
+  std::string line = log_line(chosen, now_us(CLOCK_REALTIME), event, fields);
+  if (*left_out > 0)
+    line += "\n" + log_line(chosen, now_us(CLOCK_REALTIME), "left_out", {{"of", std::string(event)}, {"lines", std::to_string(*left_out)}});
+  line += "\n";
   // In one piece, so that lines of several processes do not mix.
   [[maybe_unused]] const ssize_t size = write(STDERR_FILENO, line.data(), line.size());
 }

@@ -14,9 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/timerfd.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,6 +24,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -40,6 +39,7 @@
 #include "host/node/privileges.hpp"
 #include "host/node/rate_server.hpp"
 #include "host/node/register_desk.hpp"
+#include "host/sockets/seqpacket_server.hpp"
 #include "version.hpp"
 
 namespace {
@@ -63,18 +63,7 @@ int checked(int result, const std::string& what) {
   return result;
 }
 
-int listen_at(const std::string& path) {
-  const int listener = checked(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), "socket");
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof address.sun_path - 1);
-  unlink(path.c_str());
-  checked(bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address), path);
-  checked(listen(listener, 8), path);
-  return listener;
-}
-
-class daemon_loop {
+class daemon_loop : private sockets::server_handler {
 public:
   explicit daemon_loop(const node::node_config& config)
       : config_(config),
@@ -98,10 +87,9 @@ public:
     signals_ = checked(signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC), "signalfd");
     epoll_ = checked(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
     timer_ = checked(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC), "timerfd_create");
-    if (!config.control_socket.empty()) control_ = listen_at(config.control_socket);
-    for (const int descriptor : {signals_, timer_, kernel_.tun(), kernel_.route_changes(), driver_->descriptor(), control_}) {
-      if (descriptor >= 0) watch(descriptor);
-    }
+    if (!config.control_socket.empty()) control_.emplace(sockets::server_config{.path = config.control_socket});
+    for (const int descriptor : {signals_, timer_, kernel_.tun(), kernel_.route_changes(), driver_->descriptor()}) watch(descriptor);
+    if (control_) watch(control_->descriptor());
     if (rates_) watch(rates_->descriptor());
   }
 
@@ -166,11 +154,8 @@ private:
       timer_set_.reset();
     } else if (rates_ && descriptor == rates_->descriptor()) {
       rates_->poll(monotonic_us());
-    } else if (descriptor == control_) {
-      const int client = accept4(control_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-      if (client >= 0) watch(client);
-    } else {
-      serve_client(descriptor);
+    } else if (control_ && descriptor == control_->descriptor()) {
+      control_->poll(static_cast<std::uint64_t>(monotonic_us()), *this);
     }
   }
 
@@ -191,33 +176,27 @@ private:
     }
   }
 
-  void serve_client(int client) {
-    const ssize_t size = recv(client, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
-    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    bool alive = size > 0;
-    const std::string_view asked(reinterpret_cast<const char*>(buffer_.data()), alive ? static_cast<std::size_t>(size) : 0);
-    if (alive && registers_.take(client, asked, *driver_)) {
+  // Of the control socket.
+  void on_message(sockets::client_id from, std::span<const std::uint8_t> message) override {
+    const std::string_view asked(reinterpret_cast<const char*>(message.data()), message.size());
+    if (registers_.take(from, asked, *driver_)) {
       answer_waiting();
       return;
     }
-    if (alive) {
-      const std::string answer = node::answer(asked, monotonic_us(), config_, path_, kernel_, *driver_, clamp_.get());
-      alive = send(client, answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(answer.size());
-    }
-    if (!alive) drop_client(client);
+    tell(from, node::answer(asked, monotonic_us(), config_, path_, kernel_, *driver_, clamp_.get()));
   }
+  void on_closed(sockets::client_id client) override { registers_.forget(client); }
+  void on_trouble(const std::string& what) override { node::log("socket", {{"path", config_.control_socket}, {"problem", what}}); }
 
   /// What the MAC's registers have answered.
   void answer_waiting() {
-    for (const auto& [client, answer] : registers_.take_answers()) {
-      const ssize_t sent = send(client, answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-      if (sent != static_cast<ssize_t>(answer.size())) drop_client(client);
-    }
+    for (const auto& [client, answer] : registers_.take_answers()) tell(client, answer);
   }
 
-  void drop_client(int client) {
+  void tell(sockets::client_id client, const std::string& answer) {
+    if (control_->send(client, answer)) return;
     registers_.forget(client);
-    close(client);
+    control_->close(client);
   }
 
   node::node_config config_;
@@ -227,7 +206,8 @@ private:
   node::packet_path path_;
   node::register_desk registers_{path_};
   std::optional<node::rate_server> rates_;
-  int signals_ = -1, epoll_ = -1, timer_ = -1, control_ = -1;
+  std::optional<sockets::seqpacket_server> control_;
+  int signals_ = -1, epoll_ = -1, timer_ = -1;
   std::optional<time_us> timer_set_;
   bool mac_was_up_ = false;
   std::string mac_problem_;  ///< as last logged
@@ -299,8 +279,6 @@ int main(int argc, char** argv) {
     node::log("started", {{"name", config.name}, {"interface", config.interface}, {"real_time", realtime ? "yes" : "no"}});
     daemon.run();
     node::log("ended");
-    if (!config.control_socket.empty()) unlink(config.control_socket.c_str());
-    if (!config.rates_socket.empty()) unlink(config.rates_socket.c_str());
     return 0;
   } catch (const bpf::clamp_error& error) {
     if (argc == 3) {

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "host/node/rate_server.hpp"
 
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
+#include "host/node/log.hpp"
 #include "host/node/node_config.hpp"
+#include "host/sockets/json_message.hpp"
 
 namespace perhop::node {
 
@@ -20,18 +14,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t most_clients = 256;
-
-int checked(int result, const std::string& what) {
-  if (result < 0) throw std::system_error(errno, std::generic_category(), what);
-  return result;
-}
-
-void watch(int epoll, int descriptor) {
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.fd = descriptor;
-  checked(epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event), "epoll_ctl");
-}
 
 /// What an application acts on; the rest of the state only comes along.
 bool tells_the_same(const exact_flow_state& one, const exact_flow_state& other) {
@@ -89,73 +71,40 @@ std::optional<std::uint64_t> wanted_of(const json& object) {
 
 std::string text_of(const exact_flow_state& state) { return json_of(state).dump(); }
 
-rate_server::rate_server(const std::string& path, packet_path& packets) : packets_(packets) {
-  epoll_ = checked(epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
-  listener_ = checked(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), "socket");
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof address.sun_path - 1);
-  unlink(path.c_str());
-  checked(bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address), path);
-  checked(chmod(path.c_str(), 0666), path);
-  checked(listen(listener_, 16), path);
-  watch(epoll_, listener_);
-}
-
-rate_server::~rate_server() {
-  for (const auto& [socket, client] : clients_) close(socket);
-  close(listener_);
-  close(epoll_);
-}
-
-void rate_server::accept() {
-  for (;;) {
-    const int socket = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (socket < 0) return;
-    if (clients_.size() >= most_clients) {
-      close(socket);
-      continue;
-    }
-    clients_.emplace(socket, client{});
-    watch(epoll_, socket);
-  }
-}
+rate_server::rate_server(const std::string& path, packet_path& packets)
+    : path_(path), packets_(packets), server_({.path = path, .most_clients = most_clients, .most_message_bytes = 4096, .mode = 0666}) {}
 
 void rate_server::poll(time_us now) {
-  std::array<epoll_event, 16> events;
-  const int count = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), 0);
-  for (int i = 0; i < count; ++i) {
-    const int socket = events[static_cast<std::size_t>(i)].data.fd;
-    if (socket == listener_) {
-      accept();
-      continue;
-    }
-    const auto found = clients_.find(socket);
-    if (found == clients_.end() || serve(now, socket, found->second)) continue;
-    leave(found->second);
-    clients_.erase(found);
-    close(socket);
-  }
+  now_ = now;
+  server_.poll(static_cast<std::uint64_t>(now), *this);
   packets_.serve_exact(now);
 }
 
-bool rate_server::serve(time_us now, int socket, client& client) {
-  const ssize_t size = recv(socket, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
-  if (size < 0) return errno == EAGAIN || errno == EINTR;
-  if (size == 0) return false;
+void rate_server::on_message(sockets::client_id from, std::span<const std::uint8_t> message) {
+  client& client = clients_[from];
   std::string text;
   try {
-    answer(now, client, std::string(buffer_.data(), static_cast<std::size_t>(size)));
+    answer(client, {reinterpret_cast<const char*>(message.data()), message.size()});
+    server_.keep(from);
     client.told = packets_.exact()->state(*client.flow);
     text = client.told ? text_of(*client.told) : R"({"ok": false, "error": "the flow was forgotten: too many flows"})";
   } catch (const std::exception& error) {
     text = json{{"ok", false}, {"error", error.what()}}.dump(-1, ' ', false, json::error_handler_t::replace);
   }
-  return send_text(socket, text) || errno == EAGAIN;
+  server_.send(from, text);
 }
 
-void rate_server::answer(time_us now, client& client, const std::string& asked) {
-  const json object = json::parse(asked, nullptr, false);
+void rate_server::on_closed(sockets::client_id gone) {
+  const auto found = clients_.find(gone);
+  if (found == clients_.end()) return;
+  leave(found->second);
+  clients_.erase(found);
+}
+
+void rate_server::on_trouble(const std::string& what) { log("socket", {{"path", path_}, {"problem", what}}); }
+
+void rate_server::answer(client& client, std::string_view asked) {
+  const json object = sockets::parse_message(asked);
   if (!object.is_object()) throw config_error("is no JSON object");
   const std::optional<std::uint64_t> wanted_bps = wanted_of(object);
   const std::optional<std::size_t> queue_packets = queue_of(object);
@@ -169,7 +118,7 @@ void rate_server::answer(time_us now, client& client, const std::string& asked) 
                               .protocol = shim::ip_protocol_udp};
     leave(client);
     client.flow = flow;
-    exact.follow(now, flow, wanted_bps, queue_packets);
+    exact.follow(now_, flow, wanted_bps, queue_packets);
   } else if (!client.flow) {
     throw config_error("follow: is missing; the first message says which flow");
   } else if (object.contains("wanted_bps")) {
@@ -181,17 +130,13 @@ void rate_server::leave(const client& client) {
   if (client.flow) packets_.exact()->unfollow(*client.flow);
 }
 
-bool rate_server::send_text(int socket, const std::string& text) {
-  return send(socket, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
-}
-
 void rate_server::tell() {
-  for (auto& [socket, client] : clients_) {
+  for (auto& [id, client] : clients_) {
     if (!client.flow || !client.told) continue;
     const std::optional<exact_flow_state> state = packets_.exact()->state(*client.flow);
     if (!state || tells_the_same(*state, *client.told)) continue;
     // Who does not read is told at the next occasion.
-    if (send_text(socket, text_of(*state))) client.told = state;
+    if (server_.send(id, text_of(*state))) client.told = state;
   }
 }
 

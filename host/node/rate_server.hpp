@@ -11,32 +11,32 @@
 ///     -> {}                                         <- the state now
 ///
 /// What is wrong is answered with {"ok": false, "error": ".."}. When the application closes, the flow is an ordinary one again.
-/// Rates are of IP packets. An application that does not read misses states, never the newest one.
+/// Rates are of IP packets. An application that does not read misses states, never the newest one. It may be silent while it follows
+/// a flow; who follows none is sent away after a while.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "host/node/exact_flows.hpp"
 #include "host/node/packet_path.hpp"
+#include "host/sockets/seqpacket_server.hpp"
 
 namespace perhop::node {
 
-class rate_server {
+class rate_server : private sockets::server_handler {
 public:
   /// @throws std::system_error
   /// @param path of the socket, replaced if it is there; anybody on this host may connect
   /// @param packets has EXACT, and outlives this
   rate_server(const std::string& path, packet_path& packets);
-  ~rate_server();
-  rate_server(const rate_server&) = delete;
-  rate_server& operator=(const rate_server&) = delete;
 
   /// Readable when poll() has something to do.
-  int descriptor() const { return epoll_; }
+  int descriptor() const { return server_.descriptor(); }
   void poll(time_us now);
 
   /// Tells those whose flow has changed.
@@ -48,18 +48,17 @@ private:
     std::optional<exact_flow_state> told;
   };
 
-  void accept();
-  /// @return whether the client is still there
-  bool serve(time_us now, int socket, client& client);
-  void answer(time_us now, client& client, const std::string& asked);
-  static bool send_text(int socket, const std::string& text);
+  void on_message(sockets::client_id from, std::span<const std::uint8_t> message) override;
+  void on_closed(sockets::client_id client) override;
+  void on_trouble(const std::string& what) override;
+  void answer(client& client, std::string_view asked);
   void leave(const client& client);
 
+  std::string path_;
   packet_path& packets_;
-  int epoll_ = -1;
-  int listener_ = -1;
-  std::map<int, client> clients_;  // by socket
-  std::array<char, 4096> buffer_{};
+  time_us now_ = 0;
+  sockets::seqpacket_server server_;
+  std::map<sockets::client_id, client> clients_;  ///< those that have said something
 };
 
 /// As JSON.

@@ -4,13 +4,20 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "host/sockets/json_message.hpp"
+
 namespace perhop::node {
 
 namespace {
 
 using nlohmann::json;
 
-std::string refusal(const std::string& why) { return json{{"ok", false}, {"error", why}}.dump(); }
+// Questions that a MAC has not answered yet. A client may ask as it likes, and MACs may be slow.
+constexpr std::size_t most_waiting = 256;
+
+std::string refusal(const std::string& why) {
+  return json{{"ok", false}, {"error", why}}.dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
 std::vector<drivers::register_access> parse_accesses(const json& accesses) {
   if (!accesses.is_array() || accesses.empty() || accesses.size() > air_most_register_accesses) {
@@ -31,11 +38,12 @@ std::vector<drivers::register_access> parse_accesses(const json& accesses) {
 
 }  // namespace
 
-bool register_desk::take(int client, std::string_view asked, drivers::driver& driver) {
-  const json command = json::parse(asked, nullptr, false);
+bool register_desk::take(sockets::client_id client, std::string_view asked, drivers::driver& driver) {
+  const json command = sockets::parse_message(asked);
   if (!command.is_object() || command.value("command", json()) != "registers") return false;
   try {
     const std::vector<drivers::register_access> accesses = parse_accesses(command.value("accesses", json()));
+    if (waiting_.size() >= most_waiting) throw std::runtime_error("too many questions wait for the MAC");
     if (!driver.access_registers(next_cookie_, accesses)) throw std::runtime_error("the MAC is down, or its driver has no registers");
     waiting_[next_cookie_++] = client;
   } catch (const std::exception& error) {
@@ -44,7 +52,7 @@ bool register_desk::take(int client, std::string_view asked, drivers::driver& dr
   return true;
 }
 
-void register_desk::forget(int client) {
+void register_desk::forget(sockets::client_id client) {
   std::erase_if(waiting_, [client](const auto& entry) { return entry.second == client; });
   std::erase_if(answers_, [client](const auto& entry) { return entry.first == client; });
 }

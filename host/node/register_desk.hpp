@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "host/drivers/driver.hpp"
+#include "host/sockets/seqpacket_server.hpp"
 
 namespace perhop::node {
 
@@ -25,13 +26,13 @@ public:
 
   /// Takes a client's question if it is about registers. What is wrong with it is among the answers.
   /// @return whether it is about registers
-  bool take(int client, std::string_view asked, drivers::driver& driver);
+  bool take(sockets::client_id client, std::string_view asked, drivers::driver& driver);
 
   /// What to say to whom, since the last call.
-  std::vector<std::pair<int, std::string>> take_answers() { return std::exchange(answers_, {}); }
+  std::vector<std::pair<sockets::client_id, std::string>> take_answers() { return std::exchange(answers_, {}); }
 
-  /// The client is gone; its number may be another one's soon.
-  void forget(int client);
+  /// The client is gone.
+  void forget(sockets::client_id client);
 
   void on_up(const drivers::mac_properties& mac) override { next_.on_up(mac); }
   void on_down() override;
@@ -41,9 +42,9 @@ public:
 
 private:
   drivers::driver_listener& next_;
-  std::map<std::uint32_t, int> waiting_;  ///< clients by cookie
+  std::map<std::uint32_t, sockets::client_id> waiting_;  ///< clients by cookie
   std::uint32_t next_cookie_ = 0;
-  std::vector<std::pair<int, std::string>> answers_;
+  std::vector<std::pair<sockets::client_id, std::string>> answers_;
 };
 
 }  // namespace perhop::node

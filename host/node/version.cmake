@@ -4,7 +4,8 @@
 # daemons with one digest measure and decide alike, whatever machines they were built for.
 file(STRINGS "${ROOT}/host/python/perhop/__init__.py" line REGEX "^__version__ = ")
 string(REGEX REPLACE ".*\"(.*)\".*" "\\1" version "${line}")
-file(GLOB_RECURSE sources RELATIVE "${ROOT}" "${ROOT}/host/core/*.[ch]pp" "${ROOT}/host/drivers/*.[ch]pp" "${ROOT}/host/node/*.[ch]pp")
+file(GLOB_RECURSE sources RELATIVE "${ROOT}" "${ROOT}/host/core/*.[ch]pp" "${ROOT}/host/drivers/*.[ch]pp" "${ROOT}/host/node/*.[ch]pp"
+  "${ROOT}/host/sockets/*.[ch]pp")
 list(FILTER sources EXCLUDE REGEX "/tests/")
 list(SORT sources)
 set(digests "")

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "host/sockets/json_message.hpp"
 #include "sim/air/scripted_events.hpp"
 
 namespace perhop::live {
@@ -309,8 +310,9 @@ void live_medium::on_command(connection_id from, std::span<const std::uint8_t> t
 
 std::string live_medium::command(std::span<const std::uint8_t> text) {
   using event_kind = air::event_config::event_kind;
-  const json asked = json::parse(text.begin(), text.end(), nullptr, false);
+  const json asked = sockets::parse_message({reinterpret_cast<const char*>(text.data()), text.size()});
   try {
+    if (!asked.is_object()) throw std::out_of_range("is no JSON object");
     const std::string name = asked.at("command").get<std::string>();
     const auto node_named = [&](const char* key) {
       const auto id = asked.at(key).get<std::uint32_t>();
@@ -346,7 +348,7 @@ std::string live_medium::command(std::span<const std::uint8_t> text) {
     return R"({"ok": true})";
   } catch (const std::exception& error) {
     ++counters_.malformed;
-    return json{{"ok", false}, {"error", error.what()}}.dump();
+    return json{{"ok", false}, {"error", error.what()}}.dump(-1, ' ', false, json::error_handler_t::replace);
   }
 }
 

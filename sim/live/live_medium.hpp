@@ -74,6 +74,9 @@ public:
   void on_message(connection_id from, std::span<const std::uint8_t> message);
   void on_closed(connection_id connection);
 
+  /// Whether it is the connection of a node's daemon.
+  bool is_of_a_node(connection_id connection) const { return node_of(connection) < nodes_.size(); }
+
   void note_slip(std::uint64_t slipped_us) {
     ++counters_.slips;
     counters_.slipped_us += slipped_us;

@@ -3,16 +3,13 @@
 // perhop-live-air RUN_JSON SOCKET: all MACs of a run and the medium between them, paced to the wall clock. Daemons of nodes connect
 // to SOCKET (Unix, SOCK_SEQPACKET) and speak the air_* messages of gateware/spec/frames.yaml.
 // Exit status: 0 told to end (SIGINT, SIGTERM), 2 RUN_JSON is wrong, 1 anything else.
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/timerfd.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,11 +18,11 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <span>
 #include <stdexcept>
 #include <string>
-#include <unordered_map>
-#include <vector>
 
+#include "host/sockets/seqpacket_server.hpp"
 #include "sim/live/live_medium.hpp"
 
 namespace {
@@ -37,6 +34,8 @@ using live::connection_id;
 constexpr std::uint64_t most_late_us = 50'000;
 // Of one wake, before time is looked at again.
 constexpr int most_messages = 64;
+// Connections without a node: they give commands.
+constexpr std::size_t most_controllers = 64;
 constexpr int socket_buffer_bytes = 1 << 20;
 constexpr int realtime_priority = 20;
 
@@ -51,81 +50,41 @@ int checked(int result, const std::string& what) {
   return result;
 }
 
-/// The listening socket and its connections.
-class socket_server : public live::outlet {
+/// The listening socket, for the medium.
+class medium_socket : public live::outlet, private sockets::server_handler {
 public:
-  socket_server(const std::string& path, int epoll) : path_(path), epoll_(epoll) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    if (path.size() >= sizeof address.sun_path) throw std::runtime_error(path + ": too long for a socket; use a shorter folder");
-    path.copy(address.sun_path, path.size());
-    listener_ = checked(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), "socket");
-    unlink(path.c_str());
-    checked(bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof address), path);
-    checked(listen(listener_, 64), path);
-    watch(listener_, 0);
-  }
-  ~socket_server() override { unlink(path_.c_str()); }
+  medium_socket(const std::string& path, std::size_t nodes)
+      : path_(path),
+        server_({.path = path,
+                 .most_clients = nodes + most_controllers,
+                 .most_message_bytes = 16384,
+                 .messages_at_once = most_messages,
+                 .send_buffer_bytes = socket_buffer_bytes}) {}
 
-  /// Event data 0 is the listener; every other one above it is a connection.
-  void accept_all() {
-    for (;;) {
-      const int fd = accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-      if (fd < 0) return;
-      setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &socket_buffer_bytes, sizeof socket_buffer_bytes);
-      const connection_id id = next_++;
-      sockets_.emplace(id, fd);
-      watch(fd, id);
-    }
+  int descriptor() const { return server_.descriptor(); }
+  void poll(std::uint64_t now_us, live::live_medium& medium) {
+    medium_ = &medium;
+    server_.poll(now_us, *this);
   }
 
-  bool send(connection_id to, std::span<const std::uint8_t> message) override {
-    const auto found = sockets_.find(to);
-    if (found == sockets_.end()) return false;
-    return ::send(found->second, message.data(), message.size(), MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(message.size());
-  }
-
-  void close(connection_id connection) override {
-    const auto found = sockets_.find(connection);
-    if (found == sockets_.end()) return;
-    ::close(found->second);
-    sockets_.erase(found);
-  }
-
-  /// Reads what a connection has sent.
-  void receive(connection_id from, live::live_medium& medium) {
-    for (int count = 0; count < most_messages; ++count) {
-      const auto found = sockets_.find(from);
-      if (found == sockets_.end()) return;
-      const ssize_t size = recv(found->second, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
-      if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
-      if (size <= 0) {
-        medium.on_closed(from);
-        close(from);
-        return;
-      }
-      medium.on_message(from, std::span<const std::uint8_t>(buffer_.data(), static_cast<std::size_t>(size)));
-    }
-  }
+  bool send(connection_id to, std::span<const std::uint8_t> message) override { return server_.send(to, message); }
+  void close(connection_id connection) override { server_.close(connection); }
 
 private:
-  void watch(int fd, connection_id id) const {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.u64 = id;
-    checked(epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event), "epoll_ctl");
+  void on_message(sockets::client_id from, std::span<const std::uint8_t> message) override {
+    medium_->on_message(from, message);
+    // The daemon of a node may have nothing to say for hours.
+    if (medium_->is_of_a_node(from)) server_.keep(from);
   }
+  void on_closed(sockets::client_id client) override { medium_->on_closed(client); }
+  void on_trouble(const std::string& what) override { std::fprintf(stderr, "perhop-live-air: %s %s\n", path_.c_str(), what.c_str()); }
 
   std::string path_;
-  int epoll_;
-  int listener_ = -1;
-  connection_id next_ = 1;
-  std::unordered_map<connection_id, int> sockets_;
-  std::array<std::uint8_t, 16384> buffer_{};
+  live::live_medium* medium_ = nullptr;
+  sockets::seqpacket_server server_;
 };
 
-constexpr std::uint64_t timer_event = ~std::uint64_t{0};
-constexpr std::uint64_t signal_event = timer_event - 1;
+enum : std::uint64_t { timer_event, signal_event, socket_event };
 
 void watch(int epoll, int fd, std::uint64_t data) {
   epoll_event event{};
@@ -159,7 +118,8 @@ int run(const std::string& file, const std::string& socket_path) {
   const int signal_fd = checked(signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC), "signalfd");
   watch(epoll, timer, timer_event);
   watch(epoll, signal_fd, signal_event);
-  socket_server server(socket_path, epoll);
+  medium_socket server(socket_path, config.air.nodes.size());
+  watch(epoll, server.descriptor(), socket_event);
   live::live_medium medium(config, server);
   const bool realtime = ask_for_real_time();
   std::printf("perhop-live-air: %zu nodes at %s, %s\n", config.air.nodes.size(), socket_path.c_str(),
@@ -175,7 +135,7 @@ int run(const std::string& file, const std::string& socket_path) {
     }
     medium.advance(clock(), clock);
   };
-  std::array<epoll_event, 64> events;
+  std::array<epoll_event, 3> events;
   for (;;) {
     catch_up();
     itimerspec wake{};
@@ -192,7 +152,7 @@ int run(const std::string& file, const std::string& socket_path) {
     for (int i = 0; i < count; ++i) {
       const std::uint64_t data = events[static_cast<std::size_t>(i)].data.u64;
       if (data == signal_event) return 0;
-      messages |= data != timer_event;
+      messages |= data == socket_event;
     }
     if (!messages) {
       std::uint64_t expirations = 0;
@@ -200,11 +160,7 @@ int run(const std::string& file, const std::string& socket_path) {
       continue;
     }
     catch_up();
-    for (int i = 0; i < count; ++i) {
-      const std::uint64_t data = events[static_cast<std::size_t>(i)].data.u64;
-      if (data == 0) server.accept_all();
-      if (data != 0 && data != timer_event) server.receive(data, medium);
-    }
+    server.poll(monotonic_us(), medium);
   }
 }
 

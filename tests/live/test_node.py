@@ -156,6 +156,20 @@ def test_two_nodes_run_as_services_and_hold_no_capability_once_they_are_up(pair)
     assert "radio0" not in pair.run(1, "ip", "-br", "link").stdout
 
 
+def test_a_service_whose_interface_is_deleted_says_so_ends_and_starts_with_a_new_one(pair):
+    """systemd starts it again (Restart=always): that makes the interface, as the first start did."""
+    config = write_config(pair.folder, 1)
+    process = pair.start(1, config, AS_A_SERVICE)
+    wait_until(lambda: pair.is_up(1) or process.poll() is not None, 20)
+    assert pair.run(1, "ip", "link", "del", "radio0").returncode == 0
+    assert process.wait(5) == 1
+    last = pair.log(1).splitlines()[-1]
+    assert "failed" in last and "radio0 is gone" in last
+    again = pair.start(1, config, AS_A_SERVICE)
+    wait_until(lambda: pair.is_up(1) or again.poll() is not None, 20)
+    assert again.poll() is None and "10.70.0.1/24" in pair.run(1, "ip", "-br", "addr").stdout
+
+
 def test_a_service_clamps_windows_with_two_capabilities_more_and_holds_none_then(pair):
     try:
         ebpf.check(ebpf.cgroup())

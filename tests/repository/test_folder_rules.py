@@ -120,6 +120,19 @@ def test_sim_air_knows_neither_ns3_nor_a_radio(find, root):
     assert not wrong + hits(re.compile(r"\bns3::|\buhd::|\bgr::"), files, root)
 
 
+def test_host_sockets_and_sim_live_use_what_they_may(find, root):
+    """The medium and the daemon share their listening sockets, and nothing of each other."""
+    allowed = {
+        "host/sockets": r'"host/sockets/|<nlohmann/|<sys/',
+        "sim/live": r'"(host/core/wire|host/sockets|sim/air|sim/live)/|<nlohmann/|<sys/',
+    }
+    for folder, pattern in allowed.items():
+        files = find(f"{folder}/**/*.hpp", f"{folder}/**/*.cpp")
+        assert files
+        used = [(path, name) for path in files for name in includes_of(path, root) if "/" in name]
+        assert not [f"{path}: {name}" for path, name in used if not re.match(pattern, name)]
+
+
 def test_the_medium_is_modelled_in_sim_air_alone(find, root):
     """sim/ns3 uses no channel, propagation or Wi-Fi model of ns-3."""
     files = find("sim/ns3/**/*.h", "sim/ns3/**/*.cc", "sim/ns3/**/*.hpp", "sim/ns3/**/*.cpp")

@@ -23,5 +23,23 @@ TEST(log, a_line_for_a_program_is_one_json_object_whatever_the_bytes) {
   EXPECT_EQ(object.at("error"), "a\"b\n\xef\xbf\xbd");
 }
 
+TEST(log, an_event_that_repeats_is_left_out_and_counted_and_others_are_not) {
+  log_limiter limiter;
+  const std::uint64_t begin_us = 1'000'000'000;
+  for (std::uint64_t i = 0; i < log_burst; ++i) EXPECT_EQ(limiter.take("mac_down", begin_us + i), 0U);
+  for (std::uint64_t i = 0; i < 500; ++i) EXPECT_EQ(limiter.take("mac_down", begin_us + 1000 + i), std::nullopt);
+  EXPECT_EQ(limiter.take("mac_up", begin_us + 1000), 0U);
+  EXPECT_EQ(limiter.take("mac_down", begin_us + log_interval_us), 500U);
+  EXPECT_EQ(limiter.take("mac_down", begin_us + log_interval_us), std::nullopt);
+}
+
+TEST(log, a_day_of_an_event_at_50_hz_is_less_than_10000_lines) {
+  log_limiter limiter;
+  std::uint64_t lines = 0;
+  for (std::uint64_t at_us = 0; at_us < 86'400'000'000; at_us += 20'000) lines += limiter.take("mac_problem", at_us).has_value() ? 1 : 0;
+  EXPECT_LT(lines, 10'000U);
+  EXPECT_GT(lines, 8'000U);
+}
+
 }  // namespace
 }  // namespace perhop::node

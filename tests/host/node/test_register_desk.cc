@@ -105,5 +105,22 @@ TEST_F(register_desk_test, a_client_that_is_gone_gets_nothing) {
   EXPECT_TRUE(desk.take_answers().empty());
 }
 
+TEST_F(register_desk_test, questions_that_no_mac_answers_are_bounded_and_a_client_that_goes_makes_room) {
+  const std::string question = R"({"command": "registers", "accesses": [[48]]})";
+  for (int i = 0; i < 100'000; ++i) EXPECT_TRUE(desk.take(7, question, driver));
+  EXPECT_LT(driver.cookies.size(), 1000U);
+  const auto answers = desk.take_answers();
+  EXPECT_EQ(answers.size() + driver.cookies.size(), 100'000U);
+  EXPECT_NE(answers.at(0).second.find("too many"), std::string::npos);
+  desk.forget(7);
+  EXPECT_TRUE(desk.take(8, question, driver));
+  EXPECT_TRUE(desk.take_answers().empty());
+}
+
+TEST_F(register_desk_test, accesses_nested_deeply_are_nobody_s_question) {
+  const std::string brackets(20'000, '[');
+  EXPECT_FALSE(desk.take(7, R"({"command": "registers", "accesses": )" + brackets + std::string(20'000, ']') + "}", driver));
+}
+
 }  // namespace
 }  // namespace perhop::node
