@@ -11,6 +11,7 @@
 
 #include "host/node/log.hpp"
 #include "host/node/rate_server.hpp"
+#include "host/sockets/json_message.hpp"
 
 namespace perhop::node {
 
@@ -145,6 +146,7 @@ json status(time_us now, const node_config& config, const packet_path& path, con
   json object{{"ok", true},
               {"name", config.name},
               {"interface", config.interface},
+              {"policy", json::parse(config.policy_json)},
               {"mac_up", path.is_up()},
               {"mac_problem", path.mac_problem()},
               {"time_us", now},
@@ -222,19 +224,22 @@ json status(time_us now, const node_config& config, const packet_path& path, con
 
 }  // namespace
 
-std::string answer(std::string_view asked, time_us now, const node_config& config, packet_path& path, const linux_kernel& kernel,
+std::string answer(std::string_view asked, time_us now, node_config& config, packet_path& path, const linux_kernel& kernel,
                    const drivers::driver& driver, const bpf::window_clamp* clamp) {
-  const json command = json::parse(asked, nullptr, false);
+  const json command = sockets::parse_message(asked);
   try {
+    if (!command.is_object()) throw config_error("is no JSON object");
     const std::string name = command.at("command").get<std::string>();
     if (name == "status") return status(now, config, path, kernel, driver, clamp).dump();
     if (name == "policy") {
-      path.set_policy(now, parse_policy(command.at("policy")));
+      set_policy(command.at("policy"), config);
+      path.set_policy(now, config.policy);
+      log("policy", {{"policy", config.policy_json}});
       return R"({"ok": true})";
     }
-    return json{{"ok", false}, {"error", "there is no command '" + name + "'"}}.dump();
+    throw config_error("there is no command '" + name + "'");
   } catch (const std::exception& error) {
-    return json{{"ok", false}, {"error", error.what()}}.dump();
+    return json{{"ok", false}, {"error", error.what()}}.dump(-1, ' ', false, json::error_handler_t::replace);
   }
 }
 

@@ -17,8 +17,9 @@
 
 namespace perhop::node {
 
+/// @param config its policy is the one that holds
 /// @param clamp null: windows are lowered
-std::string answer(std::string_view asked, time_us now, const node_config& config, packet_path& path, const linux_kernel& kernel,
+std::string answer(std::string_view asked, time_us now, node_config& config, packet_path& path, const linux_kernel& kernel,
                    const drivers::driver& driver, const bpf::window_clamp* clamp);
 
 }  // namespace perhop::node

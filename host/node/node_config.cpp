@@ -9,6 +9,7 @@
 
 #include "host/node/json_fields.hpp"
 #include "host/node/too_big.hpp"
+#include "host/sockets/json_message.hpp"
 
 namespace perhop::node {
 
@@ -36,6 +37,30 @@ void read_cwl(const json& object, node_config& config) {
   config.cwl_enforce =
       read_word<cwl_enforcement>(object, "enforce", {{"window", cwl_enforcement::window}, {"ebpf", cwl_enforcement::ebpf}});
   config.cwl_cgroup = read<std::string>(object, "cgroup", "/sys/fs/cgroup");
+}
+
+json parse_json(const std::string& text) {
+  json object = sockets::parse_message(text);
+  if (object.is_discarded()) throw config_error("is no valid JSON");
+  return object;
+}
+
+std::string read_text(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw config_error(file.string() + ": cannot be read");
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+void read_policy_file(const std::filesystem::path& file, node_config& config) {
+  const std::string text = read_text(file);
+  try {
+    const json object = parse_json(text);
+    refuse_unknown(object, "policy_file", {"label", "policy"});
+    if (!object.contains("policy")) throw config_error("policy: is missing");
+    set_policy(object.at("policy"), config);
+  } catch (const config_error& error) {
+    throw config_error(file.string() + ": " + error.what());
+  }
 }
 
 }  // namespace
@@ -92,12 +117,16 @@ shim::flow_policy parse_policy(const json& object) {
   return found;
 }
 
+void set_policy(const json& policy, node_config& config) {
+  config.policy = parse_policy(policy);
+  config.policy_json = policy.dump();
+}
+
 node_config parse_node_config(const std::string& text) {
-  const json object = json::parse(text, nullptr, false);
-  if (object.is_discarded()) throw config_error("is no valid JSON");
+  const json object = parse_json(text);
   refuse_unknown(object, "configuration",
-                 {"name", "interface", "driver", "control_socket", "log", "queue_packets", "mtu_bytes", "policy", "cwl", "neighbours",
-                  "exact", "rates_socket"});
+                 {"name", "interface", "driver", "control_socket", "log", "queue_packets", "mtu_bytes", "policy", "policy_file", "cwl",
+                  "neighbours", "exact", "rates_socket"});
   node_config config;
   config.name = read<std::string>(object, "name", "");
   config.interface = read<std::string>(object, "interface", config.interface);
@@ -106,7 +135,12 @@ node_config parse_node_config(const std::string& text) {
   config.control_socket = read<std::string>(object, "control_socket", "");
   config.queue_packets = read_count(object, "queue_packets", config.queue_packets, 1, 4096);
   config.mtu_bytes = static_cast<std::uint32_t>(read_count(object, "mtu_bytes", config.mtu_bytes, 576, most_ip_bytes));
-  config.policy = parse_policy(object.value("policy", json::object()));
+  if (object.contains("policy_file")) {
+    if (object.contains("policy")) throw config_error("policy: stands beside policy_file; give one of them");
+    read_policy_file(read<std::string>(object, "policy_file", ""), config);
+  } else {
+    set_policy(object.value("policy", json::object()), config);
+  }
   read_cwl(object.value("cwl", json::object()), config);
   config.rates_socket = read<std::string>(object, "rates_socket", "");
   if (object.contains("exact")) read_exact(object.at("exact"), config);
@@ -119,10 +153,9 @@ node_config parse_node_config(const std::string& text) {
 }
 
 node_config load_node_config(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw config_error(file.string() + ": cannot be read");
+  const std::string text = read_text(file);
   try {
-    return parse_node_config(std::string((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>()));
+    return parse_node_config(text);
   } catch (const config_error& error) {
     throw config_error(file.string() + ": " + error.what());
   }

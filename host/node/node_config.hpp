@@ -36,7 +36,8 @@ struct node_config {
   log_format log = log_format::text;
   std::size_t queue_packets = default_queue_packets;
   std::uint32_t mtu_bytes = 1500;  ///< of the TUN interface
-  shim::flow_policy policy{};
+  shim::flow_policy policy{};      ///< of all flows; set_policy() sets it
+  std::string policy_json = "{}";  ///< as it was told
   cwl_enforcement cwl_enforce = cwl_enforcement::window;
   std::string cwl_cgroup;                            ///< with ebpf: the folder of a cgroup that holds the senders
   std::optional<policy::exact_router_config> exact;  ///< nothing: EXACT's rates pass as they are
@@ -61,5 +62,8 @@ node_config load_node_config(const std::filesystem::path& file);
 /// The object `policy` of a run.json (sim/air/README.md).
 /// @throws config_error
 shim::flow_policy parse_policy(const nlohmann::json& policy);
+
+/// @throws config_error and changes nothing
+void set_policy(const nlohmann::json& policy, node_config& config);
 
 }  // namespace perhop::node

@@ -149,8 +149,11 @@ def test_a_connection_older_than_the_daemon_is_clamped_too(start_network, tmp_pa
     live = start_network("--policy", "none", "--set", "mac.queue_packets=15")
 
     def clamp_from_now_on(live, limit):
-        policy = one_policy(f"fixed {limit}").run_json()
-        live.reconfigure(0, lambda config: config.update(cwl={"enforce": "ebpf", "cgroup": cgroup}, policy=policy))
+        def clamp(config):
+            del config["policy_file"]
+            config.update(cwl={"enforce": "ebpf", "cgroup": cgroup}, policy=one_policy(f"fixed {limit}").run_json())
+
+        live.reconfigure(0, clamp)
 
     # What the old daemon had queued is lost: TCP finds out after a second, and then mends it.
     limits = flow_under(

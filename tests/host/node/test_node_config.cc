@@ -2,7 +2,10 @@
 #include "host/node/node_config.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -71,6 +74,51 @@ TEST(node_config, every_error_names_its_field) {
             "'2:0' is no MAC address; write 02:00:00:00:00:01");
   EXPECT_EQ(with([](json& o) { o["nodes"] = 1; }), "configuration.nodes: unknown field");
 }
+
+class policy_file_test : public testing::Test {
+protected:
+  policy_file_test() : file_(std::filesystem::path(testing::TempDir()) / ("policy-" + std::to_string(getpid()) + ".json")) {}
+  ~policy_file_test() override { std::filesystem::remove(file_); }
+
+  /// A configuration that reads this text as its file.
+  json with(const std::string& text) const {
+    std::ofstream(file_) << text;
+    json object = least();
+    object["policy_file"] = file_.string();
+    return object;
+  }
+
+  std::filesystem::path file_;
+};
+
+TEST_F(policy_file_test, the_policy_of_a_file_is_the_policy) {
+  const node_config config = parse_node_config(with(R"({"label": "cwl 3", "policy": {"cwl": "fixed", "cwl_packets": 3}})").dump());
+  EXPECT_EQ(config.policy.cwl.kind, policy::cwl_kind::fixed);
+  EXPECT_EQ(config.policy.cwl.fixed_packets, 3U);
+  EXPECT_EQ(json::parse(config.policy_json), json::parse(R"({"cwl": "fixed", "cwl_packets": 3})"));
+}
+
+TEST_F(policy_file_test, what_is_wrong_with_it_is_said_with_its_name) {
+  EXPECT_NE(refusal(with("{")).find(file_.string() + ": is no valid JSON"), std::string::npos);
+  EXPECT_NE(refusal(with(R"({"label": "x"})")).find("policy: is missing"), std::string::npos);
+  EXPECT_NE(refusal(with(R"({"policy": {"cwl": "wide"}})")).find("cwl: is 'wide'"), std::string::npos);
+  json both = with(R"({"policy": {}})");
+  both["policy"] = json::object();
+  EXPECT_NE(refusal(both).find("policy_file"), std::string::npos);
+  std::filesystem::remove(file_);
+  both.erase("policy");
+  EXPECT_NE(refusal(both).find("cannot be read"), std::string::npos);
+}
+
+TEST(node_config, a_policy_that_is_refused_leaves_the_one_before) {
+  node_config config = parse_node_config(least().dump());
+  set_policy(json{{"cwl", "delay"}}, config);
+  EXPECT_THROW(set_policy(json{{"cwl", "fixed"}}, config), config_error);
+  EXPECT_EQ(config.policy.cwl.kind, policy::cwl_kind::delay);
+  EXPECT_EQ(config.policy_json, R"({"cwl":"delay"})");
+}
+
+TEST(node_config, brackets_without_end_are_refused) { EXPECT_THROW(parse_node_config(std::string(1'000'000, '[')), config_error); }
 
 }  // namespace
 }  // namespace perhop::node

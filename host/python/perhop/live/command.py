@@ -93,7 +93,7 @@ def exec(
 def policy(
     policy: Annotated[str, typer.Argument(help="Such as none, delay, 'fixed 4' or 'delay + dca'.")], name: Name = None
 ) -> None:
-    """Give all TCP flows another policy while they run."""
+    """Give all TCP flows another policy while they run: on all nodes, or on none if one cannot have it."""
     from perhop.live import network
 
     try:
@@ -127,15 +127,16 @@ def down(
     from perhop.live import network
 
     try:
-        for each in network.names() if all_ else [network.only_name(name)]:
-            print(f"{each}: {'removed' if network.down(each) else 'there was nothing'}")
+        for each in network.names() if all_ else [network.existing_name(name)]:
+            network.down(each)
+            print(f"{each}: removed")
     except PerhopError as error:
         _fail(error)
 
 
 @app.command()
 def status(name: Name = None, json_: Json = False) -> None:
-    """What the processes, the medium and the nodes of a network are doing."""
+    """What the processes, the medium and the nodes of a network are doing. Exit status 1: something is not well."""
     from perhop.live import network
 
     try:
@@ -146,19 +147,16 @@ def status(name: Name = None, json_: Json = False) -> None:
         print(json.dumps(found))
     else:
         _print_status(found)
-    alive = found["supervisor"] and found["medium"] and all(node["daemon"] for node in found["nodes"])
-    raise typer.Exit(0 if alive else 1)
+    raise typer.Exit(0 if found["ok"] else 1)
 
 
 def _print_status(found: dict[str, Any]) -> None:
     console = Console(width=110 if not Console().is_terminal else None)
     medium = found["medium"]
     console.print(f"{found['name']}: policy {found['policy']}", highlight=False)
-    if not found["supervisor"]:
-        console.print("the supervisor is gone: nothing is started again", style="bold red")
-    if medium is None:
-        console.print("the medium does not answer", style="bold red")
-    else:
+    for problem in found["problems"]:
+        console.print(Text(problem, style="bold red"))
+    if medium is not None:
         late = medium["late"]
         console.print(
             f"medium: {medium['time_us'] / 1e6:.1f} s, {medium['transmissions']} frames, {late['events']} events, "

@@ -9,16 +9,14 @@ started anew goes on as the old one was.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import itertools
 import json
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 from ruamel.yaml import YAML
 
 from perhop import experiment as ex
@@ -26,10 +24,12 @@ from perhop import files
 from perhop.errors import PerhopError
 from perhop.live import messages, namespaces, state_files
 from perhop.live.plan import Node
+from perhop.load import Document, explained
 from perhop.resolve import nodes_of_event
 
 # A medium that is being started again answers within this time, or reads what happened in run.json.
 MEDIUM_TIMEOUT_S = 5
+NOTE_AGAIN_S = 0.5
 
 
 def play(folder: Path, event: dict[str, Any]) -> None:
@@ -37,9 +37,9 @@ def play(folder: Path, event: dict[str, Any]) -> None:
     state = json.loads((folder / "state.json").read_text())
     match event["kind"]:
         case "route":
-            _route(state, event["path"])
+            _route(folder, state, event["path"])
             if event.get("both_ways", True):
-                _route(state, event["path"][::-1])
+                _route(folder, state, event["path"][::-1])
         case "node_down":
             _tell_medium(folder, event)
             state_files.hold(folder, f"node-{event['node']}", True)
@@ -50,7 +50,7 @@ def play(folder: Path, event: dict[str, Any]) -> None:
             _tell_medium(folder, event)
 
 
-def _route(state: dict[str, Any], path: list[int]) -> None:
+def _route(folder: Path, state: dict[str, Any], path: list[int]) -> None:
     """Every node of the path but the last sends packets for the last to the next one."""
     nodes = [Node(**node) for node in state["nodes"]]
     for here, next_hop in itertools.pairwise(path):
@@ -65,13 +65,17 @@ def _route(state: dict[str, Any], path: list[int]) -> None:
             )
             for family in (4, 6)
         ]
-        namespaces.run_in(nodes[here].namespace, lines)
+        with state_files.locked(folder):
+            with state_files.recording(folder):
+                state_files.record_routes(folder, f"node-{here}", lines)
+            namespaces.run_in(nodes[here].namespace, lines)
 
 
 def _tell_medium(folder: Path, event: dict[str, Any]) -> None:
-    with _only_one(folder):
+    with state_files.locked(folder):
         run = json.loads((folder / "run.json").read_text())
-        files.write_json(folder / "run.json", after(run, event))
+        with state_files.recording(folder):
+            files.write_json(folder / "run.json", after(run, event))
         command = {"command": event["kind"], **{key: event[key] for key in event if key not in ("kind", "at_s")}}
         deadline_s = time.monotonic() + MEDIUM_TIMEOUT_S
         while True:
@@ -100,11 +104,10 @@ def _concerns(event: dict[str, Any]) -> tuple[Any, ...]:
     return family, *sorted(event[key] for key in ("a", "b", "node") if key in event)
 
 
-@contextlib.contextmanager
-def _only_one(folder: Path) -> Iterator[None]:
-    with (folder / "events.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+class _Asked(BaseModel):
+    """As far as a person asks for an event by hand, that is the whole file."""
+
+    event: ex.Event
 
 
 def parse(kind: str, words: list[str], nodes: int) -> dict[str, Any]:
@@ -116,11 +119,9 @@ def parse(kind: str, words: list[str], nodes: int) -> dict[str, Any]:
             raise PerhopError(f"{word!r} is no assignment", "write FIELD=VALUE, such as a=1 b=2, or path=[0,1,3]")
         fields[name] = YAML(typ="safe", pure=True).load(text)
     try:
-        event: ex.Event = TypeAdapter(ex.Event).validate_python(fields)
+        event = _Asked(event=fields).event  # type: ignore[arg-type]
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"][1:]) or "kind"
-        raise PerhopError(f"{kind}: {where}: {first['msg']}", "see `events:` in sim/experiments/README.md") from None
+        raise explained(Document("", {"event": fields}), error, _Asked) from None
     for node in nodes_of_event(event)[1]:
         if node >= nodes:
             raise PerhopError(f"there is no node {node}", f"use indices from 0 to {nodes - 1}")
@@ -135,6 +136,7 @@ def play_all(folder: Path) -> None:
     events = json.loads((folder / "state.json").read_text())["events"]
     done = state_files.progress(folder)
     assert done is not None, "the network was not up yet"
+    noted = True
     while done["played"] < len(events):
         event = events[done["played"]]
         time.sleep(max(0.0, done["origin_s"] + event["at_s"] - time.monotonic()))
@@ -146,7 +148,21 @@ def play_all(folder: Path) -> None:
         else:
             print(f"{event['at_s']:g} s: {event['kind']}", flush=True)
         done["played"] += 1
+        noted = _note(folder, done)
+    while not noted:
+        time.sleep(NOTE_AGAIN_S)
+        noted = _note(folder, done)
+
+
+def _note(folder: Path, done: dict[str, Any]) -> bool:
+    """Where there is no room to note what was played, the next event happens all the same. @return whether there was"""
+    try:
         files.write_json(folder / state_files.PROGRESS, done)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            print(f"{folder}: {error}", file=sys.stderr, flush=True)
+        return False
+    return True
 
 
 if __name__ == "__main__":

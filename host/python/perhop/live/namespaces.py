@@ -69,7 +69,7 @@ def create(plan: LivePlan) -> None:
         wanted = settings(plan)
         script = "; ".join(f"echo {value} > /proc/sys/{key}" for key, value in wanted.items())
         _run(["ip", "netns", "exec", node.namespace, "sh", "-c", script])
-        _ip("\n".join(["link set lo up", *interface_lines(node), *route_lines(plan, node)]) + "\n", node.namespace)
+        run_in(node.namespace, ["link set lo up", *restore_lines(plan, node)])
 
 
 def settings(plan: LivePlan) -> dict[str, int]:
@@ -92,6 +92,11 @@ def settings(plan: LivePlan) -> dict[str, int]:
     if plan.sack is not None:
         found["net/ipv4/tcp_sack"] = int(plan.sack)
     return found
+
+
+def restore_lines(plan: LivePlan, node: Node) -> list[str]:
+    """Lines of `ip -batch` that give a node its interface with all that belongs to it."""
+    return [*interface_lines(node), *route_lines(plan, node)]
 
 
 def interface_lines(node: Node) -> list[str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from perhop import files, paths
-from perhop.errors import PerhopError
+from perhop.errors import PerhopError, choose_from
 from perhop.live import babel, events, messages, namespaces, state_files
 from perhop.live.plan import NAME, LivePlan, node_config, rates_socket
 from perhop.live.plan import one_policy as plan_policy
@@ -25,6 +25,9 @@ UP_TIMEOUT_S = 15
 # Programs that were started so often and ended cannot run here; the pauses between grow, so that is after two seconds.
 STARTS_IN_VAIN = 5
 POLL_S = 0.02
+# A daemon answers within milliseconds; one that was killed is back within this time.
+TELL_TIMEOUT_S = 2
+TELL_AGAIN_S = 3
 
 
 def state_folder() -> Path:
@@ -42,7 +45,9 @@ def only_name(name: str | None) -> str:
     """`name`, or that of the one network there is. Raises PerhopError."""
     if name is not None:
         if not NAME.fullmatch(name):
-            raise PerhopError(f"{name!r} is no name of a live network", "see `perhop live status`")
+            raise PerhopError(
+                f"{name!r} is no name of a live network", f"there are: {', '.join(names()) or 'none, start one'}"
+            )
         return name
     known = names()
     if not known:
@@ -57,8 +62,25 @@ def read_state(name: str) -> dict[str, Any]:
     try:
         state: dict[str, Any] = json.loads((state_folder() / name / "state.json").read_text())
     except (OSError, ValueError) as error:
-        raise PerhopError(f"there is no live network {name!r}", "start it: `perhop live up FILE`") from error
+        raise _unknown(name) from error
     return state
+
+
+def _unknown(name: str) -> PerhopError:
+    known = names()
+    return PerhopError(
+        f"there is no live network {name!r}",
+        choose_from(name, known) if known else "none is up; start one: `perhop live up FILE`",
+    )
+
+
+def existing_name(name: str | None) -> str:
+    """As only_name, of a network of which there is something left. Raises PerhopError."""
+    chosen = only_name(name)
+    folder = state_folder() / chosen
+    if not (folder.exists() or namespaces.existing(chosen) or processes_naming(folder)):
+        raise _unknown(chosen)
+    return chosen
 
 
 def up(
@@ -85,11 +107,13 @@ def up(
         note(f"cleaning up what is left of an earlier {plan.name}")
         down(plan.name)
     try:
-        _create(plan, folder, programs, cgroup, captures)
-        _start_supervisor(folder)
+        with state_files.recording(folder):
+            _create(plan, folder, programs, cgroup, captures)
+            _start_supervisor(folder)
         _wait_until_up(plan, folder)
         if start_events:
-            state_files.begin(folder)
+            with state_files.recording(folder):
+                state_files.begin(folder)
     except BaseException:
         down(plan.name)
         raise
@@ -112,19 +136,24 @@ def _create(plan: LivePlan, folder: Path, programs: dict[str, Path], cgroup: str
     for node in plan.nodes:
         config = folder / f"node-{node.index}.json"
         capture = capture_file(folder, node.index) if captures else None
-        files.write_json(config, node_config(plan, node, folder, cgroup, capture=capture))
+        # The policy may change: it stands in one file for all, not in each one's configuration.
+        wanted = node_config(plan, node, folder, cgroup, capture=capture)
+        del wanted["policy"]
+        files.write_json(config, {**wanted, "policy_file": str(folder / state_files.POLICY)})
+        lines = namespaces.restore_lines(plan, node)
+        files.write_text(state_files.interface_file(folder, f"node-{node.index}"), "\n".join(lines) + "\n")
         # `ip netns exec` would hide the cgroups, which are below /sys.
         enter = ["nsenter", f"--net={namespaces.NAMESPACES / node.namespace}"]
         commands[f"node-{node.index}"] = [*enter, str(programs["perhop-node"]), str(config)]
     if plan.routing == "babel":
         commands |= {f"babel-{node.index}": babel.command(node, folder) for node in plan.nodes}
     files.write_json(folder / "run.json", plan.run)
+    state_files.record_policy(folder, plan.policy, plan.policy_json)
     # Before there is anything to clean up: `down` needs no more than the folder's name.
     files.write_json(
         folder / "state.json",
         {
             "name": plan.name,
-            "policy": plan.policy,
             "nodes": [asdict(node) for node in plan.nodes],
             "path": plan.path_nodes,
             "commands": commands,
@@ -201,7 +230,7 @@ def _ended_again_and_again(folder: Path) -> list[str]:
 
 def _node_is_up(folder: Path, index: int) -> bool:
     try:
-        return bool(messages.ask_node(folder / f"node-{index}.sock", {"command": "status"})["mac_up"])
+        return bool(messages.ask_node(_control(folder, index), {"command": "status"})["mac_up"])
     except PerhopError:
         return False
 
@@ -238,25 +267,106 @@ def status(name: str) -> dict[str, Any]:
         started = {}
     nodes = []
     for node in state["nodes"]:
-        nodes.append({**node, "daemon": _answer(messages.ask_node, folder / f"node-{node['index']}.sock")})
-    return {
+        nodes.append({**node, "daemon": _answer(messages.ask_node, _control(folder, node["index"]))})
+    recorded = state_files.read_policy(folder)
+    found = {
         "name": name,
-        "policy": state["policy"],
+        "policy": recorded["label"],
         "supervisor": _supervisor(folder),
         "processes": started,
         "medium": _answer(messages.ask_medium, folder / "air.sock"),
         "events": {"of": len(state["events"]), **(state_files.progress(folder) or {})},
         "nodes": nodes,
     }
+    found["problems"] = problems(found, recorded["policy"])
+    return {**found, "ok": not found["problems"]}
+
+
+def problems(found: dict[str, Any], policy: dict[str, Any]) -> list[str]:
+    """What is not well with a network of this status, whose record says `policy`; one sentence each."""
+    said = []
+    if not found["supervisor"]:
+        said.append("the supervisor is gone: nothing is started again")
+    if found["medium"] is None:
+        said.append("the medium does not answer")
+    for node in found["nodes"]:
+        daemon, name = node["daemon"], f"node {node['index']}"
+        if not (namespaces.NAMESPACES / node["namespace"]).exists():
+            said.append(f"{name}: its namespace {node['namespace']} is gone; only `perhop live down` and up mend that")
+        if daemon is None:
+            said.append(f"{name}: no daemon answers")
+            continue
+        if not daemon["mac_up"] or daemon["mac_problem"]:
+            said.append(f"{name}: its MAC: {daemon['mac_problem'] or 'is down'}")
+        if daemon["policy"] != policy:
+            said.append(
+                f"{name}: has the policy {json.dumps(daemon['policy'])}, not the network's {json.dumps(policy)}"
+            )
+    return said
 
 
 def set_policy(name: str, text: str) -> str:
-    """Give all TCP flows another policy, those that are open included. @return its label. Raises PerhopError"""
+    """Give all TCP flows another policy, those that are open included. @return its label. Raises PerhopError
+
+    All nodes or none: recorded first, so that a daemon that starts meanwhile has it, then told. If a node does not take
+    it, the record and the others go back.
+    """
     chosen = plan_policy(text)
-    for node in read_state(name)["nodes"]:
-        path = state_folder() / name / f"node-{node['index']}.sock"
-        messages.ask_node(path, {"command": "policy", "policy": chosen.run_json()})
+    folder = state_folder() / name
+    nodes = [node["index"] for node in read_state(name)["nodes"]]
+    with state_files.locked(folder):
+        old = state_files.read_policy(folder)
+        away = [node for node in nodes if _answer(messages.ask_node, _control(folder, node)) is None]
+        if away:
+            raise PerhopError(
+                f"{_these(away)} not there, so all nodes keep the policy {old['label']!r}",
+                "try again when `perhop live status` finds all; a node that an event took down has to be up first",
+            )
+        try:
+            with state_files.trying_policy(folder, chosen.label, chosen.run_json()):
+                for node in nodes:
+                    _tell_policy(folder, node, chosen.run_json())
+        except BaseException as error:
+            untold = _tell_again(folder, nodes, old["policy"])
+            if not isinstance(error, PerhopError):
+                raise
+            more = f"; {_these(untold)} not there to be told so, and may differ until started anew" if untold else ""
+            raise PerhopError(
+                f"{error.problem}; all nodes keep the policy {old['label']!r}{more}", error.remedy
+            ) from None
     return chosen.label
+
+
+def _control(folder: Path, node: int) -> Path:
+    return folder / f"node-{node}.sock"
+
+
+def _these(nodes: list[int]) -> str:
+    listed = ", ".join(str(node) for node in nodes)
+    return f"node {listed} is" if len(nodes) == 1 else f"nodes {listed} are"
+
+
+def _tell_policy(folder: Path, node: int, policy: dict[str, Any]) -> None:
+    try:
+        messages.ask_node(_control(folder, node), {"command": "policy", "policy": policy}, TELL_TIMEOUT_S)
+    except PerhopError as error:
+        raise PerhopError(f"node {node} does not take the policy: {error.problem}", error.remedy) from None
+
+
+def _tell_again(folder: Path, nodes: list[int], policy: dict[str, Any]) -> list[int]:
+    """Give every node its old policy back. @return those that could not be told in time"""
+    deadline_s = time.monotonic() + TELL_AGAIN_S
+    while True:
+        untold = []
+        for node in nodes:
+            try:
+                _tell_policy(folder, node, policy)
+            except PerhopError:
+                untold.append(node)
+        if not untold or time.monotonic() > deadline_s:
+            return untold
+        nodes = untold
+        time.sleep(POLL_S)
 
 
 def let_happen(name: str, kind: str, words: list[str]) -> None:
