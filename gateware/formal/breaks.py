@@ -294,4 +294,16 @@ BREAKS = {
         "else if (given_up && carrier_lost) state_d = ST_DONE;",
         "a signal without an SFD is searched for ever",
     ),
+    "receive_sap": Break(
+        f"{PHY}/sap/receive_sap.sv",
+        "unread   = header_error || (frame_end && !open_q);",
+        "unread   = frame_end && !open_q;",
+        "no EIFS after a bad header",
+    ),
+    "clear_channel": Break(
+        f"{PHY}/rx/clear_channel.sv",
+        "frame_end && frame_lost && frame_left_us >= reserved_us_q;",
+        "frame_end && frame_lost;",
+        "a frame of a short LENGTH that is lost ends the reservation of a longer one",
+    ),
 }

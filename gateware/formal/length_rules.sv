@@ -14,6 +14,7 @@ module length_rules (
   input wire logic        symbol_done,
   input wire logic        running,
   input wire logic        over,
+  input wire logic [15:0] left_us,
   input wire logic [15:0] left_q
 );
 
@@ -39,6 +40,7 @@ module length_rules (
     a_running : assert (running == counts_q);
     if (load) a_none_is_over_at_once : assert (over == (load_length_us == '0));
     else      a_over_with_the_last   : assert (over == (symbol_done && counts_q && 17'(since_q) + 17'd1 == 17'(length_q)));
+    if (counts_q && symbol_done) a_left : assert (17'(left_us) + 17'(since_q) + 17'd1 == 17'(length_q));
     if (counts_q) i_left : assert (17'(left_q) + 17'(since_q) == 17'(length_q) && since_q < length_q);
     else          i_none : assert (left_q == '0);
   end

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The PLCP parser comes back, whatever bits it is given: a search for the SFD lasts less than 170 symbols with bits, a header at
-// most 48 of them, a frame as many symbols as its LENGTH says; and behind each it is done until tracking ends, and then searches.
+// most 48 of them, a frame as many symbols as its LENGTH says, or until its carrier is lost, and then it tells how many of them are
+// to come; and behind each it is done until tracking ends, and then searches.
 //
 // Bound into plcp_parser, with sfd_search, plcp_header and length_counter below it.
 
@@ -15,7 +16,10 @@ module parser_rules (
   input wire logic        finish,
   input wire logic        frame_start,
   input wire logic        frame_running,
+  input wire logic        carrier_lost,
   input wire logic        frame_end,
+  input wire logic        frame_lost,
+  input wire logic [15:0] frame_left_us,
   input wire logic [15:0] length_us,
   input wire logic [1:0]  state_q
 );
@@ -57,7 +61,14 @@ module parser_rules (
     a_search_ends : assert (state_q != ST_SYNC || searched_q < 8'd170);
     a_header_ends : assert (state_q != ST_HEADER || header_symbols_q <= 6'd48);
     a_frame_is_as_long_as_it_says : assert (state_q != ST_FRAME || (since_q < length_q && frame_running));
-    if (state_q == ST_FRAME) a_ends_with_its_last_symbol : assert (frame_end == (symbol_done && since_q + 1'b1 == length_q));
+    if (state_q == ST_FRAME) begin
+      a_ends_with_its_last_symbol : assert (!(symbol_done && since_q + 1'b1 == length_q) || (frame_end && !frame_lost));
+      a_or_with_its_carrier : assert (frame_end == (symbol_done && (since_q + 1'b1 == length_q || carrier_lost)));
+    end
+    if (frame_end && frame_lost) begin
+      a_lost_within_it : assert (state_q == ST_FRAME && carrier_lost);
+      a_tells_what_is_left : assert (frame_left_us == length_q - since_q - 16'd1 && frame_left_us != '0);
+    end
     a_told : assert (in_sync == (state_q == ST_SYNC) && finish == (state_q == ST_DONE));
     a_nothing_runs_else : assert (state_q == ST_FRAME || !frame_running);
     i_searched : assert (state_q != ST_SYNC

@@ -509,6 +509,24 @@ JOBS = (
             *("phy/rx/length_counter", "phy/rx/plcp_parser"),
         ),
     ),
+    Job(
+        "receive_sap",
+        "what starts for the MAC ends once; a bad header or a foreign frame with one error as the medium becomes idle",
+        ("sap_rules",),
+        top="receive_sap",
+        free=(),
+        free_wires=(),
+        modules=("phy/sap/receive_sap",),
+    ),
+    Job(
+        "clear_channel",
+        "the medium is busy with a frame, and for the LENGTH of each whose carrier was lost; its fall is told before",
+        ("clear_rules",),
+        top="clear_channel",
+        free=(),
+        free_wires=(),
+        modules=("phy/rx/clear_channel",),
+    ),
 )
 
 

@@ -112,7 +112,7 @@ NB_MODULE(modem, module) {
       .def_ro("service", &reception::service, "SERVICE of the header.")
       .def_ro("length_us", &reception::length_us, "LENGTH of the header, symbols.")
       .def_ro("short_preamble", &reception::short_preamble)
-      .def_ro("carrier_lost", &reception::carrier_lost, "The signal went away before its end.")
+      .def_ro("carrier_lost", &reception::carrier_lost, "The signal went away before LENGTH was over, and the frame ended with it.")
       .def_ro("snr_db", &reception::snr_db, "Es/N0 of the last symbols, dB; within 3 dB up to 26.")
       .def_ro("carrier_hz", &reception::carrier_hz, "Offset of the carrier at 11 Mchip/s, Hz.")
       .def_ro("level_db", &reception::level_db, "20 log10 of |I| + |Q| summed over 22 samples, in steps of 16 bits.")

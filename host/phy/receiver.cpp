@@ -209,10 +209,21 @@ void dsss_receiver::assess(sample_time at) {
     blocks_above_ = above && ignore_blocks_ == 0 ? blocks_above_ + 1 : 0;
     if (ignore_blocks_ > 0) --ignore_blocks_;
   }
-  const bool busy = blocks_above_ >= energy_blocks || state_ == state::tracking || hold_blocks_ > 0;
+  // With the symbol in which it ends, a reservation is over.
+  if (reserved_until_ != 0 && reserved_until_ <= at + 1) {
+    reserved_until_ = 0;
+    ignore_energy();
+  }
+  const bool busy = blocks_above_ >= energy_blocks || state_ == state::tracking || hold_blocks_ > 0 || reserved_until_ != 0;
   if (busy == busy_) return;
   busy_ = busy;
   edges_.push_back({.at = at + 1, .busy = busy});
+}
+
+/// The medium is free when what has just ended is over: the blocks that its end may be in do not count.
+void dsss_receiver::ignore_energy() {
+  ignore_blocks_ = ignore_after_frame_blocks;
+  blocks_above_ = 0;
 }
 
 // ---- Acquisition
@@ -366,9 +377,11 @@ bool dsss_receiver::parse_symbol(sample_time at, unsigned bits, unsigned count, 
   if (count != 0) ++track_.symbols;
   for (unsigned index = 0; index < count; ++index) done |= parse_bit(at, track_.descrambler.descrambled(bits >> index & 1));
   if (track_.in_frame) {
-    track_.frame.carrier_lost |= lost;
     track_.frame.ended_at = at;
-    return --track_.symbols_left <= 0;
+    --track_.symbols_left;
+    // Nothing more of it can be read, and another frame may be on its way. The symbol that ends the header is none of the PSDU's.
+    track_.frame.carrier_lost = lost && track_.symbols_left > 0 && at != track_.frame.started_at;
+    return track_.symbols_left <= 0 || track_.frame.carrier_lost;
   }
   if (track_.in_sync && !done && (track_.symbols == sfd_symbols || (lost && track_.symbols > lost_after_symbols))) {
     ++(lost ? counts_.carriers_lost : counts_.sfd_timeouts);
@@ -421,9 +434,11 @@ void dsss_receiver::end_of_track(sample_time last) {
   if (track_.in_frame) {
     if (track_.frame.signal != plcp_signal_1mbps && track_.frame.signal != plcp_signal_2mbps) track_.frame.psdu.clear();
     track_.frame.level_db = decibels(static_cast<std::uint64_t>(level_average_) >> rssi_shift);
+    if (track_.frame.carrier_lost) {
+      reserved_until_ = std::max(reserved_until_, last + 1 + sample_time{track_.symbols_left} * symbol_samples);
+    }
     receptions_.push_back(std::move(track_.frame));
-    ignore_blocks_ = ignore_after_frame_blocks;
-    blocks_above_ = 0;
+    ignore_energy();
   } else if (!track_.gave_up_lost) {
     // Its header was missed, and it is likely to be there still.
     hold_blocks_ = hold_after_signal_blocks;

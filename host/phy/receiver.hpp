@@ -37,7 +37,7 @@ struct reception {
   std::uint8_t signal = 0, service = 0;
   std::uint16_t length_us = 0;
   bool short_preamble = false;
-  bool carrier_lost = false;
+  bool carrier_lost = false;  ///< it ended when its carrier was lost, before its LENGTH was over: the medium stays busy
   int snr_db = 0;         ///< Es/N0 of the frame's last symbols
   double carrier_hz = 0;  ///< offset of the carrier, for symbols of 1 us
   int level_db = 0;       ///< of |I| + |Q|, summed over 22 samples in steps of 16 bits, averaged over some blocks
@@ -136,6 +136,7 @@ private:
   void forget_old();
   std::size_t place(sample_time at) const { return static_cast<std::size_t>(at - base_); }
   void assess(sample_time at);
+  void ignore_energy();
 
   receiver_options options_;
 
@@ -156,6 +157,7 @@ private:
   // Clear channel.
   std::int64_t level_average_ = 0;
   int blocks_above_ = 0, hold_blocks_ = 0, ignore_blocks_ = 0;
+  sample_time reserved_until_ = 0;  // by the LENGTH of frames whose carrier was lost; 0: not
   sample_time assessed_blocks_ = 0;
   bool busy_ = false;
 

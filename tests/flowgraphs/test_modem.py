@@ -208,6 +208,65 @@ def test_the_medium_is_busy_from_the_lock_to_the_end_of_the_frame():
     assert 0 < end - reception.ended_at <= 23
 
 
+def promised(draw: random.Random, signal: int, length_us: int) -> np.ndarray:
+    """Samples of a long preamble and a header behind which nothing comes."""
+    bits = scrambled([1] * 128 + low_bit_first(0xF3A0, 16) + header_of(signal, 0, length_us), draw.randrange(1, 128))
+    return shaped(spread([(bit,) for bit in bits]), 2)
+
+
+def is_told_in_time(end: int, lost: modem.Reception) -> bool:
+    """Whether the medium becomes free when a lost frame's LENGTH is over.
+
+    That is told when all samples of a symbol have been looked at, in the search of one that may have begun anywhere;
+    and until the carrier is known to be gone noise moves the timing.
+    """
+    return -5 <= end - lost.started_at - SYMBOL * lost.length_us <= 2 * SYMBOL + 5
+
+
+@pytest.mark.parametrize("signal", [0x0A, 0x14, 0x37, 0x6E])
+def test_a_header_of_the_longest_length_alone_makes_nobody_deaf(signal):
+    """The medium is busy for 65,535 us; every frame that comes within them is received, and then it is free."""
+    draw, noise = seeded(f"deaf {signal}")
+    receiver = modem.Receiver()
+    receiver.push(noise.normal(0, 8, (2000, 2)).astype(np.int16))
+    header = promised(draw, signal, 65_535)
+    receiver.push(header.astype(np.int16))
+    over = receiver.samples + 65_535 * SYMBOL
+    sent = []
+    while receiver.samples < over - 70_000:
+        receiver.push(noise.normal(0, 8, (draw.randrange(1500, 60_000), 2)).astype(np.int16))
+        frame = random_frame(draw)
+        wave = transmitted(frame)
+        samples = received(wave[:, 0] + 1j * wave[:, 1], 2, es_n0_db=20, random=noise, before=0, after=100)
+        receiver.push(samples.astype(np.int16))
+        sent.append(frame.psdu)
+        assert receiver.busy
+    receiver.push(noise.normal(0, 8, (over - receiver.samples + 60 * SYMBOL, 2)).astype(np.int16))
+    lost, *heard = receiver.take_receptions()
+    assert (lost.signal, lost.length_us, lost.carrier_lost) == (signal, 65_535, True)
+    assert [each.psdu for each in heard] == sent and len(sent) > 20
+    (start, busy), (end, still_busy) = receiver.take_carrier_edges()
+    assert busy and not still_busy and start < over - 65_000 * SYMBOL
+    assert is_told_in_time(end, lost)
+
+
+def test_of_two_lost_frames_the_later_end_counts():
+    """Whichever is promised first. Its own energy, which the threshold would hear, ends with its carrier."""
+    draw, noise = seeded("two lost")
+    for first, second in ((3000, 300), (300, 3000), (600, 600)):
+        receiver = modem.Receiver(energy_threshold_db=80)
+        receiver.push(noise.normal(0, 8, (2000, 2)).astype(np.int16))
+        for length_us in (first, second):
+            receiver.push(promised(draw, 0x14, length_us).astype(np.int16))
+            receiver.push(noise.normal(0, 8, (60 * SYMBOL, 2)).astype(np.int16))
+        receiver.push(noise.normal(0, 8, (4000 * SYMBOL, 2)).astype(np.int16))
+        lost = receiver.take_receptions()
+        assert [each.length_us for each in lost] == [first, second]
+        (_, busy), (end, still_busy) = receiver.take_carrier_edges()
+        assert busy and not still_busy
+        assert is_told_in_time(end, max(lost, key=lambda each: each.started_at + SYMBOL * each.length_us))
+
+
 def test_energy_makes_the_medium_busy():
     _, noise = seeded("energy")
     quiet, loud = noise.normal(0, 30, (4400, 2)), noise.normal(0, 3000, (4400, 2))

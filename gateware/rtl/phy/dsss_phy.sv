@@ -48,6 +48,7 @@ module dsss_phy #(
   output wire logic               phy_rx_end,
   output wire logic               phy_rx_error,
   output wire logic [7:0]         phy_rx_rssi_dbm,
+  output wire logic               rx_frame_ended,      // with phy_rx_end: of a frame that phy_rx_start had told of
   output wire logic signed [6:0]  rx_snr_db,           // with phy_rx_end, as the RSSI
   output wire logic signed [7:0]  rx_tangent_128,      // of the carrier's turn in a symbol
 
@@ -77,9 +78,9 @@ module dsss_phy #(
   logic signed [11:0] source_i, source_q;
   logic        sending;
   logic        tracking, framing, finish, frame_start, octet_valid, frame_end, frame_lost, block_done, symbol_done, error_valid;
-  logic        given_up_lost, unused_short, unused_running;
+  logic        given_up_lost, idle_next, unused_short, unused_running;
   logic [7:0]  signal, unused_service, octet;
-  logic [15:0] length_us, error_size;
+  logic [15:0] length_us, frame_left_us, error_size;
   logic [20:0] block_sum;
   logic signed [14:0] unused_turn_i, unused_turn_q;
   logic signed [19:0] rotation_i, rotation_q;
@@ -144,7 +145,7 @@ module dsss_phy #(
   dsss_receiver u_dsss_receiver (
     .clk, .rst(rx_rst), .sample_valid, .in_i(sample_i), .in_q(sample_q), .tracking, .framing, .finish,
     .frame_start, .signal, .service(unused_service), .length_us, .short_preamble(unused_short), .octet, .octet_valid,
-    .frame_running(unused_running), .frame_end, .frame_lost,
+    .frame_running(unused_running), .frame_end, .frame_lost, .frame_left_us,
     .evt_header_error(stat_header_error), .evt_given_up(stat_no_sfd), .given_up_lost,
     .block_sum, .block_done, .symbol_done, .turn_i(unused_turn_i), .turn_q(unused_turn_q), .rotation_i, .rotation_q,
     .error_valid, .error_size
@@ -156,16 +157,16 @@ module dsss_phy #(
   );
 
   clear_channel u_clear_channel (
-    .clk, .rst(rx_rst), .cfg_energy_threshold_dbm, .cfg_energy_detect, .cfg_carrier_sense, .block_done, .energy_dbm,
-    .tracking, .framing, .finish, .frame_end, .search_again(stat_header_error || (stat_no_sfd && !given_up_lost)),
-    .busy(phy_cca_busy)
+    .clk, .rst, .deaf(tx_active), .cfg_energy_threshold_dbm, .cfg_energy_detect, .cfg_carrier_sense, .sample_valid, .block_done, .energy_dbm,
+    .tracking, .framing, .finish, .frame_end, .frame_lost, .frame_left_us,
+    .search_again(stat_header_error || (stat_no_sfd && !given_up_lost)), .busy(phy_cca_busy), .ends(idle_next)
   );
 
   receive_sap u_receive_sap (
     .clk, .rst, .stopped(tx_active), .frame_start, .signal, .length_us, .octet, .octet_valid, .frame_end, .frame_lost,
-    .rssi_dbm, .snr_db, .tangent_128,
+    .header_error(stat_header_error), .idle_next, .rssi_dbm, .snr_db, .tangent_128,
     .phy_rx_start, .phy_rx_rate, .phy_rx_bytes, .phy_rx_data, .phy_rx_valid, .phy_rx_end, .phy_rx_error,
-    .phy_rx_rssi_dbm, .rx_snr_db, .rx_tangent_128, .evt_unsupported(stat_rx_unsupported)
+    .phy_rx_rssi_dbm, .rx_snr_db, .rx_tangent_128, .frame_ended(rx_frame_ended), .evt_unsupported(stat_rx_unsupported)
   );
 
   assign level_dbm = rssi_dbm;

@@ -114,7 +114,7 @@ module radio_top
   logic [7:0]  phy_rx_data, phy_rx_rssi_dbm, phy_tx_data;
   logic        phy_tx_start, phy_tx_valid, phy_tx_ready, phy_tx_last;
   logic [15:0] unused_airtime_us;
-  logic        enabled;
+  logic        enabled, rx_frame_ended;
 
   // Between PHY and registers.
   logic        cfg_short_preamble, cfg_energy_detect, cfg_carrier_sense;
@@ -145,8 +145,8 @@ module radio_top
     .s_axil_rdata(rdata[1]), .s_axil_rresp(rresp[1]), .enabled,
     .cfg_short_preamble, .cfg_tx_gain, .cfg_rssi_base_dbm, .cfg_energy_threshold_dbm, .cfg_energy_detect,
     .cfg_carrier_sense,
-    .level_dbm, .phy_cca_busy, .tx_active, .phy_rx_start, .phy_rx_rate, .phy_rx_end, .phy_rx_error, .phy_rx_rssi_dbm,
-    .rx_snr_db, .rx_tangent_128, .stat_header_error, .stat_no_sfd, .stat_rx_unsupported, .stat_tx_unsupported,
+    .level_dbm, .phy_cca_busy, .tx_active, .phy_rx_start, .phy_rx_rate, .phy_rx_end(rx_frame_ended), .phy_rx_error,
+    .phy_rx_rssi_dbm, .rx_snr_db, .rx_tangent_128, .stat_header_error, .stat_no_sfd, .stat_rx_unsupported, .stat_tx_unsupported,
     .stat_tx_underrun
   );
 
@@ -177,7 +177,7 @@ module radio_top
     .cfg_energy_detect, .cfg_carrier_sense,
     .rx_sample_valid, .rx_i, .rx_q, .tx_sample_take, .tx_i, .tx_q, .tx_active, .level_dbm,
     .phy_cca_busy, .phy_rx_start, .phy_rx_rate, .phy_rx_bytes, .phy_rx_data, .phy_rx_valid, .phy_rx_end, .phy_rx_error,
-    .phy_rx_rssi_dbm, .rx_snr_db, .rx_tangent_128,
+    .phy_rx_rssi_dbm, .rx_frame_ended, .rx_snr_db, .rx_tangent_128,
     .phy_tx_start, .phy_tx_rate, .phy_tx_bytes, .phy_tx_data, .phy_tx_valid, .phy_tx_ready, .phy_tx_last,
     .stat_header_error, .stat_no_sfd, .stat_rx_unsupported, .stat_tx_unsupported, .stat_tx_underrun
   );

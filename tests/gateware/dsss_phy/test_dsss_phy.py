@@ -19,6 +19,8 @@ from testbench.build import cocotb_tests, simulate
 SEED = 1
 BASE_DBM = -120
 THRESHOLD_DBM = -55
+# Of a signal and its noise 6 dB above and below the threshold.
+LEVEL = {"es_n0_db": 26, "level": 130}
 INPUTS = ("rx_sample_valid", "rx_i", "rx_q", "tx_sample_take", "phy_tx_start", "phy_tx_rate", "phy_tx_bytes")
 INPUTS += ("phy_tx_data", "phy_tx_valid", "phy_tx_last", "cfg_short_preamble")
 
@@ -46,9 +48,10 @@ class Bench:
         for _ in range(3):
             await RisingEdge(self.dut.clk)
         self.dut.rst.value = 0
-        names = ("phy_rx_start", "phy_rx_end", "stat_header_error", "stat_no_sfd", "stat_rx_unsupported")
+        names = ("phy_rx_start", "stat_header_error", "stat_no_sfd", "stat_rx_unsupported")
         for name in names:
             cocotb.start_soon(self._strobe(name))
+        cocotb.start_soon(self._ends())
         cocotb.start_soon(self._octets())
         cocotb.start_soon(self._carrier())
 
@@ -69,6 +72,12 @@ class Bench:
     async def _strobe(self, name: str) -> None:
         while True:
             await RisingEdge(getattr(self.dut, name))
+            self.events.append((name, self.at, self.clock))
+
+    async def _ends(self) -> None:
+        while True:
+            await RisingEdge(self.dut.phy_rx_end)
+            name = "phy_rx_error" if int(self.dut.phy_rx_error.value) else "phy_rx_end"
             self.events.append((name, self.at, self.clock))
 
     async def _octets(self) -> None:
@@ -104,11 +113,9 @@ async def a_frame_comes_as_the_mac_wants_it(dut, short: bool):
     await bench.reset()
     rate = RATE_2MBPS if short else RATE_1MBPS
     psdu = noise.bytes(14 if short else 4)
-    before, level = 250, 130  # signal and noise 6 dB above and below the threshold
+    before = 250
     quadrants = transmitter.chip_quadrants(Frame(psdu, rate, short))
-    samples = received(
-        waves(quadrants), 4, es_n0_db=26, random=noise, carrier_hz=61e3, before=before, after=400, level=level
-    )
+    samples = received(waves(quadrants), 4, random=noise, carrier_hz=61e3, before=before, after=400, **LEVEL)
     await bench.feed(samples)
     assert bytes(bench.octets) == psdu
     assert bench.names() == ["busy", "phy_rx_start", "phy_rx_end", "idle"]
@@ -151,33 +158,123 @@ async def energy_alone_makes_the_medium_busy_and_weak_noise_does_not(dut):
     assert len(bench.events) == 2
 
 
+def on_air(header: list[int], body: list[tuple[int, ...]] = ()) -> np.ndarray:
+    """Chips of a short preamble, a header and the symbols behind it."""
+    bits = plcp.scrambled(Frame(bytes(2), RATE_2MBPS, True).preamble_bits() + header, phy.SCRAMBLER_SEED_SHORT)
+    pairs = list(zip(bits[72::2], bits[73::2], strict=True))
+    return transmitter.spread([(bit,) for bit in bits[:72]] + pairs + list(body))
+
+
 @cocotb.test()
-async def the_medium_is_busy_with_frames_that_the_mac_does_not_get(dut):
-    """11 Mb/s is waited for; behind a bad header the signal is looked for again. Without energy detection."""
+@cocotb.parametrize(signal=[phy.PLCP_SIGNAL_5_5MBPS, phy.PLCP_SIGNAL_11MBPS], barker=[False, True])
+async def a_frame_at_another_rate_ends_with_an_error_after_its_length(dut, signal: int, barker: bool):
+    """UnsupportedRate: the MAC uses EIFS from there on. Whether its symbols look like ours or like noise of 11 Mb/s."""
     noise = np.random.default_rng(SEED)
     bench = Bench(dut)
     await bench.reset()
-    dut.cfg_energy_detect.value = 0
-    preamble = Frame(bytes(2), RATE_2MBPS, True).preamble_bits()
-    for header, told in (
-        (plcp.header_of(phy.PLCP_SIGNAL_11MBPS, 0, 40), "stat_rx_unsupported"),
-        (plcp.header_of(phy.PLCP_SIGNAL_2MBPS, 0, 40)[::-1], "stat_header_error"),
-    ):
-        bits = plcp.scrambled(preamble + header, phy.SCRAMBLER_SEED_SHORT)
-        pairs = list(zip(bits[72::2], bits[73::2], strict=True))
-        body = [(noise.integers(2),) for _ in range(40)]
-        quadrants = transmitter.spread([(bit,) for bit in bits[:72]] + pairs + body)
-        begin = bench.at
-        await bench.feed(received(waves(quadrants), 4, es_n0_db=20, random=noise, before=220, after=22 * 40))
-        assert bench.names()[:2] == ["busy", told] and bench.names()[-1] == "idle"
-        assert bench.names().count("busy") == 1, "busy without a gap"
-        last = begin + 220 + 6 + 2 * len(quadrants)
-        if told == "stat_rx_unsupported":
-            assert 0 < bench.when("idle") - last < 30
-        else:
-            assert 0 < bench.when("idle") - last < 22 * 36
-        bench.events.clear()
+    symbols = 120
+    quadrants = on_air(plcp.header_of(signal, 0, symbols), [(noise.integers(2),) for _ in range(symbols)])
+    if not barker:
+        quadrants[-11 * symbols :] = noise.integers(4, size=11 * symbols)
+    await bench.feed(received(waves(quadrants), 4, random=noise, **LEVEL, before=220, after=22 * 40))
+    names = bench.names()
+    assert names[:2] == ["busy", "stat_rx_unsupported"] and names[-2:] == ["phy_rx_error", "idle"], names
+    assert "phy_rx_start" not in names and names.count("phy_rx_error") == 1 and names.count("busy") == 1
+    end = 220 + 6 + 2 * len(quadrants)
+    assert 0 < bench.when("phy_rx_error") - end < 22
+    assert 0 < bench.when("idle") - end < 22
+    clocks = {name: clock for name, _, clock in bench.events}
+    assert clocks["idle"] - clocks["phy_rx_error"] in (0, 1), "EIFS begins with the idle medium"
     assert not bench.octets
+
+
+@cocotb.test()
+@cocotb.parametrize(energy_detect=[0, 1])
+async def a_bad_header_ends_with_an_error_when_its_carrier_is_gone(dut, energy_detect: int):
+    """FormatViolation. The signal is looked for again meanwhile, and the medium is busy without a gap."""
+    noise = np.random.default_rng(SEED)
+    bench = Bench(dut)
+    await bench.reset()
+    dut.cfg_energy_detect.value = energy_detect
+    header = plcp.header_of(phy.PLCP_SIGNAL_2MBPS, 0, 40)[::-1]
+    quadrants = on_air(header, [(noise.integers(2),) for _ in range(40)])
+    await bench.feed(received(waves(quadrants), 4, random=noise, **LEVEL, before=220, after=22 * 60))
+    names = bench.names()
+    assert names[:2] == ["busy", "stat_header_error"] and sorted(names[-2:]) == ["idle", "phy_rx_error"], names
+    assert names.count("busy") == 1 and names.count("phy_rx_error") == 1 and "phy_rx_start" not in names
+    end = 220 + 6 + 2 * len(quadrants)
+    assert 0 < bench.when("idle") - end < 22 * 36
+    clocks = {name: clock for name, _, clock in bench.events}
+    assert clocks["idle"] - clocks["phy_rx_error"] in (0, 1)
+    assert not bench.octets
+
+
+@cocotb.test()
+async def a_header_that_promises_nothing_ends_with_an_error_at_once(dut):
+    """LENGTH 0: a FormatViolation without a PSDU."""
+    noise = np.random.default_rng(SEED)
+    bench = Bench(dut)
+    await bench.reset()
+    quadrants = on_air(plcp.header_of(phy.PLCP_SIGNAL_2MBPS, 0, 0))
+    await bench.feed(received(waves(quadrants), 4, random=noise, **LEVEL, before=220, after=22 * 60))
+    names = bench.names()
+    assert names[:4] == ["busy", "stat_rx_unsupported", "phy_rx_error", "idle"], names
+    assert names.count("phy_rx_error") == 1
+
+
+@cocotb.test()
+async def a_good_frame_behind_a_bad_header_is_all_that_the_mac_is_told(dut):
+    """The carrier of the bad one goes over into the good one, which would cancel the EIFS of an error."""
+    noise = np.random.default_rng(SEED)
+    bench = Bench(dut)
+    await bench.reset()
+    psdu = noise.bytes(14)
+    bad = on_air(plcp.header_of(phy.PLCP_SIGNAL_2MBPS, 0, 40)[::-1])
+    good = transmitter.chip_quadrants(Frame(psdu, RATE_2MBPS, True))
+    await bench.feed(received(waves(bad), 4, random=noise, **LEVEL, before=220, after=0))
+    await bench.feed(received(waves(good), 4, random=noise, **LEVEL, before=0, after=22 * 40))
+    names = [name for name in bench.names() if name.startswith("phy_")]
+    assert names == ["phy_rx_start", "phy_rx_end"] and bytes(bench.octets) == psdu, bench.events
+    assert bench.names().count("busy") == 1
+
+
+@cocotb.test()
+@cocotb.parametrize((("signal", "ours"), [(phy.PLCP_SIGNAL_2MBPS, True), (phy.PLCP_SIGNAL_11MBPS, False)]))
+async def a_frame_within_the_length_of_one_that_never_came_is_received(dut, signal: int, ours: bool):
+    """The carrier ends with the header. The medium stays busy for as long as LENGTH says, and then is free."""
+    noise = np.random.default_rng(SEED)
+    bench = Bench(dut)
+    await bench.reset()
+    length_us = 700
+    promised = on_air(plcp.header_of(signal, 0, length_us))
+    psdu = noise.bytes(14)
+    frame = transmitter.chip_quadrants(Frame(psdu, RATE_2MBPS, True))
+    await bench.feed(received(waves(promised), 4, random=noise, **LEVEL, before=220, after=22 * 200))
+    await bench.feed(received(waves(frame), 4, random=noise, **LEVEL, before=0, after=22 * 400))
+    assert bytes(bench.octets[-len(psdu) :]) == psdu
+    names = [name for name in bench.names() if name.startswith("phy_") or name in ("busy", "idle")]
+    lost = ["phy_rx_start", "phy_rx_error"] if ours else []
+    # That nobody could read the first frame is told by the second one, which was read.
+    assert names == ["busy", *lost, "phy_rx_start", "phy_rx_end", "idle"], bench.events
+    end = 220 + 6 + 2 * len(promised) + 22 * length_us
+    assert 0 < bench.when("idle") - end < 22
+
+
+@cocotb.test()
+async def a_frame_that_outlasts_the_length_of_a_lost_one_keeps_the_medium_busy(dut):
+    noise = np.random.default_rng(SEED)
+    bench = Bench(dut)
+    await bench.reset()
+    promised = on_air(plcp.header_of(phy.PLCP_SIGNAL_2MBPS, 0, 120))
+    psdu = noise.bytes(14)
+    frame = transmitter.chip_quadrants(Frame(psdu, RATE_2MBPS, True))
+    await bench.feed(received(waves(promised), 4, random=noise, **LEVEL, before=220, after=22 * 60))
+    begin = bench.at
+    await bench.feed(received(waves(frame), 4, random=noise, **LEVEL, before=0, after=22 * 60))
+    assert bytes(bench.octets[-len(psdu) :]) == psdu
+    names = bench.names()
+    assert names == ["busy", "phy_rx_start", "phy_rx_error", "phy_rx_start", "phy_rx_end", "idle"], bench.events
+    assert 0 < bench.when("idle") - (begin + 6 + 2 * len(frame)) < 22
 
 
 @cocotb.test()

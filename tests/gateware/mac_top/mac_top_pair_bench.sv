@@ -176,7 +176,7 @@ module mac_top_pair_bench
 
       logic signed [6:0] unused_snr_db;
       logic signed [7:0] unused_tangent_128, unused_level_dbm;
-      logic              unused_active;
+      logic              unused_active, unused_frame_ended;
       logic              unused_stat [5];
 
       dsss_phy #(.SAMPLES_PER_CHIP(SAMPLES_PER_CHIP)) u_dsss_phy (
@@ -186,7 +186,7 @@ module mac_top_pair_bench
         .tx_sample_take(sample_q), .tx_i(air_i[at]), .tx_q(air_q[at]), .tx_active(unused_active),
         .phy_cca_busy(cca_busy[at]), .phy_rx_start(rx_start[at]), .phy_rx_rate(rx_rate[at]), .phy_rx_bytes(rx_bytes[at]),
         .phy_rx_data(rx_data[at]), .phy_rx_valid(rx_valid[at]), .phy_rx_end(rx_end[at]), .phy_rx_error(rx_error[at]),
-        .phy_rx_rssi_dbm(rx_rssi_dbm[at]), .rx_snr_db(unused_snr_db), .rx_tangent_128(unused_tangent_128),
+        .phy_rx_rssi_dbm(rx_rssi_dbm[at]), .rx_frame_ended(unused_frame_ended), .rx_snr_db(unused_snr_db), .rx_tangent_128(unused_tangent_128),
         .level_dbm(unused_level_dbm),
         .phy_tx_start(tx_start[at]), .phy_tx_rate(tx_rate[at]), .phy_tx_bytes(tx_bytes[at]), .phy_tx_data(tx_data[at]),
         .phy_tx_valid(tx_valid[at]), .phy_tx_ready(tx_ready[at]), .phy_tx_last(tx_last[at]),

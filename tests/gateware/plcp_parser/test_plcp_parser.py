@@ -35,6 +35,8 @@ class Parser(Clocked):
         for name in ("frame_start", "frame_end", "evt_header_error", "evt_given_up"):
             if getattr(self, name):
                 self.events.append(name)
+        if self.frame_end:
+            self.ended = (self.frame_lost, self.frame_left_us if self.frame_lost else 0)
 
     async def symbol(self, bits: tuple[int, ...], lost: int = 0) -> None:
         for inputs in (*({"bit_valid": 1, "bit_data": bit} for bit in bits), {}, {"symbol_done": 1}, {}):
@@ -101,18 +103,22 @@ async def a_bad_header_a_foreign_rate_and_no_sfd(dut):
 
 
 @cocotb.test()
-async def a_carrier_that_was_lost_for_a_symbol_is_told_at_the_end(dut):
+async def a_frame_ends_with_the_symbol_in_which_its_carrier_is_lost(dut):
+    """Of eight; it tells how many are still to come. Neither the header's last one nor the last of all counts."""
     parser = Parser(dut)
     await parser.reset()
-    for lost_at in (None, 0, 5, 7):
+    symbols = Frame(bytes(1)).symbols()
+    for lost_in in (None, -1, 0, 3, 6, 7):
         await parser.track()
-        symbols = Frame(bytes(1)).symbols()
-        lost = []
-        for number, symbol in enumerate(symbols):
-            await parser.symbol(symbol, lost=int(lost_at is not None and number == len(symbols) - 8 + lost_at))
-            lost.append(parser.frame_lost)
-        assert parser.events == ["frame_start", "frame_end"]
-        assert lost[-2] == (lost_at is not None and lost_at < 7)
+        for number, symbol in enumerate(symbols, 8 - len(symbols)):
+            if parser.finish:
+                break
+            await parser.symbol(symbol, lost=int(number == lost_in))
+        assert parser.events == ["frame_start", "frame_end"] and parser.finish and not parser.frame_running
+        early = lost_in is not None and 0 <= lost_in < 7
+        assert number - 1 == lost_in if early else number == 7
+        assert parser.ended == ((1, 7 - lost_in) if early else (0, 0))
+        await a_good_frame_comes_out(parser, random.Random(SEED))
 
 
 async def a_good_frame_comes_out(parser: Parser, source: random.Random) -> None:

@@ -253,10 +253,23 @@ def test_a_header_with_a_wrong_bit_starts_no_frame():
         assert not receiver.receptions and receiver.header_errors == 1
 
 
-def test_a_carrier_that_ends_within_the_frame_is_lost_and_the_length_is_waited_for():
-    frame = Frame(with_fcs(bytes(100)))
-    samples = received(waves(frame)[: 44 * 500], 4, es_n0_db=20, random=np.random.default_rng(SEED), after=22 * 700)
-    receiver = Receiver()
-    (reception,) = receiver.run(samples)
-    assert reception.carrier_lost and reception.ended_at is not None
-    assert reception.ended_at - reception.started_at == pytest.approx(22 * 832, abs=4)
+def test_a_carrier_that_ends_within_the_frame_ends_it_and_a_frame_within_its_length_is_received():
+    random = np.random.default_rng(SEED)
+    parts = [received(waves(Frame(with_fcs(bytes(400))))[: 44 * 500], 4, es_n0_db=20, random=random, after=22 * 100)]
+    other = Frame(with_fcs(random.bytes(20)), RATE_2MBPS, True)
+    parts.append(received(waves(other), 4, es_n0_db=20, random=random, before=0, after=22 * 100))
+    lost, heard = Receiver().run(np.vstack(parts))
+    assert lost.carrier_lost and lost.length_us == 3232
+    assert 22 * 308 < lost.ended_at - lost.started_at < 22 * (308 + 40)
+    assert not heard.carrier_lost and heard.psdu == other.psdu
+
+
+def test_a_carrier_that_ends_with_the_header_or_with_the_last_symbol():
+    """Neither is lost within its PSDU: the one has no symbol before it is known, the other none that is missing."""
+    random = np.random.default_rng(SEED)
+    frame = Frame(with_fcs(bytes(2)))
+    (whole,) = Receiver().run(received(waves(frame), 4, es_n0_db=20, random=random, after=22 * 60))
+    assert not whole.carrier_lost and whole.psdu == frame.psdu
+    samples = received(waves(frame)[: 44 * 192], 4, es_n0_db=20, random=random, after=22 * 100)
+    (cut,) = Receiver().run(samples)
+    assert cut.ended_at is not None and cut.ended_at - cut.started_at <= 22 * 49

@@ -28,7 +28,8 @@ module dsss_receiver (
   output wire logic               octet_valid,
   output wire logic               frame_running,  // level
   output wire logic               frame_end,      // one clock, with
-  output wire logic               frame_lost,     // the carrier was lost for some time
+  output wire logic               frame_lost,     // the carrier was lost, before LENGTH was over
+  output wire logic [15:0]        frame_left_us,  // if so, what of LENGTH is still to come
 
   output wire logic               evt_header_error,
   output wire logic               evt_given_up,   // there was a signal, but no SFD
@@ -95,7 +96,7 @@ module dsss_receiver (
   plcp_parser u_plcp_parser (
     .clk, .rst, .tracking, .bit_valid, .bit_data, .symbol_done, .carrier_lost, .in_sync, .two_bits,
     .frame_start, .signal, .service, .length_us, .short_preamble, .octet, .octet_valid, .frame_running, .frame_end,
-    .frame_lost, .evt_header_error, .evt_given_up, .finish
+    .frame_lost, .frame_left_us, .evt_header_error, .evt_given_up, .finish
   );
 
   assign given_up_lost = carrier_lost;

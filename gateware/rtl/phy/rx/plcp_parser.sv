@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the bits of a frame mean: descrambler, SFD, header, octets, and when it is over.
+// What the bits of a frame mean: descrambler, SFD, header, octets, and when it is over: with LENGTH, or when its carrier is gone.
+// Then nothing more of it can be read, and another frame may be on its way; for how long the medium is busy with what was
+// promised, clear_channel counts (IEEE 802.11-2012, 17.2.6).
 //
 // Timing: everything follows within two clocks of its bit or symbol_done. Octets come as they are complete, the last
 // one before `frame_end`. After `finish` nothing happens until tracking has ended.
@@ -31,7 +33,8 @@ module plcp_parser
   output wire logic        octet_valid,     // one clock
   output wire logic        frame_running,   // level
   output wire logic        frame_end,       // one clock, with
-  output wire logic        frame_lost,      // the carrier was lost for some time
+  output wire logic        frame_lost,      // the carrier was lost, before LENGTH was over
+  output wire logic [15:0] frame_left_us,   // if so, what of LENGTH is still to come
 
   output wire logic        evt_header_error,
   output wire logic        evt_given_up,    // no SFD came
@@ -46,7 +49,7 @@ module plcp_parser
   } state_e;
 
   state_e      state_d, state_q;
-  logic        short_q, qpsk_q, lost_q;
+  logic        short_q, qpsk_q;
   logic [7:0]  octet_q;
   logic [2:0]  bits_q;
   logic        octet_valid_q;
@@ -55,6 +58,7 @@ module plcp_parser
   wire logic clear       = rst || !tracking;
   wire logic judge       = state_q == ST_HEADER && complete && symbol_done;
   wire logic frame_begin = judge && good;
+  wire logic lose        = state_q == ST_FRAME && symbol_done && carrier_lost && !over;
 
   descrambler u_descrambler (.clk, .clear, .valid(bit_valid), .in_bit(bit_data), .out_bit(plain));
 
@@ -69,7 +73,8 @@ module plcp_parser
   );
 
   length_counter u_length_counter (
-    .clk, .rst(clear), .load(frame_begin), .load_length_us(length_us), .symbol_done, .running(frame_running), .over
+    .clk, .rst(clear || lose), .load(frame_begin), .load_length_us(length_us), .symbol_done, .running(frame_running),
+    .left_us(frame_left_us), .over
   );
 
   always_comb begin
@@ -80,7 +85,7 @@ module plcp_parser
         else if (given_up) state_d = ST_DONE;
       end
       ST_HEADER: if (judge) state_d = good && !over ? ST_FRAME : ST_DONE;
-      ST_FRAME:  if (over) state_d = ST_DONE;
+      ST_FRAME:  if (frame_end) state_d = ST_DONE;
       default: ;
     endcase
   end
@@ -102,8 +107,6 @@ module plcp_parser
       octet_q       <= {plain, octet_q[7:1]};
       octet_valid_q <= bits_q == 3'd7;
     end
-    if (state_q != ST_FRAME)              lost_q <= frame_begin && carrier_lost;
-    else if (symbol_done && carrier_lost) lost_q <= 1'b1;
   end
 
   assign in_sync          = state_q == ST_SYNC;
@@ -112,8 +115,8 @@ module plcp_parser
   assign short_preamble   = short_q;
   assign octet            = octet_q;
   assign octet_valid      = octet_valid_q;
-  assign frame_end        = over;
-  assign frame_lost       = lost_q || (carrier_lost && (state_q == ST_FRAME || frame_begin));
+  assign frame_end        = over || lose;
+  assign frame_lost       = lose;
   assign evt_header_error = judge && !good;
   assign evt_given_up     = state_q == ST_SYNC && given_up && !found && !clear;
   assign finish           = state_q == ST_DONE;

@@ -126,6 +126,7 @@ class Reception:
     ended_at: int | None = None
     """Sample of the last symbol; None where the samples ended before."""
     carrier_lost: bool = False
+    """It ended when its carrier was lost, before its LENGTH was over: the search goes on, the medium stays busy."""
     snr_db: int | None = None
     """Es/N0 of the frame's last symbols."""
     carrier_hz: float | None = None
@@ -418,9 +419,10 @@ class _Parser:
     def _in_frame(self, at: int, lost: bool) -> bool:
         reception = self._reception
         assert reception is not None
-        reception.carrier_lost |= lost
         self._left -= 1
-        if self._left > 0:
+        # The symbol that ends the header is no symbol of the PSDU.
+        reception.carrier_lost = lost and self._left > 0 and at != reception.started_at
+        if self._left > 0 and not reception.carrier_lost:
             return False
         reception.ended_at = at
         if reception.signal in SIGNALS:
