@@ -29,6 +29,7 @@ class Mutation:
 
 
 MAC = "gateware/rtl/mac"
+PHY = "gateware/rtl/phy"
 GATEWARE = "tests/gateware"
 # In transmit_queue: the other queue's.
 OTHER = "mac_core.g_queue[QUEUES-1-QUEUE].u_transmit_queue"
@@ -40,7 +41,7 @@ DEFECTS = {
     4: "no post-back-off after a success: a saturated sender is greedy",
     5: "a MAC ACK with a bad FCS is taken for success",
     6: "a CTS is sent while the NAV is busy",
-    7: "EIFS is a constant, or a good frame does not cancel it",
+    7: "EIFS is a constant, a good frame does not cancel it, or what cannot be read does not call for it",
     8: "one retry counter for short and long",
     9: "random draws from a fixed seed, or correlated between stations",
     10: "the MAC ACK time-out assumes one rate",
@@ -206,6 +207,32 @@ MUTATIONS = (
         ),
         (f"{GATEWARE}/spec/test_profiles.py",),
         generate=True,
+    ),
+    Mutation(
+        7,
+        "no_eifs_after_a_header_error",
+        "the modem ends a PLCP header whose CRC is bad without an error",
+        (
+            Edit(
+                f"{PHY}/sap/receive_sap.sv",
+                "unread   = header_error || (frame_end && !open_q);",
+                "unread   = frame_end && !open_q;",
+            ),
+        ),
+        (f"{GATEWARE}/dsss_phy/test_dsss_phy.py", "-k", "bad_header"),
+    ),
+    Mutation(
+        7,
+        "no_eifs_after_a_frame_at_another_rate",
+        "the modem waits for a frame at 11 Mb/s and ends it without an error",
+        (
+            Edit(
+                f"{PHY}/sap/receive_sap.sv",
+                "unread   = header_error || (frame_end && !open_q);",
+                "unread   = header_error;",
+            ),
+        ),
+        (f"{GATEWARE}/dsss_phy/test_dsss_phy.py", "-k", "another_rate"),
     ),
     Mutation(
         8,

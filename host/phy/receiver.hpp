@@ -38,9 +38,9 @@ struct reception {
   std::uint16_t length_us = 0;
   bool short_preamble = false;
   bool carrier_lost = false;  ///< it ended when its carrier was lost, before its LENGTH was over: the medium stays busy
-  int snr_db = 0;         ///< Es/N0 of the frame's last symbols
-  double carrier_hz = 0;  ///< offset of the carrier, for symbols of 1 us
-  int level_db = 0;       ///< of |I| + |Q|, summed over 22 samples in steps of 16 bits, averaged over some blocks
+  int snr_db = 0;             ///< Es/N0 of the frame's last symbols
+  double carrier_hz = 0;      ///< offset of the carrier, for symbols of 1 us
+  int level_db = 0;           ///< of |I| + |Q|, summed over 22 samples in steps of 16 bits, averaged over some blocks
   std::vector<std::uint8_t> psdu{};
   /// Decision variables, 1 being a symbol as clean as the average; empty unless asked for.
   std::vector<std::complex<float>> symbols{};

@@ -4,7 +4,8 @@
 //
 // Timing: one clock, of a strobe four at most. So the first byte comes at least four clocks after phy_rx_start, and the
 // next phy_rx_start four clocks after phy_rx_end; the last byte comes at least one clock before phy_rx_end. The carrier
-// is there from before phy_rx_start on until phy_rx_end or later.
+// is there from before phy_rx_start on until phy_rx_end or later. A phy_rx_end without a phy_rx_start, and with an error, ends what the
+// PHY could not read; it comes with the clock in which the carrier falls, or before.
 
 `default_nettype none
 

@@ -1633,7 +1633,7 @@ REGISTERS: Mapping[str, Register] = MappingProxyType({
         RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
     ),
     "stat_rx_bad_fcs": _register(
-        "stat_rx_bad_fcs", "Frames received with a bad FCS", 0x234, 32, 1, 4, False, False,
+        "stat_rx_bad_fcs", "Frames received with a bad FCS, and what the PHY could not read", 0x234, 32, 1, 4, False, False,
         RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
     ),
     "stat_rx_delivered": _register(
@@ -1767,7 +1767,7 @@ RADIO_REGISTERS: Mapping[str, Register] = MappingProxyType({
         RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
     ),
     "stat_rx_carrier_lost": _register(
-        "stat_rx_carrier_lost", "Frames of these whose carrier was lost for some time", 0x604, 32, 1, 4, False, False,
+        "stat_rx_carrier_lost", "Frames of these that ended before their LENGTH was over: their carrier was lost", 0x604, 32, 1, 4, False, False,
         RegisterField("count", 0, 32, "r", 0, "events", "", "Count; wraps.", 0, 4294967295),
     ),
     "stat_rx_header_errors": _register(
@@ -1810,7 +1810,7 @@ RADIO_REGISTERS: Mapping[str, Register] = MappingProxyType({
         RegisterField("tangent_128", 8, 8, "r", None, "1/128", "rx_tangent_128", "Tangent of the angle by which the carrier turns in a symbol: f = atan(this / 128) / (2 pi symbol).", -128, 127, signed=True),
         RegisterField("rssi_dbm", 16, 8, "r", None, "dBm", "phy_rx_rssi_dbm", "Received power.", -128, 127, signed=True),
         RegisterField("rate", 24, 3, "r", None, "", "phy_rx_rate", "Rate index.", 0, 7),
-        RegisterField("carrier_lost", 27, 1, "r", None, "", "phy_rx_error", "Its carrier was lost for some time.", 0, 1),
+        RegisterField("carrier_lost", 27, 1, "r", None, "", "phy_rx_error", "It ended before its LENGTH was over: its carrier was lost.", 0, 1),
         RegisterField("frame", 28, 4, "r", None, "frames", "", "Number of the frame since the MAC was enabled, modulo 16: another one says that it is another frame.", 0, 15),
     ),
     "modem": _register(

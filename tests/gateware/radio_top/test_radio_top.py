@@ -5,6 +5,8 @@ import cocotb
 import numpy as np
 import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
+from perhop.phy import constants as phy
+from perhop.phy import plcp, transmitter
 from perhop.phy.channel import received
 from perhop.phy.plcp import RATE_1MBPS, RATE_2MBPS, Frame
 from perhop.phy.transmitter import transmitted
@@ -14,9 +16,10 @@ from testbench import mpdu
 from testbench.build import cocotb_tests, simulate
 from testbench.mac_host import ADDRESS
 from testbench.mpdu import control_frame, data_frame
-from testbench.radio_station import SAMPLES_PER_US, SIFS_US, OnAir, Station
+from testbench.radio_station import HALF_CHIP, HALF_PULSE_4, SAMPLES_PER_US, SIFS_US, OnAir, Station
 
 PEER = 0x0200_0000_00AA
+GROUP = 0xFFFF_FFFF_FFFF
 
 
 def sifs_after(heard: OnAir, response: OnAir) -> float:
@@ -175,8 +178,87 @@ async def whatever_is_heard_the_next_good_frame_is_answered(dut):
         await ClockCycles(dut.clk, 440)
 
 
+LENGTH_US = 300
+NO_OCTET_US = 3
+UNREADABLE = {
+    "rate_11": plcp.header_of(phy.PLCP_SIGNAL_11MBPS, 0x84, LENGTH_US),
+    "rate_5_5": plcp.header_of(phy.PLCP_SIGNAL_5_5MBPS, 0x04, LENGTH_US),
+    "no_octet": plcp.header_of(phy.PLCP_SIGNAL_2MBPS, 0, NO_OCTET_US),
+    "bad_crc": plcp.header_of(phy.PLCP_SIGNAL_2MBPS, 0, LENGTH_US)[::-1],
+}
+
+
+def heard_by(station: Station, header: list[int], payload_us: int) -> float:
+    """Puts a long preamble and a header on the air, then chips as CCK has them, one of four each; when it is over."""
+    bits = plcp.scrambled(Frame(bytes(1)).preamble_bits() + header, phy.SCRAMBLER_SEED_LONG)
+    payload = station.random.integers(4, size=11 * payload_us)
+    quadrants = np.concatenate([transmitter.spread([(bit,) for bit in bits]), payload])
+    wave = transmitter.shaped(quadrants, 4) @ np.array([1, 1j])
+    channel = {"es_n0_db": 24, "before": 220, "after": 20, "level": 1000}
+    first, _ = station.antenna.put(received(wave, 4, random=station.random, **channel))
+    return first + 220 + HALF_PULSE_4 - HALF_CHIP + 2 * len(quadrants)
+
+
+@cocotb.test()
+@cocotb.parametrize(what=list(UNREADABLE))
+async def eifs_follows_a_frame_that_the_modem_cannot_read(dut, what: str):
+    """Of a neighbour at 11 Mb/s, for instance: the station waits for its LENGTH, then EIFS, then its slots.
+
+    |         250         300       |         364         |      20 each      |
+    | preamble and header | payload | EIFS                | slots of back-off | DATA
+                             packet
+    """
+    station = await Station.start(dut)
+    profile = PROFILES["dsss_long"]
+    payload_us = NO_OCTET_US if what == "no_octet" else LENGTH_US
+    end = heard_by(station, UNREADABLE[what], payload_us)
+    while station.antenna.at < end - SAMPLES_PER_US * (payload_us // 2 + 20):
+        await ClockCycles(dut.clk, 44)
+    await station.mac.give(station.random.bytes(30), GROUP, RATE_2MBPS, tag=3)
+    data = await station.next_sent()
+    record = await station.mac.completion()
+    assert record["result"] == TxResult.GROUP_SENT
+    waited_us = (data.begin - end) / SAMPLES_PER_US - 20 * record["slots_drawn"]
+    dut._log.info("DATA %.3f us after %s, without its %d slots", waited_us, what, record["slots_drawn"])
+    if what == "bad_crc":
+        # Behind a bad header the signal is looked for again, and held for 16 us where it was not found.
+        assert profile.eifs_us - 1 < waited_us < profile.eifs_us + 36
+    else:
+        assert waited_us == pytest.approx(profile.eifs_us, abs=0.1)
+    # The last frame and the counts are of frames that the MAC got: this is none.
+    counted = await station.radio(lambda radio: radio.read_statistics())
+    told = "rx_header_errors" if what == "bad_crc" else "rx_unsupported"
+    counted = {name: count for name, count in counted.items() if name != "rx_no_sfd"}
+    assert counted == dict.fromkeys(counted, 0) | {told: 1}
+    assert (await station.radio(lambda radio: radio.last_frame())).number == 0
+    log = await station.mac.host(lambda mac: mac.read_statistics())
+    assert (log["rx_ok"], log["rx_bad_fcs"]) == (0, 1)
+
+
+@cocotb.test()
+async def an_rts_within_the_length_of_a_frame_that_never_came_is_answered(dut):
+    """And behind the answer the medium is busy again, until the LENGTH is over: only then the host's packet goes."""
+    station = await Station.start(dut)
+    profile = PROFILES["dsss_long"]
+    length_us = 2500
+    header = plcp.header_of(phy.PLCP_SIGNAL_2MBPS, 0, length_us)
+    over = heard_by(station, header, 0) + SAMPLES_PER_US * length_us
+    station.antenna.put(np.round(station.random.standard_normal((22 * 200, 2)) * 4).astype(np.int64))
+    rts = control_frame(FrameKind.RTS, 400, ADDRESS["a"], PEER)
+    heard = station.hear(rts, RATE_2MBPS)
+    await station.mac.give(station.random.bytes(30), GROUP, RATE_2MBPS, tag=3)
+    cts = await station.next_sent()
+    assert cts.psdu[:2] == b"\xc4\x00" and sifs_after(heard, cts) == pytest.approx(SIFS_US, abs=0.1)
+    assert over - cts.end > SAMPLES_PER_US * 1000
+    data = await station.next_sent()
+    record = await station.mac.completion()
+    # The RTS was good, and calls off the EIFS of the lost frame.
+    waited_us = (data.begin - over) / SAMPLES_PER_US - 20 * record["slots_drawn"]
+    assert waited_us == pytest.approx(profile.difs_us, abs=0.3)
+
+
 NAMES = cocotb_tests(globals())
-QUICK = [name for name in NAMES if "short" in name or "host_crosses" in name or "registers" in name]
+QUICK = [name for name in NAMES if "short" in name or "host_crosses" in name or "registers" in name or "eifs" in name]
 
 
 @pytest.mark.parametrize("name", QUICK)

@@ -57,10 +57,10 @@ async def only_frames_at_our_rates_that_fit_reach_the_mac(dut):
 
 
 UNREAD = {
-    "bad CRC": ({"header_error": 1},),
-    "11 Mb/s": ({"frame_start": 1, "signal": 0x6E, "length_us": 100}, {"frame_end": 1}),
-    "11 Mb/s, carrier lost": ({"frame_start": 1, "signal": 0x6E, "length_us": 9}, {"frame_end": 1, "frame_lost": 1}),
-    "LENGTH 0": ({"frame_start": 1, "signal": 0x0A, "length_us": 0, "frame_end": 1},),
+    "bad_crc": ({"header_error": 1},),
+    "rate_11": ({"frame_start": 1, "signal": 0x6E, "length_us": 100}, {"frame_end": 1}),
+    "rate_11_carrier_lost": ({"frame_start": 1, "signal": 0x6E, "length_us": 9}, {"frame_end": 1, "frame_lost": 1}),
+    "length_0": ({"frame_start": 1, "signal": 0x0A, "length_us": 0, "frame_end": 1},),
 }
 
 

@@ -785,7 +785,7 @@ enum perhop_event_kind {
 #define PERHOP_STAT_RX_OK_COUNT_MASK 0xFFFFFFFFu
 #define PERHOP_STAT_RX_OK_COUNT_RESET 0u
 
-/* Frames received with a bad FCS */
+/* Frames received with a bad FCS, and what the PHY could not read */
 #define PERHOP_STAT_RX_BAD_FCS_ADDRESS 0x234u
 /*   count, r, events: Count; wraps. */
 #define PERHOP_STAT_RX_BAD_FCS_COUNT_WORD_OFFSET 0u
@@ -1176,7 +1176,7 @@ enum perhop_event_kind {
 #define PERHOP_RADIO_STAT_RX_FRAMES_COUNT_MASK 0xFFFFFFFFu
 #define PERHOP_RADIO_STAT_RX_FRAMES_COUNT_RESET 0u
 
-/* Frames of these whose carrier was lost for some time */
+/* Frames of these that ended before their LENGTH was over: their carrier was lost */
 #define PERHOP_RADIO_STAT_RX_CARRIER_LOST_ADDRESS 0x604u
 /*   count, r, events: Count; wraps. */
 #define PERHOP_RADIO_STAT_RX_CARRIER_LOST_COUNT_WORD_OFFSET 0u
@@ -1289,7 +1289,7 @@ enum perhop_event_kind {
 #define PERHOP_RADIO_ERROR_AT_ADDRESS_MASK 0x03FF0000u
 #define PERHOP_RADIO_ERROR_AT_ADDRESS_RESET 0u
 
-/* Last frame. Of the last frame that the MAC got from the modem, good or bad; all of one word are of one frame. */
+/* Last frame. Of the last frame that the MAC got from the modem, good or bad; all of one word are of one frame. What could not be read is none. */
 #define PERHOP_RADIO_LAST_FRAME_ADDRESS 0x688u
 /*   snr_db, r, dB, two's complement: Signal-to-noise ratio of a symbol, Es/N0; within 3 dB up to 26 dB. */
 #define PERHOP_RADIO_LAST_FRAME_SNR_DB_WORD_OFFSET 0u
@@ -1311,7 +1311,7 @@ enum perhop_event_kind {
 #define PERHOP_RADIO_LAST_FRAME_RATE_SHIFT 24u
 #define PERHOP_RADIO_LAST_FRAME_RATE_BITS 3u
 #define PERHOP_RADIO_LAST_FRAME_RATE_MASK 0x07000000u
-/*   carrier_lost, r: Its carrier was lost for some time. */
+/*   carrier_lost, r: It ended before its LENGTH was over: its carrier was lost. */
 #define PERHOP_RADIO_LAST_FRAME_CARRIER_LOST_WORD_OFFSET 0u
 #define PERHOP_RADIO_LAST_FRAME_CARRIER_LOST_SHIFT 27u
 #define PERHOP_RADIO_LAST_FRAME_CARRIER_LOST_BITS 1u

@@ -532,7 +532,7 @@ inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "e
 inline constexpr std::array<field, 1> fields{{count}};
 }  // namespace stat_rx_ok
 
-/// Frames received with a bad FCS
+/// Frames received with a bad FCS, and what the PHY could not read
 namespace stat_rx_bad_fcs {
 inline constexpr std::uint32_t address = 0x234;
 inline constexpr std::uint32_t width_bits = 32;
@@ -891,7 +891,7 @@ inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "e
 inline constexpr std::array<field, 1> fields{{count}};
 }  // namespace stat_rx_frames
 
-/// Frames of these whose carrier was lost for some time
+/// Frames of these that ended before their LENGTH was over: their carrier was lost
 namespace stat_rx_carrier_lost {
 inline constexpr std::uint32_t address = 0x604;
 inline constexpr std::uint32_t width_bits = 32;
@@ -975,7 +975,7 @@ inline constexpr field at_address{"at_address", 16, 10, registers::access::read_
 inline constexpr std::array<field, 5> fields{{illegal_value, not_idle, partial_write, not_writable, at_address}};
 }  // namespace error
 
-/// Last frame. Of the last frame that the MAC got from the modem, good or bad; all of one word are of one frame.
+/// Last frame. Of the last frame that the MAC got from the modem, good or bad; all of one word are of one frame. What could not be read is none.
 namespace last_frame {
 inline constexpr std::uint32_t address = 0x688;
 inline constexpr std::uint32_t width_bits = 32;
@@ -987,7 +987,7 @@ inline constexpr field tangent_128{"tangent_128", 8, 8, registers::access::read_
 inline constexpr field rssi_dbm{"rssi_dbm", 16, 8, registers::access::read_only, 0, "dBm", 0, 255u, true};
 /// Rate index.
 inline constexpr field rate{"rate", 24, 3, registers::access::read_only, 0, "", 0, 7u};
-/// Its carrier was lost for some time.
+/// It ended before its LENGTH was over: its carrier was lost.
 inline constexpr field carrier_lost{"carrier_lost", 27, 1, registers::access::read_only, 0, "", 0, 1u};
 /// Number of the frame since the MAC was enabled, modulo 16: another one says that it is another frame.
 inline constexpr field frame{"frame", 28, 4, registers::access::read_only, 0, "frames", 0, 15u};
