@@ -66,7 +66,8 @@ void bind_views(nb::module_& module) {
       .field("timestamps", &tcp_view::timestamps, "timestamps option of a SYN")
       .field("segment_bytes", &tcp_view::segment_bytes, "full segment of this connection where known, else 0")
       .field("sack_blocks", &tcp_view::sack_blocks, "carries a SACK option with blocks")
-      .field("congestion_window_packets", &tcp_view::congestion_window_packets, "of the sender, where it can be told, else 0")
+      .field("is_signed", &tcp_view::is_signed, "carries a digest of itself, TCP-MD5 or TCP-AO: the window stays as it is")
+      .field("congestion_window_packets", &tcp_view::congestion_window_packets, "of the sender; 0: told from its segments")
       .field("timestamp_value", &tcp_view::timestamp_value, "TSval of the timestamps option, or None")
       .field("timestamp_echo", &tcp_view::timestamp_echo, "TSecr of the timestamps option, or None")
       .done();
@@ -135,6 +136,8 @@ void bind_shim(nb::module_& module) {
       .def_ro("tcp_acks_held", &shim_counters::tcp_acks_held, "Times that on_tcp_ack said hold.")
       .def("tcp_acks", &shim_counters::tcp_acks, nb::arg("reason"), "TCP ACKs sent of thinned connections, for one reason.")
       .def_ro("packets_delayed", &shim_counters::packets_delayed, "Times that release_time was later than now.")
+      .def_ro("late_syns", &shim_counters::late_syns, "SYNs that changed nothing: of an open connection, or an answer to none.")
+      .def_ro("signed_segments", &shim_counters::signed_segments, "Under a window limit that could not be written into them.")
       .def_ro("flows_expired", &shim_counters::flows_expired)
       .def_ro("flows_evicted", &shim_counters::flows_evicted, "Forgotten to make room.");
 

@@ -24,11 +24,17 @@ using namespace perhop;
 using fuzz::expect;
 
 constexpr shim::time_us hard_limit_us = policy::delayed_tcp_ack::hard_limit_us;
+constexpr std::size_t max_stranger_flows = 3;
 
 using flow_name = std::tuple<std::uint64_t, std::uint64_t, std::uint16_t, std::uint16_t, std::uint8_t>;
 
 flow_name name_of(const shim::flow_key& flow) {
   return {flow.source.low, flow.destination.low, flow.source_port, flow.destination_port, flow.protocol};
+}
+
+auto numbers_of(const policy::path_measurement& path) {
+  return std::tuple{path.forward_hops,   path.return_hops,     path.forward_total_us,
+                    path.forward_max_us, path.return_total_us, path.wired_round_trip_us};
 }
 
 class driver {
@@ -42,6 +48,7 @@ public:
                .rts_threshold_bytes = input.hostile<std::uint32_t>(),
                .policy = default_policy_,
                .max_flows = max_flows_,
+               .max_stranger_flows = max_stranger_flows,
                .flow_idle_us = input.hostile<std::uint32_t>()}) {}
 
   void step() {
@@ -78,7 +85,7 @@ public:
         shim_.on_round_trip(now_, flow(), input_.hostile<std::uint32_t>());
     }
     expire();
-    expect(shim_.flows() <= max_flows_, "no more connections than allowed");
+    expect(shim_.flows() <= max_flows_ && shim_.stranger_flows() <= max_stranger_flows, "no more connections than allowed");
     expect(shim_.counters().malformed() == malformed_, "every malformed header is counted");
     expect(shim_.counters().received == received_ && shim_.counters().originated == originated_ && shim_.counters().forwarded == forwarded_,
            "every packet is counted once");
@@ -131,6 +138,7 @@ private:
                 .fin = (flags & 0x82) == 0x82,
                 .rst = (flags & 0x84) == 0x84,
                 .sack_blocks = (flags & 0x90) == 0x90,
+                .is_signed = (flags & 0xa0) == 0xa0,
                 .sequence = input_.hostile<std::uint32_t>(),
                 .tcp_ack = input_.hostile<std::uint32_t>(),
                 .window_bytes = input_.hostile<std::uint32_t>(),
@@ -203,7 +211,7 @@ private:
     const wire::path_header made = shim_.on_originate(now_, sent, to, input_.hostile<std::uint32_t>());
     ++originated_;
     check_made(made, to);
-    (void)shim_.strip_window_scaling(sent);
+    if (sent.tcp.is_signed) expect(!shim_.strip_window_scaling(sent), "what a digest covers is left alone");
   }
 
   void forward() {
@@ -235,9 +243,11 @@ private:
       if (!with) return;
     }
     const auto arrived = packet();
+    const auto originated = arrived.flow.reversed();
+    const auto limit_before = shim_.cwl_packets(originated);
+    const auto path_before = shim_.last_path(originated);
     const shim::receive_verdict verdict = shim_.on_receive(now_, with, arrived);
     ++received_;
-    const auto originated = arrived.flow.reversed();
     const policy::cwl_config& limit = policy_of(originated).cwl;
     const auto limit_packets = shim_.cwl_packets(originated);
     if (limit_packets) {
@@ -245,6 +255,14 @@ private:
       if (limit.kind != policy::cwl_kind::fixed) {
         expect(*limit_packets <= std::max(limit.ceiling_packets, 1U), "a limit is not above the ceiling");
       }
+    }
+    if (arrived.tcp.is_signed) {
+      expect(!verdict.window_bytes && !verdict.strip_window_scaling, "what a digest covers is left alone");
+    }
+    if (arrived.flow.protocol == shim::ip_protocol_tcp && arrived.tcp.syn && !arrived.tcp.has_tcp_ack) {
+      const auto path = shim_.last_path(originated);  // nothing: unknown, or forgotten for being idle
+      expect(!path || (path_before && numbers_of(*path) == numbers_of(*path_before) && limit_packets == limit_before),
+             "a SYN that came changes nothing by itself");
     }
     if (verdict.window_bytes) {
       expect(limit_packets.has_value(), "a window is rewritten for a limit only");

@@ -65,6 +65,31 @@ TEST(flow_table, a_forgotten_flow_comes_back_without_its_past) {
   EXPECT_EQ(table.use(2, key_of(1)).state->segment_bytes, 0);
 }
 
+TEST(flow_table, strangers_push_out_strangers_only) {
+  flow_table table(2, 1'000'000, 3);
+  table.use(0, key_of(1));
+  table.use(0, key_of(2));
+  for (std::uint32_t i = 10; i < 100; ++i) {
+    const auto access = table.use(i, key_of(i), flow_witness::stranger);
+    EXPECT_EQ(access.evicted, i >= 13);
+  }
+  EXPECT_EQ(table.size(), 2U);
+  EXPECT_EQ(table.strangers(), 3U);
+  EXPECT_NE(table.find(key_of(1)), nullptr);
+  EXPECT_NE(table.find(key_of(2)), nullptr);
+  EXPECT_EQ(table.find(key_of(96)), nullptr);
+
+  table.find(key_of(98))->segment_bytes = 77;
+  const auto moved = table.use(200, key_of(98));
+  EXPECT_FALSE(moved.created);
+  EXPECT_TRUE(moved.evicted) << "the own end speaks for it: it takes the place of the own connection idle longest";
+  EXPECT_EQ(moved.state->segment_bytes, 77);
+  EXPECT_EQ(table.find(key_of(1)), nullptr);
+  EXPECT_EQ(table.strangers(), 2U);
+  table.use(201, key_of(98), flow_witness::stranger);
+  EXPECT_EQ(table.size(), 2U) << "once an own one, always";
+}
+
 // Against a list that does the same slowly: every lookup, eviction and expiry agrees.
 TEST(flow_table, agrees_with_a_plain_list_over_random_use) {
   std::mt19937_64 random(test_seed());

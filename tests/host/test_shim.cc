@@ -36,6 +36,7 @@ ip_packet_view syn(const flow_key& flow, std::uint16_t mss_bytes, bool timestamp
 ip_packet_view syn_tcp_ack(const flow_key& flow, std::uint16_t mss_bytes, bool timestamps = false) {
   ip_packet_view packet = syn(flow, mss_bytes, timestamps);
   packet.tcp.has_tcp_ack = true;
+  packet.tcp.tcp_ack = 1;  // the SYN's sequence number is 0
   return packet;
 }
 
@@ -282,7 +283,7 @@ TEST(shim_segment, is_the_smaller_mss_of_the_handshake_less_timestamps) {
   EXPECT_EQ(window(1000, 1460, false), 2U * 1000);
   EXPECT_EQ(window(0, 0, false), 2U * 600) << "no option seen: the largest payload sent";
   EXPECT_EQ(window(1460, 1460, false, 512), 2U * 512) << "the caller knows better";
-  EXPECT_EQ(window(5, 5, true), 2U * 1) << "an absurd option does not underflow";
+  EXPECT_EQ(window(5, 5, true), 2U * (536 - 12)) << "no host asks for less than every host takes (RFC 9293, 3.7.1)";
 }
 
 TEST(shim_segment, is_rfc_9293s_default_when_nothing_is_known) {
@@ -305,15 +306,22 @@ TEST(shim_segment, the_syns_answer_leaves_room_for_two_so_that_linux_does_not_ha
 
 TEST(shim_connection, starts_anew_with_a_first_syn) {
   shim node(config_of());
-  node.on_originate(0, syn(there, 500), tcp_ack_hop, 0);
-  node.on_receive(1, echoing(15, 7680, 1840), syn_tcp_ack(back, 500));
+  node.on_originate(0, syn(there, 600), tcp_ack_hop, 0);
+  node.on_receive(1, echoing(15, 7680, 1840), syn_tcp_ack(back, 600));
   ASSERT_TRUE(node.cwl_packets(there));
-  node.on_originate(2, syn(there, 1460), tcp_ack_hop, 0);
+  ip_packet_view again = syn(there, 1460);
+  again.tcp.sequence = 7'000'000;
+  node.on_originate(2, again, tcp_ack_hop, 0);
   EXPECT_FALSE(node.cwl_packets(there));
-  node.on_receive(3, echoing(15, 7680, 1840), syn_tcp_ack(back, 1460));
+  ip_packet_view answer = syn_tcp_ack(back, 1460);
+  answer.tcp.tcp_ack = 7'000'001;
+  node.on_receive(3, echoing(15, 7680, 1840), answer);
   EXPECT_EQ(node.on_receive(4, echoing(15, 7680, 1840), tcp_ack(back)).window_bytes, 5U * 1460) << "the old connection's MSS is forgotten";
   node.on_receive(5, echoing(15, 7680, 1840), syn(back, 1460));
-  EXPECT_FALSE(node.cwl_packets(there)) << "the other end opens too";
+  ip_packet_view reply = syn_tcp_ack(there, 1460);
+  reply.tcp.sequence = 9'000'000;
+  node.on_originate(6, reply, tcp_ack_hop, 0);
+  EXPECT_FALSE(node.cwl_packets(there)) << "the other end opens too, and this one agrees";
 }
 
 TEST(shim_plain_ip, is_delivered_and_falls_back_to_the_hop_table_by_ttl) {

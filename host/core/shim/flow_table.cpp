@@ -7,13 +7,15 @@
 
 namespace perhop::shim {
 
-flow_table::flow_table(std::size_t capacity, time_us idle_us)
+flow_table::flow_table(std::size_t capacity, time_us idle_us, std::size_t strangers)
     : idle_us_(idle_us),
       // At most half full, so that probing stays short and always meets an empty bucket.
-      mask_(std::bit_ceil(2 * std::max<std::size_t>(capacity, 1)) - 1),
+      mask_(std::bit_ceil(2 * (std::max<std::size_t>(capacity, 1) + std::max<std::size_t>(strangers, 1))) - 1),
       buckets_(mask_ + 1, none),
-      entries_(std::max<std::size_t>(capacity, 1)),
+      entries_(std::max<std::size_t>(capacity, 1) + std::max<std::size_t>(strangers, 1)),
       deadlines_(entries_.size()) {
+  list_of(flow_witness::own_end).capacity = std::max<std::size_t>(capacity, 1);
+  list_of(flow_witness::stranger).capacity = std::max<std::size_t>(strangers, 1);
   free_.reserve(entries_.size());
   forgotten_holds_.reserve(entries_.size());
   for (std::size_t index = entries_.size(); index-- > 0;) free_.push_back(static_cast<std::uint32_t>(index));
@@ -56,21 +58,33 @@ std::optional<std::uint32_t> flow_table::slot_of(const flow_key& key) const {
 }
 
 void flow_table::append_newest(std::uint32_t index) {
-  entries_[index].older = newest_;
+  age_list& list = list_of(entries_[index].witness);
+  entries_[index].older = list.newest;
   entries_[index].newer = none;
-  if (newest_ != none) entries_[newest_].newer = index;
-  newest_ = index;
-  if (oldest_ == none) oldest_ = index;
+  if (list.newest != none) entries_[list.newest].newer = index;
+  list.newest = index;
+  if (list.oldest == none) list.oldest = index;
+  ++list.size;
 }
 
 void flow_table::unlink(std::uint32_t index) {
   const entry& e = entries_[index];
-  (e.older != none ? entries_[e.older].newer : oldest_) = e.newer;
-  (e.newer != none ? entries_[e.newer].older : newest_) = e.older;
+  age_list& list = list_of(e.witness);
+  (e.older != none ? entries_[e.older].newer : list.oldest) = e.newer;
+  (e.newer != none ? entries_[e.newer].older : list.newest) = e.older;
+  --list.size;
 }
 
-void flow_table::forget_oldest() {
-  const std::uint32_t index = oldest_;
+/// @return whether a connection was forgotten for it
+bool flow_table::make_room(flow_witness witness) {
+  const age_list& list = list_of(witness);
+  if (list.size < list.capacity) return false;
+  forget_oldest(witness);
+  return true;
+}
+
+void flow_table::forget_oldest(flow_witness witness) {
+  const std::uint32_t index = list_of(witness).oldest;
   deadlines_.set(index, std::nullopt);
   if (entries_[index].state.tcp_ack.holds()) release_hold(entries_[index].key);
   std::size_t hole = home(entries_[index].key);
@@ -86,36 +100,39 @@ void flow_table::forget_oldest() {
   buckets_[hole] = none;
   unlink(index);
   free_.push_back(index);
-  --size_;
 }
 
-flow_table::access flow_table::use(time_us now, const flow_key& key) {
+flow_table::access flow_table::use(time_us now, const flow_key& key, flow_witness witness) {
   access result{.state = nullptr, .slot = none, .created = false, .expired = 0, .evicted = false};
-  while (oldest_ != none && now > entries_[oldest_].last_used && now - entries_[oldest_].last_used > idle_us_) {
-    forget_oldest();
-    ++result.expired;
+  for (const flow_witness each : {flow_witness::stranger, flow_witness::own_end}) {
+    for (std::uint32_t oldest = list_of(each).oldest;
+         oldest != none && now > entries_[oldest].last_used && now - entries_[oldest].last_used > idle_us_; oldest = list_of(each).oldest) {
+      forget_oldest(each);
+      ++result.expired;
+    }
   }
 
   std::uint32_t index = find_index(key);
   if (index != none) {
-    if (index != newest_) {
+    const flow_witness before = entries_[index].witness;
+    const flow_witness after = std::max(before, witness);
+    if (after != before) result.evicted = make_room(after);
+    if (after != before || index != list_of(before).newest) {
       unlink(index);
+      entries_[index].witness = after;
       append_newest(index);
     }
   } else {
-    if (free_.empty()) {
-      forget_oldest();
-      result.evicted = true;
-    }
+    result.evicted = make_room(witness);
     index = free_.back();
     free_.pop_back();
     entries_[index].key = key;
     entries_[index].state = flow_state{};
+    entries_[index].witness = witness;
     append_newest(index);
     std::size_t bucket = home(key);
     while (buckets_[bucket] != none) bucket = (bucket + 1) & mask_;
     buckets_[bucket] = index;
-    ++size_;
     result.created = true;
   }
   entries_[index].last_used = now;

@@ -2,9 +2,13 @@
 //
 // Soft state of connections: a hash table of fixed size that forgets what is idle, and forgets the connection that was
 // idle longest when it is full. All memory is taken at construction; nothing is allocated later.
+//
+// Connections that only strangers speak of (anybody can send a SYN, or an answer to nothing) have a room of their own, so
+// that a flood of them pushes none out that this node's own end takes part in.
 
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,6 +21,7 @@
 #include "host/core/policy/time.hpp"
 #include "host/core/shim/deadline_queue.hpp"
 #include "host/core/shim/packet_view.hpp"
+#include "host/core/shim/sent_window.hpp"
 #include "host/core/wire/path_header.hpp"
 
 namespace perhop::shim {
@@ -38,6 +43,14 @@ struct round_trip_timer {
   std::uint32_t previous_min_us = UINT32_MAX;  // of the window before
 };
 
+/// How far a TCP connection is open, as this node's own end tells it. What arrives may be from anybody.
+enum class handshake : std::uint8_t {
+  unknown,    ///< the connection is older than this table, or no TCP
+  opening,    ///< the own end has sent a SYN
+  answering,  ///< the own end has answered a SYN
+  done,       ///< the own end sends data or bare TCP ACKs, or the other end has acknowledged the own SYN
+};
+
 /// What a node remembers of a connection. Keyed by the direction that this node originates.
 struct flow_state {
   // The other direction's packets as they arrived here; goes back in the echo.
@@ -45,8 +58,14 @@ struct flow_state {
   bool heard_with_payload = false;
   wire::path_echo echo;
 
+  handshake phase = handshake::unknown;
+  std::uint32_t initial_sequence = 0;  // of the own SYN; from `opening` on
+
   // The limit on what this node sends.
   bool sent = false;
+  sent_window in_flight;
+  std::uint32_t packets_in_flight = 0;  // with the segment sent last
+  bool signed_segments = false;
   policy::congestion_window_limit limit;
   std::optional<policy::path_measurement> last_path;
   round_trip_timer round_trip;
@@ -62,10 +81,14 @@ struct flow_state {
   std::uint32_t largest_payload_bytes = 0;
 };
 
+/// Whose word there is for a connection.
+enum class flow_witness : std::uint8_t { stranger, own_end };
+
 class flow_table {
 public:
-  /// @param capacity connections held at most, at least 1
-  flow_table(std::size_t capacity, time_us idle_us);
+  /// @param capacity connections of this node's own end held at most, at least 1
+  /// @param strangers connections held beside them that only strangers speak of, at least 1
+  flow_table(std::size_t capacity, time_us idle_us, std::size_t strangers = 1);
 
   struct access {
     flow_state* state;
@@ -75,8 +98,9 @@ public:
     bool evicted;           ///< one more was forgotten to make room
   };
 
-  /// Finds or makes the state of `key` and marks it as used now.
-  access use(time_us now, const flow_key& key);
+  /// Finds or makes the state of `key` and marks it as used now. A connection that the own end has once spoken for stays
+  /// one of its own.
+  access use(time_us now, const flow_key& key, flow_witness witness = flow_witness::own_end);
 
   /// Looks without marking. @return null when unknown
   const flow_state* find(const flow_key& key) const;
@@ -90,7 +114,9 @@ public:
   /// Calls visit(slot) for every connection.
   template <typename visitor>
   void for_each(visitor visit) const {
-    for (std::uint32_t slot = newest_; slot != none; slot = entries_[slot].older) visit(slot);
+    for (const age_list& list : lists_) {
+      for (std::uint32_t slot = list.newest; slot != none; slot = entries_[slot].older) visit(slot);
+    }
   }
 
   /// The connection waits for this moment, or for none. Forgotten together with the connection.
@@ -113,8 +139,11 @@ public:
   /// Spreads keys well; for other tables of connections.
   static std::uint64_t hash(const flow_key& key);
 
-  std::size_t size() const { return size_; }
-  std::size_t capacity() const { return entries_.size(); }
+  /// Connections that the own end takes part in, and how many there may be.
+  std::size_t size() const { return list_of(flow_witness::own_end).size; }
+  std::size_t capacity() const { return list_of(flow_witness::own_end).capacity; }
+  /// Connections that only strangers speak of.
+  std::size_t strangers() const { return list_of(flow_witness::stranger).size; }
 
 private:
   static constexpr std::uint32_t none = UINT32_MAX;
@@ -122,16 +151,29 @@ private:
   struct entry {
     flow_key key;
     flow_state state;
+    flow_witness witness = flow_witness::stranger;
     time_us last_used = 0;
-    std::uint32_t newer = none;  // list from the entry idle longest to the one used last
+    std::uint32_t newer = none;  // in its list
     std::uint32_t older = none;
   };
+
+  /// From the entry idle longest to the one used last.
+  struct age_list {
+    std::size_t capacity = 1;
+    std::size_t size = 0;
+    std::uint32_t oldest = none;
+    std::uint32_t newest = none;
+  };
+
+  age_list& list_of(flow_witness witness) { return lists_[static_cast<std::size_t>(witness)]; }
+  const age_list& list_of(flow_witness witness) const { return lists_[static_cast<std::size_t>(witness)]; }
 
   std::size_t home(const flow_key& key) const { return static_cast<std::size_t>(hash(key)) & mask_; }
   std::uint32_t find_index(const flow_key& key) const;
   void append_newest(std::uint32_t index);
   void unlink(std::uint32_t index);
-  void forget_oldest();
+  void forget_oldest(flow_witness witness);
+  bool make_room(flow_witness witness);
 
   time_us idle_us_;
   std::size_t mask_;
@@ -140,9 +182,7 @@ private:
   std::vector<std::uint32_t> free_;
   deadline_queue deadlines_;
   std::vector<flow_key> forgotten_holds_;
-  std::size_t size_ = 0;
-  std::uint32_t oldest_ = none;
-  std::uint32_t newest_ = none;
+  std::array<age_list, 2> lists_;  // by witness
 };
 
 }  // namespace perhop::shim

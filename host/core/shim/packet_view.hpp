@@ -18,6 +18,8 @@ struct ip_address {
   /// @param address 10.0.0.1 is 0x0a000001
   static constexpr ip_address from_ipv4(std::uint32_t address) { return {0, 0xffff'0000'0000U | address}; }
 
+  constexpr bool is_ipv4() const { return high == 0 && low >> 32 == 0xffff; }
+
   friend bool operator==(const ip_address&, const ip_address&) = default;
 };
 
@@ -44,6 +46,7 @@ struct tcp_view {
   bool fin = false;
   bool rst = false;
   bool sack_blocks = false;  ///< carries a SACK option with blocks
+  bool is_signed = false;    ///< carries a digest of itself: TCP-MD5 (RFC 2385) or TCP-AO (RFC 5925)
   std::uint32_t sequence = 0;
   std::uint32_t tcp_ack = 0;       ///< valid with the ACK flag
   std::uint32_t window_bytes = 0;  ///< as advertised: the window field, times 2^scale where scaling is in use
@@ -52,7 +55,8 @@ struct tcp_view {
   bool timestamps = false;             ///< timestamps option of a SYN; read from a SYN only
   /// Payload of a full segment of this connection where the caller knows what was negotiated; 0 when it does not.
   std::uint16_t segment_bytes = 0;
-  /// Congestion window of the sender, of a packet that this node originates; 0 when the caller cannot tell.
+  /// Congestion window of the sender, of a packet that this node originates; 0 when the caller cannot tell: it is told from the
+  /// segments then.
   std::uint32_t congestion_window_packets = 0;
   std::optional<std::uint32_t> timestamp_value{};  ///< TSval of the timestamps option
   std::optional<std::uint32_t> timestamp_echo{};   ///< TSecr

@@ -10,8 +10,10 @@ namespace perhop::shim {
 
 namespace {
 
-/// Full segment of a TCP whose SYN was not seen and of which no payload was seen either (RFC 9293, 3.7.1).
-constexpr std::uint32_t default_segment_bytes = 536;
+/// The segment that every host takes (RFC 9293, 3.7.1): the least MSS that is believed, and the full segment of a TCP whose SYN was
+/// not seen.
+constexpr std::uint32_t least_mss_ipv4_bytes = 536, least_mss_ipv6_bytes = 1220;
+constexpr std::uint32_t ipv4_and_tcp_header_bytes = 40, ipv6_and_tcp_header_bytes = 60;
 
 /// What the timestamps option takes from every segment (RFC 7323: 10 bytes, padded).
 constexpr std::uint32_t timestamps_option_bytes = 12;
@@ -27,14 +29,16 @@ std::uint8_t hops_from_ttl(std::uint8_t ttl) {
   return static_cast<std::uint8_t>(initial - ttl + 1);
 }
 
-std::uint32_t segment_bytes_of(const flow_state& state) {
+std::uint32_t segment_bytes_of(const flow_state& state, const flow_key& flow, std::uint32_t mtu_bytes) {
   if (state.segment_bytes != 0) return state.segment_bytes;
-  if (state.mss_option_bytes != 0) {
-    const std::uint32_t options_bytes = state.timestamps ? timestamps_option_bytes : 0;
-    return std::max<std::uint32_t>(state.mss_option_bytes, options_bytes + 1) - options_bytes;
-  }
+  const bool ipv4 = flow.source.is_ipv4();
+  const std::uint32_t least_bytes = ipv4 ? least_mss_ipv4_bytes : least_mss_ipv6_bytes;
   // A window of one short packet would keep all later ones as short.
-  return std::max(state.largest_payload_bytes, default_segment_bytes);
+  if (state.mss_option_bytes == 0) return std::max(state.largest_payload_bytes, least_bytes);
+  const std::uint32_t header_bytes = ipv4 ? ipv4_and_tcp_header_bytes : ipv6_and_tcp_header_bytes;
+  const std::uint32_t most_bytes = std::max(mtu_bytes, header_bytes + least_bytes) - header_bytes;
+  const std::uint32_t mss_bytes = std::clamp<std::uint32_t>(state.mss_option_bytes, least_bytes, most_bytes);
+  return mss_bytes - (state.timestamps ? timestamps_option_bytes : 0);
 }
 
 /// Reads what both directions of the handshake negotiate. The smaller MSS counts: it is what this node may send (the
@@ -93,6 +97,10 @@ std::uint32_t wired_round_trip_us(const round_trip_timer& timer, std::uint64_t w
 
 constexpr std::uint32_t least_window_of_syn_packets = 2;
 
+/// TCP's initial window, also after a pause (RFC 6928). A smaller one is not believed of what was seen: a sender that has little to
+/// send has small flights, too, and its next burst would wait for a round trip.
+constexpr std::uint32_t initial_window_packets = 10;
+
 }  // namespace
 
 std::uint64_t shim_counters::malformed() const {
@@ -102,7 +110,8 @@ std::uint64_t shim_counters::malformed() const {
 shim::shim(const shim_config& config)
     : config_(config),
       delays_((assert(config.profile != nullptr), *config.profile), config.rts_threshold_bytes),
-      flows_(config.max_flows, config.flow_idle_us) {
+      flows_(config.max_flows, config.flow_idle_us, config.max_stranger_flows) {
+  offered_.reserve(most_offered_syns);
   if (config_.exact) {
     if (config_.exact->profile == nullptr) config_.exact->profile = config_.profile;
     exact_.emplace(*config_.exact);
@@ -153,12 +162,80 @@ void shim::restart(flow_state& state, const flow_key& originated) {
   state.tcp_ack = policy::delayed_tcp_ack(policy_of(originated.reversed()).tcp_ack);
 }
 
-flow_table::access shim::flow_of(time_us now, const flow_key& originated) {
-  const flow_table::access access = flows_.use(now, originated);
+flow_table::access shim::flow_of(time_us now, const flow_key& originated, flow_witness witness) {
+  const flow_table::access access = flows_.use(now, originated, witness);
   counters_.flows_expired += access.expired;
   counters_.flows_evicted += access.evicted ? 1 : 0;
   if (access.created) restart(*access.state, originated);
   return access;
+}
+
+/// The connection of a packet that this node's own end sends. What a stranger can make any host send does not count as a word for it:
+/// a RST, the answer to a SYN, and the bare TCP ACK that Linux sends for a second, different SYN before the handshake is over.
+flow_table::access shim::own_flow_of(time_us now, const ip_packet_view& sent) {
+  const tcp_view& tcp = sent.tcp;
+  bool own = true;
+  if (is_tcp(sent)) {
+    const flow_state* known = flows_.find(sent.flow);
+    const bool bare = tcp.payload_bytes == 0 && !tcp.fin;
+    const bool answering = known != nullptr && known->phase == handshake::answering;
+    own = !tcp.rst && !(tcp.syn && tcp.has_tcp_ack) && !(answering && bare);
+  }
+  const flow_table::access flow = flow_of(now, sent.flow, own ? flow_witness::own_end : flow_witness::stranger);
+  if (!is_tcp(sent)) return flow;
+  if (tcp.syn) {
+    note_own_syn(now, flow, sent);
+  } else if (own) {
+    flow.state->phase = handshake::done;
+  }
+  flow.state->in_flight.on_segment(tcp.sequence, tcp.payload_bytes);
+  return flow;
+}
+
+/// The own TCP opens a connection, or answers a SYN: only now what that SYN said holds. Told of a packet twice, it does nothing more.
+void shim::note_own_syn(time_us now, const flow_table::access& flow, const ip_packet_view& sent) {
+  flow_state& state = *flow.state;
+  const tcp_view& tcp = sent.tcp;
+  const std::optional<offered_syn> offered = take_answered(sent);
+  // A listener whose queue was full answers again even after the other end's TCP ACK.
+  const bool again =
+      state.phase != handshake::unknown && state.initial_sequence == tcp.sequence && (state.phase != handshake::done || tcp.has_tcp_ack);
+  const bool late = again && state.phase == handshake::done;
+  // A SYN that came again is answered as the first one was: nothing but the handshake is known yet.
+  if (!again || (offered && state.phase == handshake::answering)) {
+    restart(state, sent.flow);
+    state.initial_sequence = tcp.sequence;
+    state.in_flight.on_syn(tcp.sequence);
+  }
+  if (late) return;
+  state.phase = tcp.has_tcp_ack ? handshake::answering : handshake::opening;
+  if (offered) take_arrival(now, flow, offered->header, offered->packet);
+}
+
+void shim::note_offered(const std::optional<wire::path_header>& header, const ip_packet_view& packet) {
+  const auto same = std::find_if(offered_.begin(), offered_.end(), [&packet](const offered_syn& offered) {
+    return offered.packet.flow == packet.flow && offered.packet.tcp.sequence == packet.tcp.sequence;
+  });
+  if (same != offered_.end()) {
+    *same = {.header = header, .packet = packet};
+  } else if (offered_.size() < most_offered_syns) {
+    offered_.push_back({.header = header, .packet = packet});
+  } else {
+    offered_[next_offered_] = {.header = header, .packet = packet};
+    next_offered_ = (next_offered_ + 1) % most_offered_syns;
+  }
+}
+
+/// The SYN that this packet of the own end answers, once.
+std::optional<shim::offered_syn> shim::take_answered(const ip_packet_view& sent) {
+  if (!sent.tcp.has_tcp_ack) return std::nullopt;
+  const auto found = std::find_if(offered_.begin(), offered_.end(), [&sent](const offered_syn& offered) {
+    return offered.packet.flow == sent.flow.reversed() && sent.tcp.tcp_ack == offered.packet.tcp.sequence + 1;
+  });
+  if (found == offered_.end()) return std::nullopt;
+  const offered_syn taken = *found;
+  offered_.erase(found);
+  return taken;
 }
 
 std::uint32_t shim::hop_delay_us(const next_hop& hop) const {
@@ -182,20 +259,25 @@ void shim::add_hop(wire::path_header& header, const next_hop& hop) const {
   }
 }
 
-wire::path_header shim::on_originate(time_us now, const ip_packet_view& packet, const next_hop& hop, std::uint32_t packets_in_flight) {
+wire::path_header shim::on_originate(time_us now, const ip_packet_view& packet, const next_hop& hop,
+                                     std::optional<std::uint32_t> packets_in_flight) {
   ++counters_.originated;
-  flow_state& state = *flow_of(now, packet.flow).state;
+  flow_state& state = *own_flow_of(now, packet).state;
   if (is_tcp(packet)) {
-    // A first SYN opens a new connection, even where an old one had the same ports.
-    if (packet.tcp.syn && !packet.tcp.has_tcp_ack) restart(state, packet.flow);
-    note_options(state, packet.tcp);
+    if (state.phase != handshake::done || !packet.tcp.syn) note_options(state, packet.tcp);
+    state.signed_segments |= packet.tcp.is_signed;
+    if (packet.tcp.is_signed && rewrites(state)) ++counters_.signed_segments;
+    if (const std::uint32_t counted = state.in_flight.packets_with(packet.tcp.sequence, packet.tcp.payload_bytes)) {
+      state.packets_in_flight = counted;
+    }
     state.largest_payload_bytes = std::max(state.largest_payload_bytes, packet.tcp.payload_bytes);
     time_sent(state.round_trip, now, packet.tcp);
   }
   state.sent = true;
 
   wire::path_header header;
-  header.packets_in_flight = static_cast<std::uint8_t>(std::min<std::uint32_t>(packets_in_flight, UINT8_MAX));
+  header.packets_in_flight =
+      static_cast<std::uint8_t>(std::min<std::uint32_t>(packets_in_flight.value_or(state.packets_in_flight), UINT8_MAX));
   if (state.heard) header.echo = state.echo;
   header.exact_follows = packet.exact.follows;
   if (packet.exact.current_rate_bps != 0) {
@@ -208,7 +290,8 @@ wire::path_header shim::on_originate(time_us now, const ip_packet_view& packet, 
 }
 
 bool shim::strip_window_scaling(const ip_packet_view& packet) const {
-  return config_.rewrite_windows && is_tcp(packet) && packet.tcp.syn && policy_of(packet.flow).cwl.kind != policy::cwl_kind::none;
+  return config_.rewrite_windows && is_tcp(packet) && packet.tcp.syn && !packet.tcp.is_signed &&
+         policy_of(packet.flow).cwl.kind != policy::cwl_kind::none;
 }
 
 void shim::set_exact_weight(const flow_key& flow, double weight) {
@@ -267,19 +350,65 @@ std::optional<wire::path_header> shim::parse(std::span<const std::uint8_t> bytes
 
 receive_verdict shim::on_receive(time_us now, const std::optional<wire::path_header>& header, const ip_packet_view& packet) {
   ++counters_.received;
+  if (!header || header->silent_router_seen) ++counters_.silent_router_seen;
   const flow_key originated = packet.flow.reversed();
-  const flow_table::access flow = flow_of(now, originated);
-  flow_state& state = *flow.state;
-  receive_verdict verdict;
+  const tcp_view& tcp = packet.tcp;
+  if (!is_tcp(packet)) {
+    take_arrival(now, flow_of(now, originated, flow_witness::stranger), header, packet);
+    return {};
+  }
 
+  receive_verdict verdict;
+  verdict.strip_window_scaling =
+      tcp.syn && !tcp.is_signed && config_.rewrite_windows && policy_of(originated).cwl.kind != policy::cwl_kind::none;
+  const flow_state* known = flows_.find(originated);
+  const bool opening = known != nullptr && (known->phase == handshake::opening || known->phase == handshake::answering);
+  const bool acknowledges_own_syn = opening && tcp.has_tcp_ack && tcp.tcp_ack == known->initial_sequence + 1;
+  const flow_table::access flow = flow_of(now, originated, acknowledges_own_syn ? flow_witness::own_end : flow_witness::stranger);
+  flow_state& state = *flow.state;
+  if (!tcp.syn) {
+    if (acknowledges_own_syn) state.phase = handshake::done;
+    take_arrival(now, flow, header, packet);
+  } else if (acknowledges_own_syn) {
+    take_arrival(now, flow, header, packet);
+  } else {
+    if (tcp.has_tcp_ack || state.phase == handshake::done) ++counters_.late_syns;
+    if (!tcp.has_tcp_ack) note_offered(header, packet);
+  }
+
+  if (tcp.is_signed) {
+    if (rewrites(state)) ++counters_.signed_segments;
+  } else if (rewrites(state) && tcp.has_tcp_ack) {
+    if (const std::optional<std::uint32_t> limit_packets = state.limit.limit_packets()) {
+      // Linux takes half of the largest window ever advertised for its largest segment (tcp_bound_to_half_wnd): one segment in the
+      // SYN's answer would halve all segments of the connection. A sender that begins with one segment is limited all the same.
+      const std::uint32_t limit =
+          limit_bytes(state, originated, tcp.syn ? std::max(*limit_packets, least_window_of_syn_packets) : *limit_packets);
+      if (limit < tcp.window_bytes) {
+        verdict.window_bytes = limit;
+        ++counters_.windows_rewritten;
+      }
+    }
+  }
+  return verdict;
+}
+
+/// Never below one segment that the own end has sent: with less, it could send nothing.
+std::uint32_t shim::limit_bytes(const flow_state& state, const flow_key& flow, std::uint32_t limit_packets) const {
+  const std::uint64_t bytes = std::uint64_t{limit_packets} * segment_bytes_of(state, flow, config_.mtu_bytes);
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes, std::max(state.largest_payload_bytes, 1U), UINT32_MAX));
+}
+
+/// A packet of the other end, as far as can be told.
+void shim::take_arrival(time_us now, const flow_table::access& flow, const std::optional<wire::path_header>& header,
+                        const ip_packet_view& packet) {
+  flow_state& state = *flow.state;
+  const flow_key originated = packet.flow.reversed();
   const bool tcp = is_tcp(packet);
   if (tcp) {
-    if (packet.tcp.syn) {
-      if (!packet.tcp.has_tcp_ack) restart(state, originated);
-      verdict.strip_window_scaling = config_.rewrite_windows && state.limit.enforces();
-    }
     note_options(state, packet.tcp);
     if (packet.tcp.has_tcp_ack) {
+      state.in_flight.on_tcp_ack(packet.tcp.tcp_ack);
       if (const auto rtt_us = time_answered(state.round_trip, now, packet.tcp.tcp_ack)) on_round_trip_sample(state, *rtt_us);
     }
   }
@@ -294,7 +423,6 @@ receive_verdict shim::on_receive(time_us now, const std::optional<wire::path_hea
                .rate_bps = header->explicit_rate_bps};
   }
   if (silent) {
-    ++counters_.silent_router_seen;
     arrived.total_delay_us = 0;
     arrived.max_delay_us = 0;
     arrived.hops = std::max(arrived.hops, hops_from_ttl(packet.ttl));
@@ -329,20 +457,6 @@ receive_verdict shim::on_receive(time_us now, const std::optional<wire::path_hea
     on_path(state, originated, path);
   }
   if (tcp && state.tcp_ack.thins()) on_data(now, flow, header ? &*header : nullptr, arrived, packet.tcp);
-
-  if (config_.rewrite_windows && tcp && packet.tcp.has_tcp_ack) {
-    if (const std::optional<std::uint32_t> limit_packets = state.limit.limit_packets()) {
-      // Linux takes half of the largest window ever advertised for its largest segment (tcp_bound_to_half_wnd): one segment in the
-      // SYN's answer would halve all segments of the connection. A sender that begins with one segment is limited all the same.
-      const std::uint32_t window_packets = packet.tcp.syn ? std::max(*limit_packets, least_window_of_syn_packets) : *limit_packets;
-      const std::uint64_t limit_bytes = std::uint64_t{window_packets} * segment_bytes_of(state);
-      if (limit_bytes < packet.tcp.window_bytes) {
-        verdict.window_bytes = static_cast<std::uint32_t>(limit_bytes);
-        ++counters_.windows_rewritten;
-      }
-    }
-  }
-  return verdict;
 }
 
 void shim::on_path(flow_state& state, const flow_key& originated, const policy::path_measurement& path) const {
@@ -381,7 +495,7 @@ void shim::on_data(time_us now, const flow_table::access& flow, const wire::path
 policy::tcp_ack_action shim::on_tcp_ack(time_us now, const ip_packet_view& packet) {
   const tcp_view& tcp = packet.tcp;
   if (!is_tcp(packet)) return policy::tcp_ack_action::pass;
-  const flow_table::access flow = flow_of(now, packet.flow);
+  const flow_table::access flow = own_flow_of(now, packet);
   // This packet takes the place of one that is kept, of a connection that was forgotten too: perhaps just now.
   flows_.settle_hold(packet.flow);
   policy::delayed_tcp_ack& tcp_ack = flow.state->tcp_ack;
@@ -409,11 +523,14 @@ policy::tcp_ack_action shim::on_tcp_ack(time_us now, const ip_packet_view& packe
 time_us shim::release_time(time_us now, const ip_packet_view& packet) {
   const tcp_view& tcp = packet.tcp;
   if (!is_tcp(packet) || tcp.syn || (tcp.payload_bytes == 0 && !tcp.fin)) return now;
-  flow_state& state = *flow_of(now, packet.flow).state;
+  flow_state& state = *own_flow_of(now, packet).state;
   if (!state.pacer.paces()) return now;
+  const std::uint32_t told_packets = tcp.congestion_window_packets;
+  const std::uint32_t seen_packets = state.in_flight.window_packets();
+  const std::uint32_t window_packets =
+      told_packets != 0 || seen_packets == 0 ? told_packets : std::max(seen_packets, initial_window_packets);
   const std::uint32_t limit_packets = state.limit.limit_packets().value_or(UINT32_MAX);
-  const std::uint32_t window_packets = tcp.congestion_window_packets != 0 ? tcp.congestion_window_packets : UINT32_MAX;
-  const std::uint32_t allowed_packets = std::min(limit_packets, window_packets);
+  const std::uint32_t allowed_packets = std::min(limit_packets, window_packets != 0 ? window_packets : UINT32_MAX);
   state.pacer.on_window(allowed_packets != UINT32_MAX ? allowed_packets : 0);
   const time_us release = tcp.payload_bytes != 0 ? state.pacer.release_time(now, tcp.payload_bytes) : state.pacer.earliest(now);
   counters_.packets_delayed += release > now ? 1 : 0;
@@ -465,6 +582,40 @@ bool shim::on_completion(time_us now, const policy::neighbour_averages& averages
 void shim::on_neighbour_replaced(std::uint8_t peer) {
   delays_.forget(peer);
   if (exact_) exact_->on_peer_replaced(peer);
+}
+
+std::uint32_t shim::packets_in_flight(const flow_key& flow) const {
+  const flow_state* state = flows_.find(flow);
+  return state != nullptr ? state->packets_in_flight : 0;
+}
+
+no_effect shim::limit_without_effect(const flow_key& flow) const {
+  const flow_state* state = flows_.find(flow);
+  if (state == nullptr || !state->limit.enforces()) return no_effect::none;
+  if (rewrites(*state) && state->signed_segments) return no_effect::signed_segments;
+  return state->limit.limit_packets() ? no_effect::none : no_effect::path_unknown;
+}
+
+no_effect shim::pacing_without_effect(const flow_key& flow) const {
+  const flow_state* state = flows_.find(flow);
+  if (state == nullptr || !state->pacer.paces() || state->pacer.interval_us() != 0) return no_effect::none;
+  switch (policy_of(flow).pacing.kind) {
+    case policy::pacing_kind::none:
+      return no_effect::none;
+    case policy::pacing_kind::window:
+      return min_round_trip_us(state->round_trip) == 0 ? no_effect::round_trip_unknown : no_effect::window_unknown;
+    case policy::pacing_kind::adaptive:
+      return min_round_trip_us(state->round_trip) == 0 ? no_effect::round_trip_unknown : no_effect::path_unknown;
+    case policy::pacing_kind::path:
+      break;
+  }
+  const bool measured = state->last_path && state->last_path->forward_hops != 0 && state->last_path->forward_total_us != 0;
+  return measured ? no_effect::one_medium : no_effect::path_unknown;
+}
+
+time_us shim::pacing_interval_us(const flow_key& flow) const {
+  const flow_state* state = flows_.find(flow);
+  return state != nullptr ? state->pacer.interval_us() : 0;
 }
 
 std::optional<std::uint32_t> shim::cwl_packets(const flow_key& flow) const {

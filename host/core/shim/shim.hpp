@@ -20,7 +20,12 @@
 //
 // Sources: the paper named in policy/congestion_window_limit.hpp, section 4.2 (probe fields) and 5.1; window rewriting
 // in place of a clamp inside TCP is ours, because it works for a TCP that cannot be changed. Conditions of the
-// rewriting: the shim sees the SYN, and window scaling is stripped from it where strip_window_scaling says so.
+// rewriting: the shim sees the SYN, window scaling is stripped from it where strip_window_scaling says so, and segments are
+// not signed: a digest (TCP-MD5, TCP-AO) covers the window, so such segments pass as they are.
+//
+// Anybody can send a SYN. One that arrives changes nothing before this node's own TCP answers it, and one with a TCP ACK
+// nothing unless it acknowledges the own SYN: as TCP itself decides (RFC 9293, 3.10.7; RFC 5961, 4). What a handshake says of
+// the MSS is bounded by the protocol's least and by the interface.
 
 #pragma once
 
@@ -30,6 +35,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <vector>
 
 #include "host/core/policy/congestion_window_limit.hpp"
 #include "host/core/policy/delay_estimator.hpp"
@@ -57,7 +63,9 @@ struct shim_config {
   std::uint32_t rts_threshold_bytes = 0;               ///< as in the MAC: MPDUs above it use RTS/CTS
   flow_policy policy{};                                ///< of every flow without a policy of its own
   bool rewrite_windows = true;                         ///< false: the caller enforces cwl_packets() by other means
+  std::uint32_t mtu_bytes = 1500;                      ///< of the interface: no segment is longer
   std::size_t max_flows = 1024;                        ///< connections remembered; the one idle longest makes room
+  std::size_t max_stranger_flows = 256;                ///< beside them, those that nothing but arriving packets tells of
   time_us flow_idle_us = 60'000'000;                   ///< a connection idle for longer is forgotten
   std::optional<policy::exact_router_config> exact{};  ///< nothing: rates of EXACT flows pass as they are
 };
@@ -92,10 +100,22 @@ struct shim_counters {
   /// Bare TCP ACKs sent of connections whose TCP ACKs are thinned; index: policy::tcp_ack_reason
   std::array<std::uint64_t, policy::tcp_ack_reason_count> tcp_acks_by_reason{};
   std::uint64_t packets_delayed = 0;  ///< release_time was later than now
+  std::uint64_t late_syns = 0;        ///< SYNs that arrived on an open connection, or that acknowledge no SYN of this node
+  std::uint64_t signed_segments = 0;  ///< arrived or were sent under a window limit, with a digest that covers the window
 
   std::uint64_t malformed() const;  ///< packets dropped for their header, all reasons
 
   std::uint64_t tcp_acks(policy::tcp_ack_reason reason) const { return tcp_acks_by_reason[static_cast<std::size_t>(reason)]; }
+};
+
+/// Why a part of a connection's policy has no effect.
+enum class no_effect : std::uint8_t {
+  none,          ///< it has one, or the policy has no such part
+  path_unknown,  ///< nothing has told of the path yet
+  round_trip_unknown,
+  window_unknown,   ///< pacing has no congestion window to pace by
+  one_medium,       ///< path pacing leaves paths of up to 3 hops alone
+  signed_segments,  ///< the window is covered by a digest
 };
 
 class shim {
@@ -131,8 +151,9 @@ public:
   void on_round_trip(time_us now, const flow_key& flow, std::uint32_t rtt_us);
 
   /// This node sends a packet. @return the header for it, this hop already added, and the echo of what arrived from the
-  /// other end. @param packets_in_flight of this flow; above 255 is carried as 255
-  wire::path_header on_originate(time_us now, const ip_packet_view& packet, const next_hop& hop, std::uint32_t packets_in_flight);
+  /// other end. @param packets_in_flight of this flow; above 255 is carried as 255; nothing: counted here
+  wire::path_header on_originate(time_us now, const ip_packet_view& packet, const next_hop& hop,
+                                 std::optional<std::uint32_t> packets_in_flight = std::nullopt);
 
   /// The packet that on_originate was called for is a SYN whose window scaling option must be removed.
   bool strip_window_scaling(const ip_packet_view& packet) const;
@@ -171,6 +192,16 @@ public:
   /// The limit for a flow that this node originates; nothing when it has none (yet).
   std::optional<std::uint32_t> cwl_packets(const flow_key& flow) const;
 
+  /// In flight with the last segment that on_originate was called for, counted from sequence numbers; 0: unknown.
+  std::uint32_t packets_in_flight(const flow_key& flow) const;
+
+  /// Why the window limit, or the pacing, of a flow that this node originates does nothing.
+  no_effect limit_without_effect(const flow_key& flow) const;
+  no_effect pacing_without_effect(const flow_key& flow) const;
+
+  /// Time from a full packet to the next; 0: not paced.
+  time_us pacing_interval_us(const flow_key& flow) const;
+
   /// What the limit was last computed from; nothing before the first echo. For reports and tests.
   std::optional<policy::path_measurement> last_path(const flow_key& flow) const;
 
@@ -179,18 +210,35 @@ public:
 
   const shim_counters& counters() const { return counters_; }
   std::size_t flows() const { return flows_.size(); }
+  std::size_t stranger_flows() const { return flows_.strangers(); }
 
 private:
   struct flow_key_hash {
     std::size_t operator()(const flow_key& key) const { return static_cast<std::size_t>(flow_table::hash(key)); }
   };
 
-  flow_table::access flow_of(time_us now, const flow_key& originated);
+  /// A SYN that arrived, for the case that the own end answers it.
+  struct offered_syn {
+    std::optional<wire::path_header> header;
+    ip_packet_view packet;
+  };
+  /// The own end answers at once: so many may arrive before it is heard.
+  static constexpr std::size_t most_offered_syns = 256;
+
+  void note_offered(const std::optional<wire::path_header>& header, const ip_packet_view& packet);
+  std::optional<offered_syn> take_answered(const ip_packet_view& sent);
+  flow_table::access flow_of(time_us now, const flow_key& originated, flow_witness witness = flow_witness::own_end);
+  flow_table::access own_flow_of(time_us now, const ip_packet_view& sent);
+  void note_own_syn(time_us now, const flow_table::access& flow, const ip_packet_view& sent);
+  void take_arrival(time_us now, const flow_table::access& flow, const std::optional<wire::path_header>& header,
+                    const ip_packet_view& packet);
+  std::uint32_t limit_bytes(const flow_state& state, const flow_key& flow, std::uint32_t limit_packets) const;
   const flow_policy& policy_of(const flow_key& flow) const;
   void take_sender_policy(std::uint32_t slot, const flow_policy& policy);
   void take_receiver_policy(std::uint32_t slot, const flow_policy& policy);
   void on_data(time_us now, const flow_table::access& flow, const wire::path_header* header, const wire::path_echo& arrived,
                const tcp_view& tcp);
+  bool rewrites(const flow_state& state) const { return config_.rewrite_windows && state.limit.enforces(); }
   void on_path(flow_state& state, const flow_key& originated, const policy::path_measurement& path) const;
   void on_round_trip_sample(flow_state& state, std::uint32_t rtt_us) const;
   void count(policy::tcp_ack_reason reason) { ++counters_.tcp_acks_by_reason[static_cast<std::size_t>(reason)]; }
@@ -201,6 +249,8 @@ private:
   shim_config config_;
   policy::delay_estimator delays_;
   flow_table flows_;
+  std::vector<offered_syn> offered_;  // the last ones
+  std::size_t next_offered_ = 0;
   std::unordered_map<flow_key, flow_policy, flow_key_hash> flow_policies_;
   std::optional<policy::exact_router> exact_;
   std::vector<std::pair<std::uint64_t, double>> exact_weights_;  // by flow identity
