@@ -21,13 +21,31 @@ using nlohmann::json;
 
 constexpr std::size_t most_flows_told = 128;
 
+const char* text_of(shim::no_effect why) {
+  switch (why) {
+    case shim::no_effect::none:
+      break;
+    case shim::no_effect::path_unknown:
+      return "no path header of the other end has told of the path";
+    case shim::no_effect::round_trip_unknown:
+      return "no round trip has been measured";
+    case shim::no_effect::window_unknown:
+      return "there is no congestion window to pace by";
+    case shim::no_effect::one_medium:
+      return "a path of up to 3 hops is not paced by its path";
+    case shim::no_effect::signed_segments:
+      return "segments are signed (TCP-MD5 or TCP-AO), which covers the window; `enforce: ebpf` limits them";
+  }
+  return "";
+}
+
 std::string text_of(const shim::ip_address& address) {
   std::array<std::uint8_t, 16> bytes;
   for (std::size_t i = 0; i < 8; ++i) {
     bytes[i] = static_cast<std::uint8_t>(address.high >> 8 * (7 - i));
     bytes[i + 8] = static_cast<std::uint8_t>(address.low >> 8 * (7 - i));
   }
-  const bool ipv4 = address.high == 0 && address.low >> 32 == 0xffff;
+  const bool ipv4 = address.is_ipv4();
   std::array<char, INET6_ADDRSTRLEN> text{};
   inet_ntop(ipv4 ? AF_INET : AF_INET6, ipv4 ? &bytes[12] : bytes.data(), text.data(), text.size());
   return text.data();
@@ -45,6 +63,8 @@ json flow_of(const packet_path::flow_report& flow) {
               {"destination", text_of(flow.key.destination)}, {"destination_port", flow.key.destination_port},
               {"packets_in_flight", flow.packets_in_flight},  {"most_in_flight", flow.most_in_flight}};
   if (flow.cwl_packets) object["cwl_packets"] = *flow.cwl_packets;
+  if (flow.pacing_interval_us != 0) object["pacing_interval_us"] = flow.pacing_interval_us;
+  if (const auto parts = parts_without_effect({flow}); !parts.empty()) object["without_effect"] = parts;
   if (flow.path) {
     object["path"] = {{"forward_hops", flow.path->forward_hops},         {"return_hops", flow.path->return_hops},
                       {"forward_total_us", flow.path->forward_total_us}, {"forward_max_us", flow.path->forward_max_us},
@@ -200,16 +220,24 @@ json status(time_us now, const node_config& config, const packet_path& path, con
   }
   if (const shim::shim* shim = path.shim()) {
     const shim::shim_counters& s = shim->counters();
-    object["shim"] = {{"originated", s.originated},     {"forwarded", s.forwarded},
-                      {"received", s.received},         {"windows_rewritten", s.windows_rewritten},
-                      {"malformed", s.malformed()},     {"silent_router_seen", s.silent_router_seen},
-                      {"unknown_flow", s.unknown_flow}, {"flows", shim->flows()}};
+    object["shim"] = {{"originated", s.originated},
+                      {"forwarded", s.forwarded},
+                      {"received", s.received},
+                      {"windows_rewritten", s.windows_rewritten},
+                      {"malformed", s.malformed()},
+                      {"silent_router_seen", s.silent_router_seen},
+                      {"unknown_flow", s.unknown_flow},
+                      {"flows", shim->flows()},
+                      {"late_syns", s.late_syns},
+                      {"signed_segments", s.signed_segments},
+                      {"stranger_flows", shim->stranger_flows()}};
   }
   if (const exact_flows* exact = path.exact()) object["exact"] = exact_of(path, *exact);
   // A message of a Unix socket has an end: the flows used last.
   std::vector<packet_path::flow_report> flows = path.flows();
   std::sort(flows.begin(), flows.end(), [](const auto& one, const auto& other) { return one.last_used > other.last_used; });
   if (flows.size() > most_flows_told) flows.resize(most_flows_told);
+  object["without_effect"] = parts_without_effect(flows);
   object["flows"] = json::array();
   for (const packet_path::flow_report& flow : flows) object["flows"].push_back(flow_of(flow));
   object["traffic"] = json::array();
@@ -223,6 +251,20 @@ json status(time_us now, const node_config& config, const packet_path& path, con
 }
 
 }  // namespace
+
+std::vector<std::string> parts_without_effect(const std::vector<packet_path::flow_report>& flows) {
+  std::vector<std::string> sentences;
+  const auto tell = [&sentences](const char* part, shim::no_effect why) {
+    if (why == shim::no_effect::none) return;
+    std::string sentence = std::string(part) + " has no effect: " + text_of(why);
+    if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end()) sentences.push_back(std::move(sentence));
+  };
+  for (const packet_path::flow_report& flow : flows) {
+    tell("the window limit", flow.limit_without_effect);
+    tell("the pacing", flow.pacing_without_effect);
+  }
+  return sentences;
+}
 
 std::string answer(std::string_view asked, time_us now, node_config& config, packet_path& path, const linux_kernel& kernel,
                    const drivers::driver& driver, const bpf::window_clamp* clamp) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "host/bpf/window_clamp.hpp"
 #include "host/node/linux_kernel.hpp"
@@ -21,5 +22,8 @@ namespace perhop::node {
 /// @param clamp null: windows are lowered
 std::string answer(std::string_view asked, time_us now, node_config& config, packet_path& path, const linux_kernel& kernel,
                    const drivers::driver& driver, const bpf::window_clamp* clamp);
+
+/// Sentences, each once: parts of the policy that do nothing for a connection whose data this host sends, and why.
+std::vector<std::string> parts_without_effect(const std::vector<packet_path::flow_report>& flows);
 
 }  // namespace perhop::node

@@ -30,8 +30,6 @@ inline void write64(std::uint8_t* bytes, std::uint64_t value) {
   write32(bytes + 4, static_cast<std::uint32_t>(value));
 }
 
-inline bool is_ipv4(const shim::ip_address& address) { return address.high == 0 && address.low >> 32 == 0xffff; }
-
 // ---- The checksum
 
 /// Sum of 16-bit words; a last odd byte is followed by a 0.

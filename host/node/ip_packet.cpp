@@ -12,6 +12,8 @@ namespace {
 constexpr std::size_t tcp_header_bytes = 20;
 constexpr std::size_t udp_header_bytes = 8;
 constexpr std::uint8_t option_end = 0, option_nop = 1, option_mss = 2, option_window_scale = 3, option_sack = 5, option_timestamps = 8;
+// Digests of the segment: TCP-MD5 (RFC 2385), TCP-AO (RFC 5925).
+constexpr std::uint8_t option_md5 = 19, option_ao = 29;
 // IPv6 extension headers (RFC 8200, 4).
 constexpr std::uint8_t hop_by_hop = 0, routing = 43, fragment = 44, destination_options = 60;
 // Stands for what has no ports that could be read: fragments, and headers cut short.
@@ -60,6 +62,7 @@ bool read_tcp(std::span<const std::uint8_t> tcp, shim::tcp_view& view) {
       view.timestamp_echo = read32(&option[6]);
     }
     view.sack_blocks |= option[0] == option_sack;
+    view.is_signed |= option[0] == option_md5 || option[0] == option_ao;
   });
   return true;
 }
@@ -141,7 +144,7 @@ void lower_ttl(std::span<std::uint8_t> bytes, const ip_packet& packet) {
 
 std::vector<std::uint8_t> empty_udp(const shim::flow_key& flow) {
   constexpr std::uint8_t time_to_live = 64;
-  const bool ipv4 = is_ipv4(flow.source);
+  const bool ipv4 = flow.source.is_ipv4();
   const std::size_t at = ipv4 ? ipv4_header_bytes : ipv6_header_bytes;
   std::vector<std::uint8_t> bytes(at + udp_header_bytes);
   (ipv4 ? write_ipv4_header : write_ipv6_header)(bytes, shim::ip_protocol_udp, time_to_live, flow.source, flow.destination);

@@ -13,6 +13,8 @@ constexpr std::size_t most_flows = 2048;
 // As the shim: nobody says that a connection has ended.
 constexpr time_us flow_idle_us = shim::shim_config{}.flow_idle_us;
 constexpr time_us idle_looked_for_every_us = 10'000'000;
+// Data after which a policy should have had its effect: two round trips of the first window of Linux (10) and more.
+constexpr std::uint64_t settled_segments = 40;
 // TCP's window bounds what waits for its time; this does, too.
 constexpr std::size_t most_paced_packets = 1024;
 
@@ -42,6 +44,7 @@ void packet_path::on_up(const drivers::mac_properties& mac) {
     config.rts_threshold_bytes = mac.rts_threshold_bytes;
     config.policy = config_.policy;
     config.rewrite_windows = config_.limiter == nullptr;
+    config.mtu_bytes = config_.mtu_bytes;
     if (config_.exact) {
       config.exact = config_.exact;
       config.exact->profile = mac.profile;
@@ -150,7 +153,6 @@ void packet_path::receive(std::span<const std::uint8_t> bytes, const std::option
   std::vector<std::uint8_t> copy(bytes.begin(), bytes.end());
   if (found.kind == route_kind::local || found.kind == route_kind::group) {
     flow_sums_.note(now_, packet->view.flow, flow_role::received, packet->view.ip_bytes);
-    note_tcp_ack(*packet);
     const shim::receive_verdict verdict = shim_->on_receive(now_, header, packet->view);
     if (config_.limiter != nullptr && packet->view.flow.protocol == shim::ip_protocol_tcp) limit_sender_of(*packet);
     if (packet->transport_at != 0 && packet->view.flow.protocol == shim::ip_protocol_tcp) {
@@ -167,17 +169,6 @@ void packet_path::receive(std::span<const std::uint8_t> bytes, const std::option
   }
   ++counters_.to_ip;
   kernel_.deliver(copy);
-}
-
-/// A TCP ACK for what this node has sent.
-void packet_path::note_tcp_ack(const ip_packet& packet) {
-  if (packet.view.flow.protocol != shim::ip_protocol_tcp || !packet.view.tcp.has_tcp_ack) return;
-  const auto found = flows_.find(packet.view.flow.reversed());
-  if (found == flows_.end()) return;
-  flow& flow = found->second;
-  const std::uint32_t confirmed = packet.view.tcp.tcp_ack;
-  if (!flow.confirmed || static_cast<std::int32_t>(confirmed - flow.first_unconfirmed) > 0) flow.first_unconfirmed = confirmed;
-  flow.confirmed = true;
 }
 
 // ---- Down
@@ -231,8 +222,10 @@ packet_path::flow& packet_path::flow_of(const shim::flow_key& key) {
   found->second.last_used = now_;
   if (made) {
     if (flows_.size() > most_flows) {
-      const auto idle = std::min_element(flows_.begin(), flows_.end(),
-                                         [](const auto& one, const auto& other) { return one.second.last_used < other.second.last_used; });
+      // Those that strangers opened first, or a flood of SYNs would push out what other connections keep here.
+      const auto idle = std::min_element(flows_.begin(), flows_.end(), [](const auto& one, const auto& other) {
+        return std::pair(one.second.opened, one.second.last_used) < std::pair(other.second.opened, other.second.last_used);
+      });
       forget(idle);
     }
   }
@@ -257,9 +250,10 @@ void packet_path::forget_idle() {
 /// A packet for the sender of the other direction may have moved its limit, which holds before TCP sees the packet. What opened
 /// before this daemon was started is found by its first packet.
 void packet_path::limit_sender_of(const ip_packet& packet) {
+  // A SYN says nothing before this host's TCP has answered it, and anybody can send one.
+  if (packet.view.tcp.syn && !packet.view.tcp.has_tcp_ack) return;
   const shim::flow_key key = packet.view.flow.reversed();
   flow& sent = flow_of(key);
-  sent.handshake_seen |= packet.view.tcp.syn;
   tell_limit(key, sent);
   if (limits_due_ && *limits_due_ <= now_) apply_limits();
 }
@@ -284,18 +278,18 @@ bool packet_path::holds_back(flow& flow, const ip_packet& packet, std::span<cons
   const shim::flow_policy& policy = config_.policy;
   const shim::tcp_view& tcp = packet.view.tcp;
   if (tcp.syn) flow.waiting.clear();
-  if (policy.tcp_ack.kind != policy::tcp_ack_kind::every) {
-    if (shim_->on_tcp_ack(now_, packet.view) == policy::tcp_ack_action::hold) {
-      flow.held_tcp_ack.assign(bytes.begin(), bytes.end());
-      ++counters_.tcp_acks_held;
-      return true;
-    }
-    flow.held_tcp_ack.clear();
-    if (is_bare_tcp_ack(tcp)) flow.sent_tcp_ack.assign(bytes.begin(), bytes.end());
+  // Without thinning all pass, and the shim sees what TCP sends before it waits to be paced.
+  if (shim_->on_tcp_ack(now_, packet.view) == policy::tcp_ack_action::hold) {
+    flow.held_tcp_ack.assign(bytes.begin(), bytes.end());
+    ++counters_.tcp_acks_held;
+    return true;
   }
+  flow.held_tcp_ack.clear();
+  if (policy.tcp_ack.kind != policy::tcp_ack_kind::every && is_bare_tcp_ack(tcp)) flow.sent_tcp_ack.assign(bytes.begin(), bytes.end());
   if (policy.pacing.kind == policy::pacing_kind::none || (tcp.payload_bytes == 0 && flow.waiting.empty())) return false;
   if (!flow.waiting.empty()) {
     if (flow.waiting.size() < most_paced_packets) {
+      ++counters_.paced;
       flow.waiting.emplace_back(bytes.begin(), bytes.end());
     } else {
       ++counters_.queue_drops;
@@ -316,18 +310,6 @@ void packet_path::tell_segment(flow& flow, ip_packet& packet) const {
   if (flow.handshake_seen) return;
   packet.view.tcp.segment_bytes =
       static_cast<std::uint16_t>(config_.mtu_bytes - (packet.ipv6 ? ipv6_bytes : ipv4_bytes) - tcp_bytes - timestamps_bytes);
-}
-
-/// Sequence numbers tell: from the first that the other end waits for to the end of this packet, in segments. After a timeout that
-/// is one, as TCP believes, too.
-std::uint32_t packet_path::count_in_flight(flow& flow, const shim::tcp_view& tcp) const {
-  if (tcp.payload_bytes == 0) return flow.packets_in_flight;
-  flow.segment_bytes = std::max(flow.segment_bytes, tcp.payload_bytes);
-  const auto bytes = static_cast<std::int32_t>(tcp.sequence + tcp.payload_bytes - flow.first_unconfirmed);
-  if (!flow.confirmed || bytes <= 0) return flow.packets_in_flight;
-  flow.packets_in_flight = (static_cast<std::uint32_t>(bytes) + flow.segment_bytes - 1) / flow.segment_bytes;
-  flow.most_in_flight = std::max(flow.most_in_flight, flow.packets_in_flight);
-  return flow.packets_in_flight;
 }
 
 /// A packet of this host's IP, after all waiting. @return nothing when it was lost
@@ -356,17 +338,23 @@ std::optional<packet_path::departure> packet_path::originate(std::vector<std::ui
     enqueue(*hop, header, {}, bytes);
     return departure{.receiver_address = hop->receiver_address, .explicit_rate_bps = header.explicit_rate_bps};
   }
-  std::uint32_t in_flight = 0;
   flow* sent = nullptr;
   if (packet->view.flow.protocol == shim::ip_protocol_tcp) {
+    const shim::tcp_view& tcp = packet->view.tcp;
     sent = &flow_of(packet->view.flow);
+    sent->opened |= !tcp.rst && !(tcp.syn && tcp.has_tcp_ack);
     tell_segment(*sent, *packet);
-    in_flight = count_in_flight(*sent, packet->view.tcp);
-    if (packet->view.tcp.payload_bytes != 0) ++counters_.data_segments;
-    if (is_bare_tcp_ack(packet->view.tcp)) ++counters_.bare_tcp_acks;
+    if (tcp.payload_bytes != 0) {
+      ++counters_.data_segments;
+      ++sent->data_segments;
+    }
+    if (is_bare_tcp_ack(tcp)) ++counters_.bare_tcp_acks;
   }
-  const wire::path_header header = shim_->on_originate(now_, packet->view, next, in_flight);
-  if (sent != nullptr) tell_limit(packet->view.flow, *sent);
+  const wire::path_header header = shim_->on_originate(now_, packet->view, next);
+  if (sent != nullptr) {
+    sent->most_in_flight = std::max(sent->most_in_flight, shim_->packets_in_flight(packet->view.flow));
+    tell_limit(packet->view.flow, *sent);
+  }
   if (packet->transport_at != 0 && shim_->strip_window_scaling(packet->view)) strip_window_scaling(bytes, *packet);
   enqueue(*hop, header, rider, bytes);
   return departure{.receiver_address = hop->receiver_address, .explicit_rate_bps = header.explicit_rate_bps};
@@ -600,13 +588,20 @@ void packet_path::set_policy(time_us now, const shim::flow_policy& policy) {
 
 std::vector<packet_path::flow_report> packet_path::flows() const {
   std::vector<flow_report> reports;
+  if (!shim_) return reports;
   for (const auto& [key, flow] : flows_) {
-    reports.push_back({.key = key,
-                       .packets_in_flight = flow.packets_in_flight,
+    flow_report report{.key = key,
+                       .packets_in_flight = shim_->packets_in_flight(key),
                        .most_in_flight = flow.most_in_flight,
-                       .cwl_packets = shim_ ? shim_->cwl_packets(key) : std::nullopt,
-                       .path = shim_ ? shim_->last_path(key) : std::nullopt,
-                       .last_used = flow.last_used});
+                       .cwl_packets = shim_->cwl_packets(key),
+                       .path = shim_->last_path(key),
+                       .pacing_interval_us = shim_->pacing_interval_us(key),
+                       .last_used = flow.last_used};
+    if (flow.data_segments >= settled_segments) {
+      report.limit_without_effect = shim_->limit_without_effect(key);
+      report.pacing_without_effect = shim_->pacing_without_effect(key);
+    }
+    reports.push_back(std::move(report));
   }
   return reports;
 }

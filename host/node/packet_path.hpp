@@ -133,6 +133,10 @@ public:
     std::uint32_t most_in_flight = 0;  ///< since the limit was last told to change
     std::optional<std::uint32_t> cwl_packets;
     std::optional<policy::path_measurement> path;
+    time_us pacing_interval_us = 0;  ///< 0: not paced
+    /// Why parts of its policy do nothing; told of a flow that has sent some data.
+    shim::no_effect limit_without_effect = shim::no_effect::none;
+    shim::no_effect pacing_without_effect = shim::no_effect::none;
     time_us last_used = 0;
   };
   std::vector<flow_report> flows() const;
@@ -163,11 +167,9 @@ private:
   };
   /// What is kept of a connection beside the shim's state.
   struct flow {
-    std::uint32_t first_unconfirmed = 0;  ///< sequence number that the other end waits for
-    bool confirmed = false;
     bool handshake_seen = false;
-    std::uint32_t segment_bytes = 0;
-    std::uint32_t packets_in_flight = 0;
+    bool opened = false;  ///< this host has sent more than answers to a stranger's SYN
+    std::uint64_t data_segments = 0;
     std::uint32_t most_in_flight = 0;
     time_us last_used = 0;
     std::optional<std::uint32_t> told_limit_packets;  ///< what the limiter knows
@@ -204,14 +206,12 @@ private:
   shim::next_hop shim_hop(const hop& hop, std::size_t bytes) const;
   void receive(std::span<const std::uint8_t> bytes, const std::optional<wire::path_header>& header, const exact_rider& rider,
                std::uint64_t transmitter);
-  void note_tcp_ack(const ip_packet& packet);
   void limit_sender_of(const ip_packet& packet);
   void tell_limit(const shim::flow_key& key, flow& flow);
   void apply_limits();
   void forget(flow_table::iterator flow);
   void forget_idle();
   void tell_segment(flow& flow, ip_packet& packet) const;
-  std::uint32_t count_in_flight(flow& flow, const shim::tcp_view& tcp) const;
 
   packet_path_config config_;
   kernel& kernel_;

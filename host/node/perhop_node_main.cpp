@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -51,6 +52,7 @@ using node::time_us;
 constexpr int most_packets = 32;
 // Below the emulated medium, above ordinary processes.
 constexpr int realtime_priority = 10;
+constexpr time_us policy_looked_at_every_us = 1'000'000;
 
 time_us monotonic_us() {
   timespec time{};
@@ -110,6 +112,7 @@ public:
         note_mac();
       }
       if (rates_) rates_->tell();
+      note_policy(now);
     }
   }
 
@@ -176,6 +179,19 @@ private:
     }
   }
 
+  /// Says once, for each policy, what of it does nothing.
+  void note_policy(time_us now) {
+    if (now < policy_looked_at_ + policy_looked_at_every_us) return;
+    policy_looked_at_ = now;
+    std::vector<std::string> sentences = node::parts_without_effect(path_.flows());
+    for (const std::string& sentence : sentences) {
+      if (std::find(without_effect_.begin(), without_effect_.end(), sentence) == without_effect_.end()) {
+        node::log("without_effect", {{"problem", sentence}});
+      }
+    }
+    without_effect_ = std::move(sentences);
+  }
+
   // Of the control socket.
   void on_message(sockets::client_id from, std::span<const std::uint8_t> message) override {
     const std::string_view asked(reinterpret_cast<const char*>(message.data()), message.size());
@@ -211,6 +227,8 @@ private:
   std::optional<time_us> timer_set_;
   bool mac_was_up_ = false;
   std::string mac_problem_;  ///< as last logged
+  time_us policy_looked_at_ = 0;
+  std::vector<std::string> without_effect_;  ///< as last logged
   std::array<std::uint8_t, 65536> buffer_{};
 };
 

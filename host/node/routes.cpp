@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t most_known = 4096;
 
 std::size_t to_bytes(const shim::ip_address& address, std::uint8_t* bytes) {
-  const bool ipv4 = is_ipv4(address);
+  const bool ipv4 = address.is_ipv4();
   const std::size_t size = ipv4 ? 4 : 16;
   for (std::size_t i = 0; i < size; ++i) {
     const std::size_t from_end = size - 1 - i;

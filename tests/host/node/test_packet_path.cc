@@ -525,6 +525,115 @@ TEST_F(packet_path_test, no_random_traffic_and_no_random_end_of_it_loses_a_credi
   }
 }
 
+// ---- Signed segments
+
+/// A TCP packet with one option, padded. A digest covers the bytes of `packet`, so the same bytes carry a good digest still.
+bytes with_option(bytes packet, const bytes& option) {
+  bytes padded = option;
+  while (padded.size() % 4 != 0) padded.push_back(1);
+  packet.insert(packet.begin() + 40, padded.begin(), padded.end());
+  packet[2] = static_cast<std::uint8_t>(packet.size() >> 8);
+  packet[3] = static_cast<std::uint8_t>(packet.size());
+  packet[32] = static_cast<std::uint8_t>((5 + padded.size() / 4) << 4);
+  return packet;
+}
+
+bytes digest_option(std::uint8_t kind, std::size_t size) {
+  bytes option(size, 0xa5);
+  option[0] = kind;
+  option[1] = static_cast<std::uint8_t>(size);
+  return option;
+}
+
+const bytes window_scale{3, 3, 7};
+
+TEST_F(packet_path_test, a_signed_segment_arrives_and_leaves_byte_for_byte_under_a_window_limit) {
+  for (const bytes& digest : {digest_option(19, 18), digest_option(29, 16)}) {
+    path.set_policy(++now, {.cwl = {.kind = policy::cwl_kind::fixed, .fixed_packets = 1}});
+    kernel.delivered.clear();
+    driver.sent.clear();
+    driver.credits = 9;
+    bytes options = digest;
+    options.insert(options.end(), window_scale.begin(), window_scale.end());
+    for (const std::uint8_t flags : {std::uint8_t{0x02}, std::uint8_t{0x12}, std::uint8_t{0x10}}) {
+      const bytes leaving = with_option(tcp(second, third, flags, 0), options),
+                  arriving = with_option(tcp(third, second, flags, 0), options);
+      path.on_ip(++now, leaving);
+      receive(with_header({.hops = 1, .total_delay_us = 4000, .max_delay_us = 4000}, arriving), 13);
+      ASSERT_FALSE(driver.sent.empty());
+      EXPECT_EQ(bytes(driver.sent.back().msdu.begin() + llc_snap_bytes + path_header_bytes, driver.sent.back().msdu.end()), leaving);
+      ASSERT_FALSE(kernel.delivered.empty());
+      EXPECT_EQ(kernel.delivered.back(), arriving);
+    }
+    EXPECT_EQ(path.shim()->counters().windows_rewritten, 0U);
+  }
+  EXPECT_EQ(path.shim()->counters().signed_segments, 2U * 6);
+  const auto flows = path.flows();
+  ASSERT_EQ(flows.size(), 1U);
+  EXPECT_EQ(path.shim()->limit_without_effect(flows[0].key), shim::no_effect::signed_segments);
+}
+
+TEST_F(packet_path_test, the_same_segments_unsigned_lose_their_window_and_its_scaling) {
+  path.set_policy(++now, {.cwl = {.kind = policy::cwl_kind::fixed, .fixed_packets = 1}});
+  path.on_ip(++now, with_option(tcp(second, third, 0x02, 0), window_scale));
+  ASSERT_EQ(driver.sent.size(), 1U);
+  EXPECT_EQ(driver.sent[0].msdu[llc_snap_bytes + path_header_bytes + 40], 1) << "no-operation in its place";
+  receive(with_header({.hops = 1, .total_delay_us = 4000, .max_delay_us = 4000}, tcp(third, second, 0x10, 0)), 13);
+  EXPECT_LT(read_ip(kernel.delivered.back())->view.tcp.window_bytes, 0xffffU);
+}
+
+// ---- Pacing
+
+TEST_F(packet_path_test, a_window_of_tcp_is_paced_over_its_round_trip_without_being_told) {
+  path.set_policy(++now, {.cwl = {.kind = policy::cwl_kind::none}, .pacing = {.kind = policy::pacing_kind::window}});
+  driver.credits = 100;
+  const auto segment = [](std::uint32_t number) {
+    bytes packet = tcp(second, third, 0x10, 100, 0);
+    const std::uint32_t sequence = 1 + 100 * number;
+    packet[26] = static_cast<std::uint8_t>(sequence >> 8);
+    packet[27] = static_cast<std::uint8_t>(sequence);
+    return packet;
+  };
+  const auto acknowledge = [this](std::uint32_t segments) {
+    bytes packet = tcp(third, second, 0x10, 0);
+    const std::uint32_t tcp_ack = 1 + 100 * segments;
+    packet[30] = static_cast<std::uint8_t>(tcp_ack >> 8);
+    packet[31] = static_cast<std::uint8_t>(tcp_ack);
+    path.at(now);
+    path.on_reception({.receiver_address = 12,
+                       .transmitter_address = 13,
+                       .msdu = with_header({.hops = 1, .total_delay_us = 4000, .max_delay_us = 4000}, packet)});
+  };
+  bytes syn = tcp(second, third, 0x02, 0, 0);
+  path.on_ip(++now, syn);
+  // Rounds of 20 segments, 40 ms each: in the second one leaves every 2 ms.
+  std::uint32_t sent = 0;
+  for (int round = 0; round < 2; ++round) {
+    const time_us begun = now += 40'000;
+    if (sent != 0) acknowledge(sent);
+    driver.sent.clear();
+    for (int i = 0; i < 20; ++i) path.on_ip(now, segment(sent++));
+    std::vector<time_us> left(driver.sent.size(), 0);
+    while (left.size() < 20) {
+      ASSERT_TRUE(path.next_deadline());
+      now = *path.next_deadline();
+      path.on_deadline(now);
+      ASSERT_GT(driver.sent.size(), left.size());
+      left.resize(driver.sent.size(), now - begun);
+    }
+    if (round == 0) {
+      EXPECT_EQ(left, std::vector<time_us>(20, 0)) << "no round trip is known yet";
+      const auto flows = path.flows();
+      EXPECT_EQ(path.shim()->pacing_without_effect(flows[0].key), shim::no_effect::round_trip_unknown);
+    } else {
+      for (std::size_t i = 0; i < left.size(); ++i) EXPECT_EQ(left[i], 2'000 * i);
+      EXPECT_EQ(path.shim()->pacing_interval_us(path.flows()[0].key), 2'000U);
+      EXPECT_EQ(path.counters().paced, 19U);
+    }
+    now = begun;
+  }
+}
+
 // ---- Limits that the kernel's TCP keeps
 
 class recording_limiter : public bpf::window_limiter {

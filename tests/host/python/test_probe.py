@@ -47,6 +47,7 @@ def status(*neighbours, **changed):
         "mtu_bytes": 1500,
         "mac_up": True,
         "mac_problem": "",
+        "without_effect": ["the pacing has no effect: no round trip has been measured"],
         "mac": {
             "address": "02:00:00:00:00:01",
             "profile": "dsss_long",

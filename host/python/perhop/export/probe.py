@@ -69,6 +69,7 @@ def probe(node: NodeSocket) -> dict[str, Any]:
         "queued_packets": status["queued_packets"],
         "queue_limit_packets": status["queue_limit_packets"],
         "packets": status["packets"],
+        "without_effect": status["without_effect"],
         "driver": status["driver"],
         "neighbours": [],
         "registers": {},

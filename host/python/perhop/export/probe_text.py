@@ -41,6 +41,7 @@ def print_probe(console: Console, told: dict[str, Any]) -> None:
 
 def render(told: dict[str, Any]) -> RenderableType:
     parts: list[RenderableType] = [_title(told)]
+    parts += [_indented(Text(sentence, style="yellow")) for sentence in told["without_effect"]]
     if told["registers"]:
         parts.append(_indented(_settings(told)))
         parts.append(_indented(_counters(told)))
