@@ -580,6 +580,7 @@ void packet_path::set_policy(time_us now, const shim::flow_policy& policy) {
   shim_->set_policy(policy);
   for (auto& [key, flow] : flows_) {
     flow.most_in_flight = 0;
+    flow.data_segments = 0;
     if (policy.pacing.kind == policy::pacing_kind::none) flow.release = now;
     tell_limit(key, flow);
   }

@@ -168,8 +168,8 @@ private:
   /// What is kept of a connection beside the shim's state.
   struct flow {
     bool handshake_seen = false;
-    bool opened = false;  ///< this host has sent more than answers to a stranger's SYN
-    std::uint64_t data_segments = 0;
+    bool opened = false;              ///< this host has sent more than answers to a stranger's SYN
+    std::uint64_t data_segments = 0;  ///< since the policy was last told
     std::uint32_t most_in_flight = 0;
     time_us last_used = 0;
     std::optional<std::uint32_t> told_limit_packets;  ///< what the limiter knows

@@ -603,7 +603,8 @@ no_effect shim::pacing_without_effect(const flow_key& flow) const {
     case policy::pacing_kind::none:
       return no_effect::none;
     case policy::pacing_kind::window:
-      return min_round_trip_us(state->round_trip) == 0 ? no_effect::round_trip_unknown : no_effect::window_unknown;
+      return state->in_flight.window_packets() == 0 && !state->limit.limit_packets() ? no_effect::window_unknown
+                                                                                     : no_effect::round_trip_unknown;
     case policy::pacing_kind::adaptive:
       return min_round_trip_us(state->round_trip) == 0 ? no_effect::round_trip_unknown : no_effect::path_unknown;
     case policy::pacing_kind::path:
