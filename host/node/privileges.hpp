@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/// What the daemon needs of its host's privileges, and how it lets go of them.
+/// What a process needs of its host's privileges, and how it lets go of them.
 ///
-/// To open a TUN interface that is not its own: CAP_NET_ADMIN. To run ahead of ordinary processes: CAP_SYS_NICE; it goes on
-/// without. To read the routing table, to pass packets and to connect to its MAC: nothing.
+/// The daemon: to open a TUN interface that is not its own, CAP_NET_ADMIN. The daemon and the emulated medium (sim/live): to run ahead of
+/// ordinary processes, CAP_SYS_NICE; they go on without. To read the routing table, to pass packets, to be connected: nothing.
 #pragma once
 
 namespace perhop::node {

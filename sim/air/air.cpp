@@ -151,6 +151,8 @@ scheduler<node_model>::scheduler(const air_config& config, listener& listener)
       medium_(config),
       wakes_(config.nodes.size()) {
   if (config.tell_losses) medium_.watch_losses([this](const lost_frame& lost) { listener_.on_lost(lost); });
+  // Models have no threads; the context would start one for each further processor.
+  context_.threads(1);
   nodes_.reserve(config.nodes.size());
   for (node_id id = 0; id < config.nodes.size(); ++id) {
     node& added = nodes_.emplace_back(context_, config, id);

@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -22,6 +23,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "host/node/privileges.hpp"
 #include "host/sockets/seqpacket_server.hpp"
 #include "sim/live/live_medium.hpp"
 
@@ -97,7 +99,9 @@ void watch(int epoll, int fd, std::uint64_t data) {
 /// ordinary processes where that is allowed. Pages are kept where they can be: without it the medium is only later.
 bool ask_for_real_time() {
   prctl(PR_SET_TIMERSLACK, 1);
-  mlockall(MCL_CURRENT | MCL_FUTURE);
+  // CAP_IPC_LOCK will be gone: where there is a limit then, keeping pages would make an allocation fail some day.
+  const rlimit unlimited{.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+  if (setrlimit(RLIMIT_MEMLOCK, &unlimited) == 0) mlockall(MCL_CURRENT | MCL_FUTURE);
   const sched_param priority{.sched_priority = realtime_priority};
   return sched_setscheduler(0, SCHED_FIFO, &priority) == 0;
 }
@@ -122,6 +126,8 @@ int run(const std::string& file, const std::string& socket_path) {
   watch(epoll, server.descriptor(), socket_event);
   live::live_medium medium(config, server);
   const bool realtime = ask_for_real_time();
+  // Its file is read and its socket is open. It stays the user who owns its folder: a socket file that was removed is made again.
+  node::drop_privileges();
   std::printf("perhop-live-air: %zu nodes at %s, %s\n", config.air.nodes.size(), socket_path.c_str(),
               realtime ? "real-time priority" : "ordinary priority");
   std::fflush(stdout);

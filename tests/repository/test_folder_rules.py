@@ -121,10 +121,10 @@ def test_sim_air_knows_neither_ns3_nor_a_radio(find, root):
 
 
 def test_host_sockets_and_sim_live_use_what_they_may(find, root):
-    """The medium and the daemon share their listening sockets, and nothing of each other."""
+    """The medium and the daemon share their listening sockets and how privileges are dropped, and nothing else."""
     allowed = {
         "host/sockets": r'"host/sockets/|<nlohmann/|<sys/',
-        "sim/live": r'"(host/core/wire|host/sockets|sim/air|sim/live)/|<nlohmann/|<sys/',
+        "sim/live": r'"(host/core/wire/|host/node/privileges\.hpp|host/sockets/|sim/air/|sim/live/)|<nlohmann/|<sys/',
     }
     for folder, pattern in allowed.items():
         files = find(f"{folder}/**/*.hpp", f"{folder}/**/*.cpp")
