@@ -44,6 +44,13 @@ class Cable:
         inside = ["ip", "netns", "exec", self.namespace, *command]
         return subprocess.run(inside, capture_output=True, text=True, timeout=30, check=False)
 
+    def router(
+        self, family: str = "4", hop_limit: int = 255, discovery_hop_limit: int = 255
+    ) -> subprocess.CompletedProcess[str]:
+        """ROUTER_PROGRAM: a session from discovery to end."""
+        limits = (str(hop_limit), str(discovery_hop_limit))
+        return self.run(sys.executable, "-c", ROUTER_PROGRAM, self.router_end, family, ROUTER, *limits)
+
     def start(self, *command: str) -> subprocess.Popen[str]:
         inside = ["ip", "netns", "exec", self.namespace, *command]
         process = subprocess.Popen(inside, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -63,9 +70,11 @@ class Cable:
         )
         self.live.started.append(process)
         assert "DLEP modem of node 1" in process.stderr.readline()
-        yield process
-        process.terminate()
-        assert process.wait(5) == 0
+        try:
+            yield process
+        finally:
+            process.terminate()
+            assert process.wait(5) == 0
 
 
 @pytest.fixture(scope="module")
@@ -110,32 +119,40 @@ def until(kind):
             return message
 
 index = socket.if_nametoindex(sys.argv[1])
+hop_limit = int(sys.argv[4])
 if sys.argv[2] == "6":
     udp = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)  # from any port: not the well-known one
     udp.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, index)
-    udp.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
+    udp.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, int(sys.argv[5]))
     group = (wire.MULTICAST_IPV6, wire.PORT, 0, index)
 else:
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     udp.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(sys.argv[3]))
-    udp.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 255)
+    udp.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, int(sys.argv[5]))
     group = (wire.MULTICAST_IPV4, wire.PORT)
-udp.settimeout(5)
+udp.settimeout(3)
 udp.sendto(b"rubbish", group)
 udp.sendto(wire.encode_signal(Signal.PEER_DISCOVERY, [wire.peer_type("test")]), group)
 offer = wire.parse_signal(udp.recv(2000))
+print("offered", file=sys.stderr)
 if sys.argv[2] == "6":
     point = offer.first(Item.IPV6_CONNECTION_POINT).value
     address, port = socket.inet_ntop(socket.AF_INET6, point[1:17]), int.from_bytes(point[17:19], "big")
     tcp = socket.socket(socket.AF_INET6)
+    tcp.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_UNICAST_HOPS, hop_limit)
+    tcp.settimeout(3)
     tcp.connect((address, port, 0, index))
 else:
     point = offer.first(Item.IPV4_CONNECTION_POINT).value
     address, port = socket.inet_ntoa(point[1:5]), int.from_bytes(point[5:7], "big")
-    tcp = socket.create_connection((address, port), 5)
+    tcp = socket.socket(socket.AF_INET)
+    tcp.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, hop_limit)
+    tcp.settimeout(3)
+    tcp.connect((address, port))
+print("connected", file=sys.stderr)
 reader = wire.MessageReader()
 tcp.sendall(wire.encode_message(Message.SESSION_INITIALIZATION,
-    [wire.number_item(Item.HEARTBEAT_INTERVAL, 0), wire.peer_type("test")]))
+    [wire.number_item(Item.HEARTBEAT_INTERVAL, 60_000), wire.peer_type("test")]))
 answer = until(Message.SESSION_INITIALIZATION_RESPONSE)
 found = {}
 for _ in range(2):
@@ -152,7 +169,7 @@ print(json.dumps({"offer": [address, port], "peer": answer.first(Item.PEER_TYPE)
 
 def test_a_router_discovers_the_modem_and_learns_the_latency_that_probe_shows(cable):
     with cable.modem():
-        done = cable.run(sys.executable, "-c", ROUTER_PROGRAM, cable.router_end, "4", ROUTER)
+        done = cable.router()
         assert done.returncode == 0, done.stderr
         said = json.loads(done.stdout)
         assert said["offer"] == [MODEM, 854] and said["peer"] == "perhop"
@@ -162,14 +179,50 @@ def test_a_router_discovers_the_modem_and_learns_the_latency_that_probe_shows(ca
 
 def test_a_router_may_speak_ipv6_and_link_local_addresses(cable):
     link_local = "fe80::7:1"
-    ip("-n", namespaces_of(cable.live.name, 1), "addr", "add", f"{link_local}/64", "dev", cable.modem_end, "nodad")
-    ip("-n", cable.namespace, "addr", "add", "fe80::7:2/64", "dev", cable.router_end, "nodad")
+    ip("-n", namespaces_of(cable.live.name, 1), "addr", "replace", f"{link_local}/64", "dev", cable.modem_end, "nodad")
+    ip("-n", cable.namespace, "addr", "replace", "fe80::7:2/64", "dev", cable.router_end, "nodad")
     with cable.modem("--listen", f"{link_local}%{cable.modem_end}", "--port", "8540"):
-        done = cable.run(sys.executable, "-c", ROUTER_PROGRAM, cable.router_end, "6")
+        done = cable.router("6")
         assert done.returncode == 0, done.stderr
         said = json.loads(done.stdout)
         assert said["offer"] == [link_local, 8540]
         assert said["latency_us"] == latencies(cable.live)
+
+
+@pytest.mark.parametrize("family", ["4", "6"])
+def test_a_router_that_is_farther_than_one_hop_is_not_answered(cable, family):
+    here = namespaces_of(cable.live.name, 1)
+    if family == "6":
+        ip("-n", here, "addr", "replace", "fe80::7:1/64", "dev", cable.modem_end, "nodad")
+        ip("-n", cable.namespace, "addr", "replace", "fe80::7:2/64", "dev", cable.router_end, "nodad")
+    more = ["--listen", f"fe80::7:1%{cable.modem_end}", "--port", "8540"] if family == "6" else []
+    with cable.modem(*more):
+        undiscovered = cable.router(family, discovery_hop_limit=254)
+        assert undiscovered.returncode != 0 and "offered" not in undiscovered.stderr, undiscovered.stderr
+        unconnected = cable.router(family, hop_limit=254)
+        assert unconnected.returncode != 0 and "offered" in unconnected.stderr, unconnected.stderr
+        assert "connected" not in unconnected.stderr
+        done = cable.router(family)
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_router_that_the_configuration_file_does_not_name_is_not_answered(cable, tmp_path):
+    config = tmp_path / "modem.yaml"
+    config.write_text(f"interface: {cable.modem_end}\nrouters: [192.0.2.3, 192.0.2.8/29]\n")
+    with cable.modem("--config", str(config)):
+        done = cable.router()
+        assert done.returncode != 0 and "offered" not in done.stderr
+    # Options go before the file.
+    with cable.modem("--config", str(config), "--router", ROUTER):
+        done = cable.router()
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_wrong_configuration_file_is_one_message_with_line_and_field(cable, tmp_path):
+    config = tmp_path / "modem.yaml"
+    config.write_text("port: 854\nrouters: [192.0.2.300]\n")
+    done = cable.live.perhop("dlep", "1", "--name", cable.live.name, "--config", str(config))
+    assert done.returncode == 2 and f"{config}:2: routers.0: is '192.0.2.300'" in done.stderr.replace("\n", "")
 
 
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
@@ -178,7 +231,7 @@ def test_wireshark_reads_a_whole_session_without_complaint(cable, tmp_path):
     tshark = cable.start("tshark", "-q", "-i", cable.router_end, "-f", "port 854", "-w", str(capture))
     wait_until(lambda: capture.exists() and capture.stat().st_size > 0, 10)
     with cable.modem():
-        assert cable.run(sys.executable, "-c", ROUTER_PROGRAM, cable.router_end, "4", ROUTER).returncode == 0
+        assert cable.router().returncode == 0
         time.sleep(0.5)
     tshark.terminate()
     tshark.wait(20)

@@ -22,6 +22,7 @@ from .conftest import ROOT, wait_until
 
 PERHOP = [sys.executable, "-c", "import sys; from perhop.cli import main; sys.argv[0] = 'perhop'; main()"]
 UNIT = ROOT / "host/node/perhop-node@.service"
+UNITS = sorted((ROOT / "host/node").glob("*.service"))
 NOBODY = 65534
 DROP_IN = ROOT / "host/node/perhop-node-ebpf.conf"
 
@@ -349,14 +350,17 @@ def test_the_daemon_reads_whatever_the_schema_lets_pass(tmp_path):
 
 
 @ANYWHERE
-def test_systemd_accepts_the_unit_and_finds_it_confined(tmp_path):
+@pytest.mark.parametrize("source", UNITS, ids=lambda path: path.stem)
+def test_systemd_accepts_the_unit_and_finds_it_confined(tmp_path, source):
     if shutil.which("systemd-analyze") is None:
         pytest.skip("no systemd-analyze here: the unit is not verified")
     program = tmp_path / "perhop"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
-    unit = tmp_path / "perhop-node@x.service"
-    unit.write_text(UNIT.read_text().replace("/usr/local/bin/perhop", str(program)))
+    for each in UNITS:  # they name one another
+        text = each.read_text().replace("/usr/local/bin/perhop", str(program))
+        (tmp_path / each.name.replace("@", "@x")).write_text(text)
+    unit = tmp_path / source.name.replace("@", "@x")
     verified = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False)
     assert verified.returncode == 0 and unit.name not in verified.stderr, verified.stderr
     judged = subprocess.run(
@@ -369,6 +373,17 @@ def test_systemd_accepts_the_unit_and_finds_it_confined(tmp_path):
     if level is None:
         pytest.skip(f"this systemd-analyze cannot judge a unit offline: {judged.stderr.strip()}")
     assert float(level[1]) < 3, judged.stdout
+
+
+@ANYWHERE
+def test_the_units_of_modem_and_metrics_share_the_daemons_user_and_open_ports_at_most():
+    given = {path.stem: dict(re.findall(r"^(\w+)=(.*)$", path.read_text(), re.MULTILINE)) for path in UNITS}
+    assert set(given) == {"perhop-node@", "perhop-dlep@", "perhop-metrics@"}
+    assert {unit["User"] for unit in given.values()} == {"perhop-%i"}
+    assert {unit["NoNewPrivileges"] for unit in given.values()} == {"yes"}
+    assert given["perhop-dlep@"]["CapabilityBoundingSet"] == "CAP_NET_BIND_SERVICE CAP_NET_RAW"
+    assert given["perhop-metrics@"]["CapabilityBoundingSet"] == ""
+    assert "AmbientCapabilities" not in given["perhop-metrics@"]
 
 
 @ANYWHERE

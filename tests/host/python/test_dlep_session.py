@@ -2,6 +2,7 @@
 """A modem's session beside a router that is written here: the right course of things, and every wrong one."""
 
 import asyncio
+import contextlib
 import dataclasses
 import socket
 
@@ -206,11 +207,44 @@ def test_heartbeats_are_sent_and_missed(session):
     assert ended_with(session) == Status.TIMED_OUT
 
 
-def test_a_router_without_heartbeats_may_be_silent():
+@pytest.mark.parametrize("heartbeat_ms", [0, 60_001, 0xFFFFFFFF])
+def test_a_router_that_could_be_silent_for_ever_gets_no_session(heartbeat_ms):
     session = ModemSession(0, "perhop", METRICS)
-    session.receive(0, initialization(0))
-    session.on_time(1000)
+    session.receive(0, initialization(heartbeat_ms))
+    assert session.state is State.CLOSED and session.take_output() == b""
+    assert "heartbeat" in session.ended.lower()
+
+
+def test_the_longest_heartbeat_interval_ends_a_silent_session_after_two_minutes():
+    session = ModemSession(0, "perhop", METRICS)
+    session.receive(0, initialization(60_000))
+    session.on_time(119.9)
     assert session.state is State.IN_SESSION
+    session.on_time(120)
+    assert ended_with(session) == Status.TIMED_OUT
+
+
+def test_a_text_as_long_as_a_data_item_is_cut_and_ends_the_session_in_order():
+    """65,510 bytes, which together with ours would not fit into a data item."""
+    long = wire.DataItem(Item.STATUS, bytes([Status.INVALID_DATA]) + b"x" * 65_510)
+    session = ModemSession(0, "perhop", METRICS)
+    session.set_destinations(0, {ONE: DESTINATION})
+    session.receive(0, initialization())
+    session.take_output()
+    session.receive(1, wire.encode_message(Message.DESTINATION_UP_RESPONSE, [wire.mac_item(ONE), long]))
+    (termination,) = said(session)
+    assert session.state is State.TERMINATION
+    status = termination.first(Item.STATUS)
+    assert status.status == Status.INVALID_DATA and len(status.value) <= 256
+
+
+def test_a_text_of_a_peer_is_cut_to_255_bytes_between_characters():
+    peer = wire.DataItem(Item.PEER_TYPE, b"\0" + "é".encode() * 1000)
+    session = ModemSession(0, "perhop", METRICS)
+    items = [wire.number_item(Item.HEARTBEAT_INTERVAL, 1000), peer]
+    session.receive(0, wire.encode_message(Message.SESSION_INITIALIZATION, items))
+    assert session.state is State.IN_SESSION and session.router == "é" * 127
+    assert len(wire.status_item(Status.SUCCESS, "é" * 1000).value) == 255
 
 
 def test_an_answer_is_not_awaited_for_ever(session):
@@ -352,11 +386,60 @@ class Router:
                 self.messages.feed(data)
 
 
-def with_modem(probe, scenario, **settings):
-    """Runs the scenario beside a modem on a free port of this host."""
+def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+        return free.getsockname()[1]
+
+
+async def connected(port, source="127.0.0.1", hop_limit=255, modem="127.0.0.1"):
+    """A connection as routers make them, with the hop limit of a neighbour; 127.0.0.0/8 is full of routers."""
+    family = socket.AF_INET6 if ":" in source else socket.AF_INET
+    end = socket.socket(family, socket.SOCK_STREAM)
+    end.setblocking(False)
+    set_hop_limit(end, hop_limit)
+    end.bind((source, 0))
+    try:
+        await asyncio.get_running_loop().sock_connect(end, (modem, port))
+        return Router(*await asyncio.open_connection(sock=end))
+    except BaseException:
+        end.close()
+        raise
+
+
+def set_hop_limit(end, hop_limit):
+    if end.family == socket.AF_INET6:
+        end.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_UNICAST_HOPS, hop_limit)
+    else:
+        end.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, hop_limit)
+
+
+async def in_session(port, source="127.0.0.1", **more):
+    router = await connected(port, source, **more)
+    router.writer.write(initialization(60_000))
+    await router.next(Message.SESSION_INITIALIZATION_RESPONSE)
+    return router
+
+
+async def is_closed(router) -> bool:
+    """The modem closes it, or resets it, within five seconds."""
+    async with asyncio.timeout(5):
+        try:
+            return await router.reader.read() == b""
+        except ConnectionError:
+            return True
+
+
+async def is_refused(port, source="127.0.0.1") -> bool:
+    try:
+        return await is_closed(await connected(port, source))
+    except ConnectionError:
+        return True
+
+
+def with_modem(probe, scenario, port=None, **settings):
+    """Runs the scenario beside a modem on a free port of this host."""
+    port = port or free_port()
 
     async def main():
         modem = Modem(ModemConfig(port=port, interval_s=0.05, heartbeat_s=0.2, **settings), probe)
@@ -377,8 +460,8 @@ def test_a_router_sees_a_neighbour_come_change_and_go():
     now = {"told": probed()}
 
     async def scenario(modem, port, running):
-        router = Router(*await asyncio.open_connection("127.0.0.1", port))
-        router.writer.write(initialization(200))
+        router = await connected(port)
+        router.writer.write(initialization(60_000))
         answer = await router.next(Message.SESSION_INITIALIZATION_RESPONSE)
         # DIFS, RTS, CTS, DATA of 1554 bytes, MAC ACK, three SIFS.
         assert answer.first(Item.LATENCY).number == 50 + 352 + 304 + 6408 + 304 + 30
@@ -415,8 +498,8 @@ def test_a_node_that_does_not_answer_has_no_neighbours_until_it_does():
         return now["told"]
 
     async def scenario(modem, port, running):
-        router = Router(*await asyncio.open_connection("127.0.0.1", port))
-        router.writer.write(initialization(0))
+        router = await connected(port)
+        router.writer.write(initialization(60_000))
         await router.next(Message.DESTINATION_UP)
         router.writer.write(up_response(ONE))
         now["told"] = None
@@ -431,21 +514,154 @@ def test_a_node_that_does_not_answer_has_no_neighbours_until_it_does():
 
 def test_rubbish_from_one_router_does_not_disturb_another():
     async def scenario(modem, port, running):
-        good = Router(*await asyncio.open_connection("127.0.0.1", port))
-        good.writer.write(initialization(0))
+        good = await connected(port)
+        good.writer.write(initialization(60_000))
         await good.next(Message.DESTINATION_UP)
         good.writer.write(up_response(ONE))
         for rubbish in (b"\xff" * 3000, b"GET / HTTP/1.1\r\n\r\n", b"\0"):
-            reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            writer.write(rubbish)
+            bad = await connected(port, "127.0.0.2")
+            bad.writer.write(rubbish)
             if rubbish != b"\0":
                 async with asyncio.timeout(8):
-                    await reader.read()
-            writer.close()
+                    await bad.reader.read()
+            bad.writer.close()
         assert modem.counters["sessions"] == 4 and not running.done()
         await good.next(Message.HEARTBEAT)
 
     with_modem(probed, scenario)
+
+
+@pytest.mark.parametrize(("modem", "source"), [("127.0.0.1", "127.0.0.1"), ("::1", "::1")])
+def test_a_connection_from_farther_than_one_hop_is_not_taken(modem, source):
+    async def scenario(it, port, running):
+        for hop_limit in (64, 254):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(connected(port, source, hop_limit, modem), 0.4)
+        assert not it.counters["sessions"]
+        router = await in_session(port, source, modem=modem)
+        # Nor is a segment that says it is of a connection.
+        end = router.writer.get_extra_info("socket")
+        await router.next(Message.HEARTBEAT)
+        set_hop_limit(end, 64)
+        router.writer.write(wire.encode_message(Message.SESSION_TERMINATION, [wire.status_item(Status.SUCCESS)]))
+        await router.next(Message.HEARTBEAT)
+        set_hop_limit(end, 255)
+        await router.next(Message.SESSION_TERMINATION_RESPONSE)
+
+    with_modem(probed, scenario, addresses=(modem,))
+
+
+def test_gtsm_can_be_switched_off_for_routers_that_do_not_know_it():
+    async def scenario(modem, port, running):
+        await in_session(port, hop_limit=64)
+
+    with_modem(probed, scenario, one_hop_only=False)
+
+
+def test_an_address_has_one_session():
+    async def scenario(modem, port, running):
+        first = await in_session(port)
+        assert await is_refused(port)
+        assert modem.counters["connections refused: it has a session"] == 1
+        await first.next(Message.HEARTBEAT)
+        first.writer.close()
+        # A router that begins anew while its connection is half open replaces that.
+        half_open = await connected(port, "127.0.0.2")
+        await in_session(port, "127.0.0.2")
+        assert await is_closed(half_open)
+
+    with_modem(probed, scenario)
+
+
+def test_half_open_connections_give_way_and_sessions_do_not():
+    async def scenario(modem, port, running):
+        half_open = [await connected(port, f"127.0.1.{at}") for at in range(1, 17)]
+        routers = []
+        for at in range(1, 17):
+            async with asyncio.timeout(1):
+                routers.append(await in_session(port, f"127.0.2.{at}"))
+        assert all([await is_closed(one) for one in half_open])
+        assert await is_refused(port, "127.0.3.1")
+        assert modem.counters["connections refused: there are 16 sessions"] == 1
+        await routers[0].next(Message.HEARTBEAT)
+
+    with_modem(probed, scenario)
+
+
+def test_only_routers_of_the_list_are_answered():
+    async def scenario(modem, port, running):
+        for stranger in ("127.0.0.1", "127.0.0.3", "127.0.1.16"):
+            assert await is_refused(port, stranger)
+        for router in ("127.0.0.2", "127.0.1.15"):
+            await in_session(port, router)
+        assert modem.counters["sessions"] == 2
+
+    with_modem(probed, scenario, routers=("127.0.0.2", "127.0.1.0/28"))
+
+
+@pytest.mark.parametrize("text", ["router", "192.0.2.0/33", ""])
+def test_what_is_no_router_is_refused_by_name(text):
+    with pytest.raises(PerhopError, match="is no address or network"):
+        Modem(ModemConfig(routers=(text,)), probed)
+
+
+async def offers(port, count, source="127.0.0.1", hop_limit=255) -> int:
+    """How many Peer Offers come for so many Peer Discoveries."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker:
+        asker.setblocking(False)
+        set_hop_limit(asker, hop_limit)
+        asker.bind((source, 0))
+        for _ in range(count):
+            asker.sendto(
+                wire.encode_signal(wire.Signal.PEER_DISCOVERY, [wire.peer_type("router")]), ("127.0.0.1", port)
+            )
+            await asyncio.sleep(0)
+        found = 0
+        with contextlib.suppress(TimeoutError):
+            while True:
+                datagram = await asyncio.wait_for(asyncio.get_running_loop().sock_recv(asker, 2000), 0.3)
+                assert wire.parse_signal(datagram).kind == wire.Signal.PEER_OFFER
+                found += 1
+        return found
+
+
+def test_discovery_answers_neighbours_of_the_list_and_few_of_them_a_second(monkeypatch):
+    port = free_port()
+    monkeypatch.setattr(wire, "PORT", port)
+
+    async def scenario(modem, _, running):
+        assert await offers(port, 1) == 1
+        assert await offers(port, 3, hop_limit=64) == 0 and modem.counters["signals from afar"] == 3
+        assert await offers(port, 3, source="127.0.0.2") == 0 and modem.counters["signals of strangers"] == 3
+        began_s = asyncio.get_running_loop().time()
+        found = await offers(port, 200)
+        took_s = asyncio.get_running_loop().time() - began_s
+        assert 0 < found <= 10 * (1 + took_s) and modem.counters["offers withheld"] >= 200 - found
+
+    with_modem(probed, scenario, port=port, interface="lo", routers=("127.0.0.1",))
+
+
+def test_what_a_peer_says_stays_one_line_of_the_log(capsys):
+    async def scenario(modem, port, running):
+        router = await connected(port)
+        evil = wire.peer_type("x\nrouter 192.0.2.9 (fine): session\x1b[2J\u202e")
+        items = [wire.number_item(Item.HEARTBEAT_INTERVAL, 1000), evil]
+        router.writer.write(wire.encode_message(Message.SESSION_INITIALIZATION, items))
+        await router.next(Message.SESSION_INITIALIZATION_RESPONSE)
+
+    with_modem(probed, scenario)
+    line = capsys.readouterr().err.splitlines()[0]
+    assert line == r"router 127.0.0.1 (x\nrouter 192.0.2.9 (fine): session\x1b[2J\u202e): session"
+
+
+def test_a_flood_of_connections_does_not_flood_the_log(capsys):
+    async def scenario(modem, port, running):
+        for _ in range(200):
+            assert await is_refused(port, "127.0.0.9")
+        assert modem.counters["connections refused: no router of ours"] == 200
+
+    with_modem(probed, scenario, routers=("127.0.0.1",))
+    assert len(capsys.readouterr().err.splitlines()) < 60
 
 
 def test_a_port_that_is_taken_is_one_clear_message():

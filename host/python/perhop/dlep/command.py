@@ -7,19 +7,32 @@ import asyncio
 import contextlib
 import os
 import signal
+from typing import Any
 
+from perhop import privileges
 from perhop.dlep.modem import Modem, ModemConfig, say
 from perhop.errors import PerhopError
+from perhop.export.asker import Asker
 from perhop.export.nodes import NodeSocket
-from perhop.export.probe import probe
 from perhop.live import network
 
 
-def run(node: NodeSocket, config: ModemConfig) -> None:
-    """Until SIGINT or SIGTERM. Raises PerhopError."""
+def run(node: NodeSocket, config: ModemConfig, user: str = privileges.NOBODY) -> None:
+    """Until SIGINT or SIGTERM, as `user` where root has started it. Raises PerhopError."""
+    become = privileges.account(user)
+    ask = Asker([node])
     if node.network is not None:
         _enter(node)
-    modem = Modem(config, lambda: probe(node))
+
+    def probe() -> dict[str, Any]:
+        (told,) = ask()
+        if isinstance(told, PerhopError):
+            raise told
+        return told
+
+    modem = Modem(config, probe)
+    modem.open()
+    privileges.drop(become)
 
     async def serve() -> None:
         task = asyncio.create_task(modem.run(lambda: say(_greeting(node, config))))
@@ -34,7 +47,8 @@ def run(node: NodeSocket, config: ModemConfig) -> None:
 def _greeting(node: NodeSocket, config: ModemConfig) -> str:
     where = ", ".join(config.addresses)
     found = f", discovery on {config.interface}" if config.interface else ""
-    return f"DLEP modem of node {node.label}: port {config.port} at {where}{found}"
+    whom = f", routers {', '.join(config.routers)} only" if config.routers else ""
+    return f"DLEP modem of node {node.label}: port {config.port} at {where}{found}{whom}"
 
 
 def _enter(node: NodeSocket) -> None:

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The modem's sockets: discovery over UDP, sessions over TCP, and a look at the node now and then."""
+"""The modem's sockets: discovery over UDP, sessions over TCP, and a look at the node now and then.
+
+Whoever is on the router's network can reach these sockets. What comes from farther than one hop, or from an address
+that is not on the list of routers, is dropped before anything is kept for it. An address has one session at most, and
+a connection that is no session yet gives way to the next one.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +24,20 @@ from perhop.dlep.neighbours import Tracker, defaults
 from perhop.dlep.session import Destination, Metrics, ModemSession, State
 from perhop.errors import PerhopError
 
-# RFC 8175, section 14.1 (GTSM): what comes over one hop still has it.
+# GTSM (RFC 8175, section 14.1; RFC 5082): it is sent with this, and what came over one hop still has it.
 HOP_LIMIT = 255
+# linux/in.h, linux/in6.h; the module socket has no names for them.
+IP_RECVTTL, IP_MINTTL, IPV6_MINHOPCOUNT = 12, 21, 73
 MOST_SESSIONS = 16
+# Connections that wait to be taken: a second of a flood of them.
+BACKLOG = 1024
+MOST_CONNECTIONS_AT_ONCE = 64
+# So much of what one router says before the others are heard.
+READ_BYTES = 4096
 # A router that does not read is not waited for.
 MOST_WAITING_BYTES = 1 << 20
+MOST_OFFERS_PER_S = 10
+MOST_LINES_PER_S = 10
 GOODBYE_S = 1.0
 
 
@@ -35,10 +49,63 @@ class ModemConfig:
     interval_s: float = 1.0  # between two looks at the node
     heartbeat_s: float = 1.0
     peer_type: str = "perhop"
+    routers: tuple[str, ...] = ()  # addresses and networks of routers; none: any
+    one_hop_only: bool = True  # GTSM
 
 
 def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    """A line of the log. Whatever a peer put into it stays one line, and gives a terminal no orders."""
+    shown = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+    print(shown, file=sys.stderr, flush=True)
+
+
+def networks(texts: tuple[str, ...]) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    """Of addresses and prefixes. Raises PerhopError."""
+    found = []
+    for text in texts:
+        try:
+            found.append(ipaddress.ip_network(text, strict=False))
+        except ValueError as error:
+            raise PerhopError(
+                f"routers: {text!r} is no address or network", "write 192.0.2.2, 192.0.2.0/28 or fe80::2"
+            ) from error
+    return found
+
+
+@dataclass
+class Limiter:
+    """Lets at most so many through a second (a token bucket that holds as many)."""
+
+    most_per_s: float
+    _left: float = field(init=False)
+    _then_s: float | None = None
+
+    def __post_init__(self) -> None:
+        self._left = self.most_per_s
+
+    def allows(self, now_s: float) -> bool:
+        passed_s = 0.0 if self._then_s is None else now_s - self._then_s
+        self._left = min(self.most_per_s, self._left + passed_s * self.most_per_s)
+        self._then_s = now_s
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
+
+
+@dataclass(eq=False)
+class _Line:
+    """A connection that has been taken, and its session."""
+
+    peer: str
+    session: ModemSession
+    writer: asyncio.StreamWriter | None = None  # not at first
+    task: asyncio.Task[None] | None = None
+
+    def give_up(self, why: str) -> None:
+        self.session.abandon(why)
+        if self.task is not None:
+            self.task.cancel()
 
 
 @dataclass
@@ -52,36 +119,60 @@ class Modem:
         self._destinations: dict[bytes, Destination] = {}
         self._defaults = Metrics(0, 0, 0)
         self._silent = False
-        self._sessions: dict[ModemSession, asyncio.StreamWriter] = {}
+        self._routers = networks(self.config.routers)
+        self._listeners: list[socket.socket] = []
+        self._discovery: list[socket.socket] = []
+        self._lines: dict[_Line, None] = {}  # the oldest first
+        self._offers = Limiter(MOST_OFFERS_PER_S)
+        self._log = Limiter(MOST_LINES_PER_S)
+        self._unsaid = 0
 
-    async def run(self, ready: Callable[[], None] = lambda: None) -> None:
-        """Until it is cancelled; then the sessions are ended in good order. Raises PerhopError."""
-        await self._look()
-        servers = []
+    def open(self) -> None:
+        """Opens the sockets: what of it needs privileges is done then. Raises PerhopError."""
         try:
             for address in self.config.addresses:
-                servers.append(await self._listen(address))
-            discovery = self._open_discovery()
+                self._listeners.append(self._listen(address))
+            self._open_discovery()
         except OSError as error:
-            for server in servers:
-                server.close()
+            self._close_sockets()
             raise PerhopError(
                 f"port {self.config.port} cannot be opened: {error.strerror or error}",
                 "ports below 1024 need CAP_NET_BIND_SERVICE: run as root, or use --port; see also --listen",
             ) from error
+
+    async def run(self, ready: Callable[[], None] = lambda: None) -> None:
+        """Until it is cancelled; then the sessions are ended in good order. Raises PerhopError."""
+        if not self._listeners:
+            self.open()
+        await self._look()
+        loop = asyncio.get_running_loop()
+        for listener in self._listeners:
+            loop.add_reader(listener, self._take_connections, listener)
+        for receiver in self._discovery:
+            loop.add_reader(receiver, self._on_signal, receiver)
         ready()
         try:
             while True:
                 await asyncio.sleep(self.config.interval_s)
                 await self._look()
         finally:
-            loop = asyncio.get_running_loop()
-            for receiver in discovery:
-                loop.remove_reader(receiver)
-                receiver.close()
-            for server in servers:
-                server.close()
+            for endpoint in (*self._listeners, *self._discovery):
+                loop.remove_reader(endpoint)
+            self._close_sockets()
             await self._say_goodbye()
+
+    def _close_sockets(self) -> None:
+        for endpoint in (*self._listeners, *self._discovery):
+            endpoint.close()
+        self._listeners, self._discovery = [], []
+
+    def _say(self, text: str) -> None:
+        """A line about somebody who may make many."""
+        if not self._log.allows(_now_s()):
+            self._unsaid += 1
+            return
+        say(f"{text} ({self._unsaid} lines before this one are left out)" if self._unsaid else text)
+        self._unsaid = 0
 
     # ---- The node
 
@@ -97,92 +188,149 @@ class Modem:
             self._silent = False
             self._destinations = self._tracker.destinations(told)
             self._defaults = defaults(told)
-        for session, writer in list(self._sessions.items()):
-            session.set_destinations(_now_s(), self._destinations)
-            self._flush(session, writer)
+        for line in list(self._lines):
+            line.session.set_destinations(_now_s(), self._destinations)
+            self._flush(line)
 
     # ---- Sessions
 
-    async def _listen(self, address: str) -> asyncio.Server:
+    def _listen(self, address: str) -> socket.socket:
         family, scope = _family(address)
         listener = socket.socket(family, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        _set_hop_limit(listener, family)
-        if family == socket.AF_INET6:
-            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            listener.bind((address.partition("%")[0], self.config.port, 0, scope))
-        else:
-            listener.bind((address, self.config.port))
-        return await asyncio.start_server(self._serve, sock=listener)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        peer = writer.get_extra_info("peername")[0]
-        if len(self._sessions) >= MOST_SESSIONS:
-            self.counters["sessions refused"] += 1
-            writer.close()
-            return
-        self.counters["sessions"] += 1
-        session = ModemSession(_now_s(), self.config.peer_type, self._defaults, self.config.heartbeat_s)
-        session.set_destinations(_now_s(), self._destinations)
-        self._sessions[session] = writer
-        known = False
         try:
+            listener.setblocking(False)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            _set_hop_limit(listener, family)
+            if self.config.one_hop_only:
+                # The kernel drops what has come farther, the first SYN included; connections inherit it.
+                level, option = _BY_FAMILY[family].least_hop_limit
+                listener.setsockopt(level, option, HOP_LIMIT)
+            if family == socket.AF_INET6:
+                listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+                listener.bind((address.partition("%")[0], self.config.port, 0, scope))
+            else:
+                listener.bind((address, self.config.port))
+            listener.listen(BACKLOG)
+        except OSError:
+            listener.close()
+            raise
+        return listener
+
+    def _is_router(self, peer: str) -> bool:
+        address = ipaddress.ip_address(peer.partition("%")[0])
+        return not self._routers or any(address in network for network in self._routers)
+
+    def _take_connections(self, listener: socket.socket) -> None:
+        for _ in range(MOST_CONNECTIONS_AT_ONCE):
+            try:
+                connection, address = listener.accept()
+            except OSError:
+                return
+            refusal = self._refusal(address[0])
+            if refusal is not None:
+                self.counters[f"connections refused: {refusal}"] += 1
+                # With a reset: nothing of it stays, neither here nor in the kernel.
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                connection.close()
+                self._say(f"{address[0]} is refused: {refusal}")
+                continue
+            self.counters["sessions"] += 1
+            session = ModemSession(_now_s(), self.config.peer_type, self._defaults, self.config.heartbeat_s)
+            session.set_destinations(_now_s(), self._destinations)
+            line = _Line(address[0], session)
+            self._lines[line] = None
+            line.task = asyncio.create_task(self._serve(line, connection))
+            # A task may be given up before its first step, and then nobody else closes it.
+            line.task.add_done_callback(lambda _, line=line, left=connection: None if line.writer else left.close())
+
+    def _refusal(self, peer: str) -> str | None:
+        """Why nobody can come from there now; None: there is room, made where it must be."""
+        if not self._is_router(peer):
+            return "no router of ours"
+        for line in list(self._lines):
+            if line.peer == peer:
+                if line.session.state is State.IN_SESSION:
+                    return "it has a session"
+                self._drop(line, "the router began anew")
+        if len(self._lines) >= MOST_SESSIONS:
+            half_open = [line for line in self._lines if line.session.state is not State.IN_SESSION]
+            if not half_open:
+                return f"there are {MOST_SESSIONS} sessions"
+            self._drop(half_open[0], "others are waiting")
+        return None
+
+    def _drop(self, line: _Line, why: str) -> None:
+        self.counters["half-open connections dropped"] += 1
+        del self._lines[line]
+        line.give_up(why)
+
+    async def _serve(self, line: _Line, connection: socket.socket) -> None:
+        session, known = line.session, False
+        try:
+            reader, writer = await asyncio.open_connection(sock=connection)
+            line.writer = writer
             while session.state is not State.CLOSED:
                 deadline_s = session.next_deadline()
                 wait_s = None if deadline_s is None else max(0.0, deadline_s - _now_s())
                 try:
-                    data = await asyncio.wait_for(reader.read(65536), wait_s)
+                    data = await asyncio.wait_for(reader.read(READ_BYTES), wait_s)
                 except TimeoutError:
                     session.on_time(_now_s())
                 else:
                     session.receive(_now_s(), data)
                 if session.router and not known:
                     known = True
-                    say(f"router {peer} ({session.router}): session")
-                self._flush(session, writer)
-        except (ConnectionError, OSError) as error:
+                    say(f"router {line.peer} ({session.router}): session")
+                self._flush(line)
+        except OSError as error:
             session.ended = session.ended or str(error)
         finally:
-            del self._sessions[session]
+            self._lines.pop(line, None)
             self.counters.update(session.counters)
-            say(f"router {peer}: {session.ended}")
-            with contextlib.suppress(ConnectionError, OSError):
-                writer.close()
-                await asyncio.wait_for(writer.wait_closed(), GOODBYE_S)
+            (say if known else self._say)(f"router {line.peer}: {session.ended}")
+            if line.writer is not None:
+                line.writer.close()
+                try:
+                    await asyncio.wait_for(line.writer.wait_closed(), GOODBYE_S)
+                except (OSError, TimeoutError):
+                    line.writer.transport.abort()
 
-    def _flush(self, session: ModemSession, writer: asyncio.StreamWriter) -> None:
-        output = session.take_output()
+    def _flush(self, line: _Line) -> None:
+        if line.writer is None:
+            return
+        output = line.session.take_output()
         if output:
-            writer.write(output)
-        if writer.transport.get_write_buffer_size() > MOST_WAITING_BYTES:
+            line.writer.write(output)
+        if line.writer.transport.get_write_buffer_size() > MOST_WAITING_BYTES:
             self.counters["routers that do not read"] += 1
-            session.state = State.CLOSED
-            session.ended = "the router does not read"
-            writer.transport.abort()
+            line.session.abandon("the router does not read")
+            line.writer.transport.abort()
 
     async def _say_goodbye(self) -> None:
-        for session, writer in list(self._sessions.items()):
-            session.terminate(_now_s(), wire.Status.SHUTTING_DOWN, "the modem is shut down")
-            self._flush(session, writer)
+        for line in list(self._lines):
+            if line.session.state is State.INITIALIZATION:
+                line.give_up("the modem is shut down")
+            line.session.terminate(_now_s(), wire.Status.SHUTTING_DOWN, "the modem is shut down")
+            self._flush(line)
         deadline_s = _now_s() + GOODBYE_S
-        while self._sessions and _now_s() < deadline_s:
+        while self._lines and _now_s() < deadline_s:
             await asyncio.sleep(0.01)
 
     # ---- Discovery
 
-    def _open_discovery(self) -> list[socket.socket]:
+    def _open_discovery(self) -> None:
         """Sockets that hear routers' Peer Discovery on the interface; none without one."""
         if self.config.interface is None:
-            return []
+            return
         index = socket.if_nametoindex(self.config.interface)
-        receivers = []
         for family in {_family(address)[0] for address in self.config.addresses}:
             receiver = socket.socket(family, socket.SOCK_DGRAM)
-            receivers.append(receiver)
+            self._discovery.append(receiver)
             receiver.setblocking(False)
             receiver.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             receiver.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, self.config.interface.encode())
             _set_hop_limit(receiver, family)
+            receiver.setsockopt(*_BY_FAMILY[family].tell_hop_limit, 1)
             if family == socket.AF_INET6:
                 receiver.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
                 receiver.bind(("::", wire.PORT))
@@ -192,32 +340,76 @@ class Modem:
                 receiver.bind(("", wire.PORT))
                 group = struct.pack("=4s4si", socket.inet_aton(wire.MULTICAST_IPV4), b"\0" * 4, index)
                 receiver.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, group)
-            asyncio.get_running_loop().add_reader(receiver, self._on_signal, receiver, family)
-        return receivers
 
-    def _on_signal(self, receiver: socket.socket, family: int) -> None:
+    def _on_signal(self, receiver: socket.socket) -> None:
         try:
-            datagram, sender = receiver.recvfrom(65535)
+            datagram, told, _, sender = receiver.recvmsg(65535, socket.CMSG_SPACE(4))
         except OSError:
             return
+        answer = self._answer_to(receiver.family, datagram, _told_hop_limit(receiver.family, told), sender[0])
+        if answer is not None:
+            # To the port that asked: a router need not listen at the well-known one.
+            with contextlib.suppress(OSError):
+                receiver.sendto(answer, sender)
+
+    def _answer_to(self, family: int, datagram: bytes, hop_limit: int | None, peer: str) -> bytes | None:
+        """The Peer Offer for a Peer Discovery that may have one."""
+        if self.config.one_hop_only and hop_limit != HOP_LIMIT:
+            self.counters["signals from afar"] += 1
+            return None
+        if not self._is_router(peer):
+            self.counters["signals of strangers"] += 1
+            return None
         try:
             signal = wire.parse_signal(datagram)
         except wire.WireError:
             self.counters["signals ignored"] += 1
-            return
+            return None
         if signal.kind != wire.Signal.PEER_DISCOVERY:
             self.counters["signals ignored"] += 1
-            return
+            return None
         self.counters["discoveries"] += 1
+        if not self._offers.allows(_now_s()):
+            self.counters["offers withheld"] += 1
+            return None
         points = [
             wire.connection_point(ipaddress.ip_address(address.partition("%")[0]).packed, self.config.port)
             for address in self.config.addresses
             if _family(address)[0] == family and not ipaddress.ip_address(address.partition("%")[0]).is_unspecified
         ]
-        # To the port that asked: a router need not listen at the well-known one.
-        offer = wire.encode_signal(wire.Signal.PEER_OFFER, [wire.peer_type(self.config.peer_type), *points])
-        with contextlib.suppress(OSError):
-            receiver.sendto(offer, sender)
+        return wire.encode_signal(wire.Signal.PEER_OFFER, [wire.peer_type(self.config.peer_type), *points])
+
+
+@dataclass(frozen=True)
+class _HopLimitOptions:
+    """Socket options (level, name) about the hop limit, which IPv4 calls time to live."""
+
+    send: tuple[int, int]
+    least_hop_limit: tuple[int, int]  # of a connection
+    tell_hop_limit: tuple[int, int]  # of a datagram
+    told_as: tuple[int, int]
+
+
+_BY_FAMILY: dict[int, _HopLimitOptions] = {
+    socket.AF_INET: _HopLimitOptions(
+        send=(socket.IPPROTO_IP, socket.IP_TTL),
+        least_hop_limit=(socket.IPPROTO_IP, IP_MINTTL),
+        tell_hop_limit=(socket.IPPROTO_IP, IP_RECVTTL),
+        told_as=(socket.IPPROTO_IP, socket.IP_TTL),
+    ),
+    socket.AF_INET6: _HopLimitOptions(
+        send=(socket.IPPROTO_IPV6, socket.IPV6_UNICAST_HOPS),
+        least_hop_limit=(socket.IPPROTO_IPV6, IPV6_MINHOPCOUNT),
+        tell_hop_limit=(socket.IPPROTO_IPV6, socket.IPV6_RECVHOPLIMIT),
+        told_as=(socket.IPPROTO_IPV6, socket.IPV6_HOPLIMIT),
+    ),
+}
+
+
+def _told_hop_limit(family: int, told: list[tuple[int, int, bytes]]) -> int | None:
+    """The hop limit that a datagram came with."""
+    wanted = _BY_FAMILY[family].told_as
+    return next((int.from_bytes(data, sys.byteorder) for *kind, data in told if tuple(kind) == wanted), None)
 
 
 def _now_s() -> float:
@@ -238,7 +430,4 @@ def _family(address: str) -> tuple[int, int]:
 
 
 def _set_hop_limit(endpoint: socket.socket, family: int) -> None:
-    if family == socket.AF_INET6:
-        endpoint.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_UNICAST_HOPS, HOP_LIMIT)
-    else:
-        endpoint.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, HOP_LIMIT)
+    endpoint.setsockopt(*_BY_FAMILY[family].send, HOP_LIMIT)

@@ -23,6 +23,8 @@ from perhop.dlep.wire import DataItem, Item, Message, Parsed, Status, WireError
 # For the router's first message, and for an answer to ours, at least.
 PATIENCE_S = 5.0
 MISSED_HEARTBEATS = 2
+# A router that may be silent for longer would keep a place that nobody else gets.
+MOST_HEARTBEAT_S = 60.0
 MOST_ROUTER_ADDRESSES = 4096
 
 
@@ -100,7 +102,7 @@ class ModemSession:
         self._reader = wire.MessageReader()
         self._out = bytearray()
         self._give_up_s = self.now_s + PATIENCE_S
-        self._router_heartbeat_s = 0.0  # 0: it sends none
+        self._router_heartbeat_s = 0.0  # 0: not known yet
         self._heard_s = self.now_s
         self._next_heartbeat_s = 0.0
         self._wanted: dict[bytes, Destination] = {}
@@ -121,7 +123,7 @@ class ModemSession:
     def receive(self, now_s: float, data: bytes) -> None:
         """Bytes of the router; empty when it has closed the connection."""
         if not data:
-            self._close("the router closed the connection")
+            self.abandon("the router closed the connection")
             return
         self._reader.feed(data)
         while self.state is not State.CLOSED:
@@ -147,22 +149,21 @@ class ModemSession:
             return None
         if self.state is not State.IN_SESSION:
             return self._give_up_s
-        due = [self._next_heartbeat_s] if self.heartbeat_s else []
-        if self._router_heartbeat_s:
-            due.append(self._heard_s + MISSED_HEARTBEATS * self._router_heartbeat_s)
+        due = [self._heard_s + MISSED_HEARTBEATS * self._router_heartbeat_s]
+        due += [self._next_heartbeat_s] if self.heartbeat_s else []
         due += [told.answer_due_s for told in self._told.values() if told.answer_due_s is not None]
-        return min(due, default=None)
+        return min(due)
 
     def on_time(self, now_s: float) -> None:
         """Heartbeats, and an end to waiting."""
         if self.state in (State.INITIALIZATION, State.TERMINATION):
             if now_s >= self._give_up_s:
-                self._close("the router said nothing")
+                self.abandon("the router said nothing")
             return
         if self.state is State.CLOSED:
             return
         silence_s = now_s - self._heard_s
-        if self._router_heartbeat_s and silence_s >= MISSED_HEARTBEATS * self._router_heartbeat_s:
+        if silence_s >= MISSED_HEARTBEATS * self._router_heartbeat_s:
             self.counters["timed_out"] += 1
             self.terminate(now_s, Status.TIMED_OUT, "no heartbeat")
             return
@@ -183,7 +184,7 @@ class ModemSession:
             self._give_up_s = now_s + max(PATIENCE_S, MISSED_HEARTBEATS * self._router_heartbeat_s)
             self._told.clear()
         elif self.state is State.INITIALIZATION:
-            self._close(text or status.name)
+            self.abandon(text or status.name)
 
     # ---- What the router says
 
@@ -197,14 +198,14 @@ class ModemSession:
         elif self.state is State.TERMINATION:
             # The router may not know yet: all but its answer is of the past (7.4).
             if kind in (Message.SESSION_TERMINATION_RESPONSE, Message.SESSION_TERMINATION):
-                self._close(self.ended or "terminated")
+                self.abandon(self.ended or "terminated")
         elif kind == Message.HEARTBEAT:
             pass
         elif kind == Message.SESSION_TERMINATION:
             status = message.first(Item.STATUS)
             assert status is not None
             self._send(Message.SESSION_TERMINATION_RESPONSE)
-            self._close(f"the router ended it: {status.status} {status.text}".rstrip())
+            self.abandon(f"the router ended it: {status.status} {status.text}".rstrip())
         elif kind == Message.SESSION_UPDATE:
             if any(item.kind in wire.MANDATORY_METRICS for item in message.items):
                 raise WireError(Status.INVALID_DATA, "metrics from a router")
@@ -220,8 +221,13 @@ class ModemSession:
         interval = message.first(Item.HEARTBEAT_INTERVAL)
         peer = message.first(Item.PEER_TYPE)
         assert interval is not None and peer is not None
+        heartbeat_s = interval.number / 1000
+        if heartbeat_s > MOST_HEARTBEAT_S:
+            raise WireError(
+                Status.INVALID_DATA, f"a heartbeat every {heartbeat_s:g} s; the most here are {MOST_HEARTBEAT_S:g} s"
+            )
         self.router = peer.text
-        self._router_heartbeat_s = interval.number / 1000
+        self._router_heartbeat_s = heartbeat_s
         status = self._note_addresses(message)
         self._send(
             Message.SESSION_INITIALIZATION_RESPONSE,
@@ -348,9 +354,10 @@ class ModemSession:
         if self.state is State.IN_SESSION:
             self.terminate(now_s, status, problem)
         elif self.state is State.INITIALIZATION:
-            self._close(problem)
+            self.abandon(problem)
 
-    def _close(self, why: str) -> None:
+    def abandon(self, why: str) -> None:
+        """Ends it at once, without a word to the router."""
         self.state = State.CLOSED
         self.ended = self.ended or why
 

@@ -18,6 +18,8 @@ MULTICAST_IPV6 = "ff02::1:7"
 SIGNAL_PREFIX = b"DLEP"
 HEADER = struct.Struct("!HH")
 ITEM_HEADER = struct.Struct("!HH")
+# Of a text, ours or a peer's: a data item could hold 65,534, which belong neither in a log nor in an answer.
+MOST_TEXT_BYTES = 255
 
 
 class Signal(IntEnum):
@@ -109,8 +111,8 @@ class DataItem:
 
     @property
     def text(self) -> str:
-        """The text behind the first byte; of Status and Peer Type."""
-        return self.value[1:].decode("utf-8", errors="replace")
+        """The text behind the first byte, cut to MOST_TEXT_BYTES; of Status and Peer Type."""
+        return self.value[1 : 1 + MOST_TEXT_BYTES].decode("utf-8", errors="ignore")
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,8 @@ def _check_item(kind: Item, value: bytes) -> None:
             raise WireError(Status.INVALID_DATA, f"{kind.name}: its text is not UTF-8") from None
     if kind == Item.EXTENSIONS_SUPPORTED and len(value) % 2:
         raise WireError(Status.INVALID_DATA, "EXTENSIONS_SUPPORTED has an odd number of bytes")
+    if kind == Item.HEARTBEAT_INTERVAL and not any(value):
+        raise WireError(Status.INVALID_DATA, "HEARTBEAT_INTERVAL is 0")
     if kind in _PERCENTAGES and value[0] > 100:
         raise WireError(Status.INVALID_DATA, f"{kind.name} is {value[0]} of 100")
     if kind in _MOST_PREFIX_BITS and value[-1] > _MOST_PREFIX_BITS[kind]:
@@ -172,11 +176,16 @@ def _check_item(kind: Item, value: bytes) -> None:
 
 
 def status_item(status: Status, text: str = "") -> DataItem:
-    return DataItem(Item.STATUS, bytes([status]) + text.encode())
+    return DataItem(Item.STATUS, bytes([status]) + _cut(text))
 
 
 def peer_type(text: str) -> DataItem:
-    return DataItem(Item.PEER_TYPE, b"\0" + text.encode())
+    return DataItem(Item.PEER_TYPE, b"\0" + _cut(text))
+
+
+def _cut(text: str) -> bytes:
+    """As many whole characters as MOST_TEXT_BYTES hold."""
+    return text.encode()[:MOST_TEXT_BYTES].decode(errors="ignore").encode()
 
 
 def number_item(kind: Item, value: int) -> DataItem:

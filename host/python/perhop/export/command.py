@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from perhop.errors import PerhopError
+from perhop.privileges import NOBODY
 
 # Off a terminal there is no width to ask for.
 PAGE_CELLS = 120
@@ -24,6 +25,9 @@ OneNode = Annotated[str, typer.Argument(metavar="NODE", help="A node's index, fi
 Name = Annotated[str | None, typer.Option("--name", help="Which live network; needed where there are several.")]
 Socket = Annotated[
     Path | None, typer.Option("--socket", help="Control socket of a daemon that is not part of a live network.")
+]
+User = Annotated[
+    str, typer.Option("--user", metavar="USER", help="Whom the command becomes when its port is open, started by root.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -130,6 +134,7 @@ def metrics(
     listen: Annotated[
         str, typer.Option("--listen", metavar="[ADDRESS:]PORT", help="Where scrapes are answered.")
     ] = "127.0.0.1:9464",
+    user: User = NOBODY,
 ) -> None:
     """An OpenMetrics endpoint for Prometheus, of a node or of a whole live network, until Ctrl-C.
 
@@ -140,7 +145,7 @@ def metrics(
 
     try:
         address, port = library.parse_endpoint(listen)
-        library.serve(find_nodes(node, name, socket), address, port)
+        library.serve(find_nodes(node, name, socket), address, port, user)
     except PerhopError as error:
         fail(error)
 
@@ -153,37 +158,72 @@ def dlep(
         list[str] | None,
         typer.Option("--listen", metavar="ADDRESS", help="Where sessions are taken. Default: 127.0.0.1."),
     ] = None,
-    port: Annotated[int, typer.Option(min=1, max=65535, help="TCP port of sessions.")] = 854,
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="TCP port of sessions. Default: 854.")] = None,
     interface: Annotated[
         str | None, typer.Option(help="Answer routers that look for modems on this interface; default: nowhere.")
     ] = None,
+    router: Annotated[
+        list[str] | None,
+        typer.Option("--router", metavar="ADDRESS", help="A router, or a network of them. Default: whoever comes."),
+    ] = None,
+    one_hop_only: Annotated[
+        bool | None,
+        typer.Option(
+            "--one-hop-only/--any-distance",
+            help="Drop what has not the hop limit 255 of a neighbour (GTSM); the default.",
+            show_default=False,
+        ),
+    ] = None,
     interval_s: Annotated[
-        float, typer.Option("--interval", min=0.1, help="Seconds between two looks at the node.")
-    ] = 1.0,
+        float | None, typer.Option("--interval", min=0.1, help="Seconds between two looks at the node. Default: 1.")
+    ] = None,
     heartbeat_s: Annotated[
-        float, typer.Option("--heartbeat", min=0.1, max=60, help="Seconds between heartbeats.")
-    ] = 1.0,
+        float | None, typer.Option("--heartbeat", min=0.1, max=60, help="Seconds between heartbeats. Default: 1.")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", help="A file with these settings; host/node/dlep-example.yaml is one.")
+    ] = None,
+    user: User = NOBODY,
 ) -> None:
     """A DLEP modem (RFC 8175): tells routers each neighbour's latency and rate. Runs where the node does, until Ctrl-C.
 
-    There is no authentication: whoever reaches the address is told. TLS is not offered.
+    There is no authentication: whoever is one hop away is told, unless --router names who may be. TLS is not offered.
     """
     from perhop.dlep import command as library
-    from perhop.dlep.modem import ModemConfig
+    from perhop.dlep.configuration import load_file
+    from perhop.dlep.modem import ModemConfig, networks
     from perhop.export.nodes import find_nodes
 
     try:
         if node is None and socket is None:
             raise PerhopError("which node?", "give NODE or --socket")
+        networks(tuple(router or ()))
         (found,) = find_nodes(node, name, socket)
-        config = ModemConfig(
-            addresses=tuple(listen or ("127.0.0.1",)),
-            port=port,
-            interface=interface,
-            interval_s=interval_s,
-            heartbeat_s=heartbeat_s,
+        wanted = load_file(
+            config,
+            {
+                "listen": listen or None,
+                "port": port,
+                "interface": interface,
+                "routers": router or None,
+                "one_hop_only": one_hop_only,
+                "interval_s": interval_s,
+                "heartbeat_s": heartbeat_s,
+            },
         )
-        library.run(found, config)
+        library.run(
+            found,
+            ModemConfig(
+                addresses=tuple(wanted.listen),
+                port=wanted.port,
+                interface=wanted.interface,
+                interval_s=wanted.interval_s,
+                heartbeat_s=wanted.heartbeat_s,
+                routers=tuple(wanted.routers),
+                one_hop_only=wanted.one_hop_only,
+            ),
+            user,
+        )
     except PerhopError as error:
         fail(error)
 

@@ -7,12 +7,10 @@ that was reset. The latency is that of `perhop probe`.
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client import CollectorRegistry, make_wsgi_app
 from prometheus_client.metrics_core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -22,8 +20,11 @@ from prometheus_client.metrics_core import (
 )
 from prometheus_client.registry import Collector
 
+from perhop import privileges
 from perhop.errors import PerhopError
 from perhop.export import probe as library
+from perhop.export import scrapes
+from perhop.export.asker import Asker
 from perhop.export.nodes import NodeSocket
 
 PORT = 9464
@@ -33,23 +34,17 @@ HOP = ("node", "neighbour", "address")
 class NodesCollector(Collector):
     """Asks the daemons when it is asked. One that does not answer is down, and keeps no other from being told."""
 
-    def __init__(self, nodes: Sequence[NodeSocket]) -> None:
-        self._nodes = nodes
+    def __init__(self, labels: Sequence[str], ask: Callable[[], list[dict[str, Any] | PerhopError]]) -> None:
+        self._labels = labels
+        self._ask = ask
 
     def describe(self) -> Iterable[Metric]:
         """Nothing is asked before the first scrape."""
         return []
 
     def collect(self) -> Iterator[Metric]:
-        def ask(node: NodeSocket) -> dict[str, Any] | None:
-            try:
-                return library.probe(node)
-            except PerhopError:
-                return None
-
-        with ThreadPoolExecutor(max_workers=min(16, len(self._nodes))) as pool:
-            told = list(pool.map(ask, self._nodes))
-        yield from metrics_of(zip((node.label for node in self._nodes), told, strict=True))
+        told = [None if isinstance(each, PerhopError) else each for each in self._ask()]
+        yield from metrics_of(zip(self._labels, told, strict=True))
 
 
 def metrics_of(told: Iterable[tuple[str, dict[str, Any] | None]]) -> list[Metric]:
@@ -156,23 +151,22 @@ class _HopFamilies:
         ]
 
 
-def serve(nodes: Sequence[NodeSocket], address: str, port: int) -> None:
-    """Answers scrapes until SIGINT or SIGTERM. Raises PerhopError."""
+def serve(nodes: Sequence[NodeSocket], address: str, port: int, user: str = privileges.NOBODY) -> None:
+    """Answers scrapes until SIGINT or SIGTERM, as `user` where root has started it. Raises PerhopError."""
+    become = privileges.account(user)
+    ask = Asker(nodes)
     registry = CollectorRegistry()
-    registry.register(NodesCollector(nodes))
-    # Before there are threads, which inherit it.
-    signal.pthread_sigmask(signal.SIG_BLOCK, ending := {signal.SIGINT, signal.SIGTERM})
+    registry.register(NodesCollector([node.label for node in nodes], ask))
     try:
-        server, thread = start_http_server(port, addr=address, registry=registry)
+        server = scrapes.Server(address, port, make_wsgi_app(registry))
     except OSError as error:
         raise PerhopError(
             f"port {port} of {address} cannot be opened: {error.strerror or error}", "choose another with --listen"
         ) from error
-    print(f"OpenMetrics of {len(nodes)} nodes: http://{address}:{port}/metrics", flush=True)
-    signal.sigwait(ending)
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    privileges.drop(become)
+    scrapes.serve(
+        server, lambda: print(f"OpenMetrics of {len(nodes)} nodes: http://{address}:{port}/metrics", flush=True)
+    )
 
 
 def parse_endpoint(text: str) -> tuple[str, int]:
