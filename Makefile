@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport VERILATOR_ROOT PYTHONPATH PYTHONHOME CDPATH
 export CCACHE_BASEDIR := $(CURDIR)
 
-.PHONY: help setup programs build bindings chain live ota soak flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples bench-antenna bench-bound bench-core bench-exact bench-phy bench-sifs bench-sim synth prove test test-gateware mutate test-long fuzz fuzz-gateware clean
+.PHONY: help setup programs build bindings chain live ota soak attack flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples bench-antenna bench-bound bench-core bench-exact bench-phy bench-sifs bench-sim synth prove test test-gateware mutate test-long fuzz fuzz-gateware clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -77,6 +77,9 @@ ota: programs out/setup/ota.stamp ## Hosts over SSH beside namespaces and simula
 
 soak: programs ## A live network for MINUTES=30 under load, with random faults: what recovers, what leaks; needs root
 	@$(PYTHON) sim/bench/soak_live.py --minutes $(or $(MINUTES),30)
+
+attack: programs ## Hostile packets, peers and accidents at a live network, a verdict each; CASE=name runs one; needs root
+	@$(PYTHON) tests/attack/attack.py $(if $(CASE),--only $(CASE))
 
 # GNU Radio and its Python are no part of `make setup`.
 out/setup/gnuradio.stamp: flowgraphs/apt-packages.txt flowgraphs/requirements.txt setup.sh out/setup/apt.stamp
