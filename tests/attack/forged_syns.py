@@ -122,9 +122,7 @@ def _limit(bench: Bench, port: int) -> int | None:
 
 def _limit_at(limits: list[tuple[float, int]], at_s: float) -> int:
     """The largest that held around that time: what was allowed a moment ago may still be on its way."""
-    near = [limit for when_s, limit in limits if at_s - 2 <= when_s <= at_s + 0.5]
-    # Two segments: no window may be smaller (host/node/README.md).
-    return max([2, *near])
+    return max((limit for when_s, limit in limits if at_s - 2 <= when_s <= at_s + 0.5), default=0)
 
 
 def _goodput_bps(told: list[dict[str, float]], since_s: float, until_s: float) -> float:
