@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable
 
 from pydantic_core import PydanticCustomError
@@ -47,6 +48,30 @@ class ExperimentError(PerhopError):
 
     def as_dict(self) -> dict[str, object]:
         return {"file": self.file, "line": self.line, "field": self.field, **super().as_dict()}
+
+
+_REMEDIES = {
+    errno.ENOSPC: "make room on that disk, or name another folder",
+    errno.EDQUOT: "make room within your quota, or name another folder",
+    errno.EFBIG: "allow larger files there, or name another folder",
+    errno.EACCES: "name a place that you may write, or ask for the rights",
+    errno.EPERM: "name a place that you may write, or ask for the rights",
+    errno.EROFS: "name a place that you may write: this file system is read-only",
+    errno.EEXIST: "a file is where a folder must be: name another folder",
+    errno.ENOTDIR: "a file is where a folder must be: name another folder",
+    errno.EISDIR: "a folder is where a file must be: name another file",
+    errno.ENOENT: "make the folder, or name another one",
+    errno.ENAMETOOLONG: "name another place, with shorter names",
+    errno.EMFILE: "allow more open files (`ulimit -n`)",
+}
+
+
+def from_os(error: OSError) -> PerhopError:
+    """What the operating system refused, for a person."""
+    what = (error.strerror or str(error) or type(error).__name__).strip()
+    what = what[:1].lower() + what[1:]
+    problem = f"{error.filename}: {what}" if error.filename is not None else what
+    return PerhopError(problem, _REMEDIES.get(error.errno or 0, "see what is wrong with it, or name another place"))
 
 
 class FieldError(Exception):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Callable
@@ -11,14 +12,25 @@ from typing import Any
 
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Let `write` fill a temporary file beside `path`, then rename it; nothing half-written is ever seen at `path`."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Let `write` fill a temporary file beside `path`, then rename it; nothing half-written is ever seen at `path`.
+
+    Raises OSError that names `path`.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        write(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not path.is_file():
+            # A device or a pipe is written into: renaming would replace it.
+            write(path)
+            return
+        try:
+            write(temporary)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        number = error.errno or errno.EIO
+        raise OSError(number, os.strerror(number) if error.errno else str(error), str(path)) from error
 
 
 def write_text(path: Path, text: str) -> None:

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
-from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+from perhop import yaml_text
 from perhop.errors import ExperimentError, FieldError, choose_from, near_miss
 from perhop.experiment import Experiment
 
@@ -133,15 +133,20 @@ def read(file: Path, example: str = "sim/experiments/chain/experiment.yaml") -> 
     """Parse the YAML of `file` and remember the line of every value. Raises ExperimentError."""
     source = str(file)
     try:
-        text = file.read_text(encoding="utf-8")
+        text = yaml_text.read_text(file)
     except OSError as error:
         raise ExperimentError(
             f"cannot be read: {error.strerror}", "give the path of an experiment file or of its folder", file=source
         ) from error
     except UnicodeDecodeError as error:
         raise ExperimentError("is not a text file in UTF-8", "give an experiment file", file=source) from error
+    except yaml_text.Excess as error:
+        raise ExperimentError(str(error.problem), error.remedy, file=source) from error
     try:
-        root = YAML(typ="rt").load(text)
+        root = yaml_text.load(text, with_places=True)
+    except yaml_text.Excess as error:
+        line = error.problem_mark.line + 1
+        raise ExperimentError(str(error.problem), error.remedy, file=source, line=line) from error
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
@@ -207,8 +212,8 @@ def _apply_set(document: Document, sweep: dict[str, Any], text: str) -> None:
     if not equals or not name:
         raise ExperimentError("is no assignment", "write field=value, such as --set topology.hops=3", file=place.source)
     try:
-        value = YAML(typ="safe", pure=True).load(value_text)
-    except YAMLError as error:
+        value = yaml_text.load(value_text)
+    except (YAMLError, ValueError) as error:
         raise ExperimentError("has a value that is not YAML", "quote the value", file=place.source) from error
     name = name.strip().removeprefix("sweep.")
     if name == "sweep":

@@ -6,14 +6,15 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.text import Text
 
+from perhop import files
 from perhop.errors import PerhopError
 from perhop.privileges import NOBODY
+from perhop.terminal import fail
 
 # Off a terminal there is no width to ask for.
 PAGE_CELLS = 120
@@ -39,14 +40,6 @@ def register(app: typer.Typer) -> None:
     app.command()(metrics)
     app.command()(dlep)
     app.command()(wireshark)
-
-
-def fail(error: PerhopError, json_: bool = False) -> NoReturn:
-    if json_:
-        print(json.dumps({"error": error.as_dict()}))
-    else:
-        Console(stderr=True, soft_wrap=True).print(Text.assemble(("error: ", "bold red"), str(error)))
-    raise typer.Exit(2)
 
 
 def page() -> Console:
@@ -111,7 +104,7 @@ def top(
         drawn.print(render(shown, PAGE_CELLS), highlight=False)
         picture = drawn.export_svg(title=f"perhop top {shown['network'] or ''}".strip())
         # Without the fonts that it would load from elsewhere.
-        svg.write_text(re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL))
+        files.write_text(svg, re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL))
     elif once:
         console.print(render(shown, console.width), highlight=False)
     if once:

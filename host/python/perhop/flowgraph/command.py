@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.text import Text
 
 from perhop.errors import PerhopError
+from perhop.terminal import fail
 
 
 def flowgraph(
@@ -53,8 +53,7 @@ def flowgraph(
         command, environment = program.command(links.flowgraph_of(link), settings, seconds, window)
         program.make_folder(folder)
     except PerhopError as error:
-        Console(stderr=True, soft_wrap=True).print(Text.assemble(("error: ", "bold red"), str(error)))
-        raise typer.Exit(2) from None
+        fail(error)
     stretch = link.stretch()
     slower = f"; all times are {stretch:.3g} times as long as the MAC says" if stretch != 1 else ""
     Console(stderr=True, soft_wrap=True).print(

@@ -14,19 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 from perhop.errors import PerhopError
+from perhop.terminal import fail as _fail
 
 app = typer.Typer(no_args_is_help=True, help="Real programs over the emulated medium: one network namespace a node.")
 
 Name = Annotated[str | None, typer.Option("--name", help="Which live network; needed where there are several.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-def _fail(error: PerhopError, json_: bool = False) -> None:
-    if json_:
-        print(json.dumps({"error": error.as_dict()}))
-    else:
-        Console(stderr=True, soft_wrap=True).print(Text.assemble(("error: ", "bold red"), str(error)))
-    raise typer.Exit(2)
 
 
 @app.command()

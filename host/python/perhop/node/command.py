@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from perhop.errors import PerhopError
+from perhop.terminal import fail
 
 RUNTIME = Path("/run/perhop")
 
@@ -54,6 +53,5 @@ def node(
             raise PerhopError(f"{config} cannot be written: {error.strerror}", "set RUNTIME_DIRECTORY") from None
         interface.set_up(wanted)
     except PerhopError as error:
-        Console(stderr=True, soft_wrap=True).print(Text.assemble(("error: ", "bold red"), str(error)))
-        raise typer.Exit(2) from None
+        fail(error)
     os.execv(program, [str(program), str(config)])
