@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perhop import backends, results
+from perhop import backends, paths, results
+from perhop.errors import PerhopError
+from perhop.load import Point
 from perhop.rows import Mean, Summary, data_links, link_name, summarise
 from perhop.table import MIXED
 from perhop.words import swept_word
@@ -50,6 +52,33 @@ def find(experiment: dict[str, Any], backend: str, folders: dict[str, Path]) -> 
         if place is not None and _same(experiment, folders[name]):
             found.append(place)
     return found
+
+
+def demand(points: list[Point], backend: str, folders: dict[str, Path]) -> None:
+    """That each of `folders` holds results to compare with those of `points`. Raises PerhopError."""
+    experiment = json.loads(json.dumps(points[0].experiment.model_dump()))
+    for name, folder in folders.items():
+        where = f"--beside {paths.shown(folder)}"
+        if name == backend:
+            raise PerhopError(
+                f"{where} holds results of backend {name}, as this call makes them", "give a folder of another backend"
+            )
+        if read(name, folder) is None:
+            raise PerhopError(f"{where} holds no results that can be read", "make them again: `perhop run ...`")
+        told = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+        different = [section for section in COMPARED if experiment.get(section) != told["experiment"].get(section)]
+        swept = json.loads(json.dumps([point.swept for point in points]))
+        if not different and not any(point in told["points"] for point in swept):
+            different = ["sweep"]
+        ours, theirs = experiment["policies"], told["experiment"]["policies"]
+        if not different and ours != theirs and not set(ours) & set(theirs):
+            different = ["policies"]
+        if different:
+            raise PerhopError(
+                f"{where} holds results of another experiment: {told['experiment']['name']}, with another "
+                + ", ".join(different),
+                "give the output folder of this experiment, or leave --beside out",
+            )
 
 
 def read(backend: str, folder: Path) -> Place | None:

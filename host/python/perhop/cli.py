@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -21,15 +21,16 @@ from perhop.export import command as export_commands
 from perhop.flowgraph.command import flowgraph
 from perhop.live.command import app as live_app
 from perhop.node.command import node
+from perhop.terminal import Commands, fail
 
 EXIT_FAILED = 1
-EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
 
 # Off a terminal there is no width to ask for; the table is made for this many columns.
 TABLE_WIDTH = 110
 
 app = typer.Typer(
+    cls=Commands,
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -48,7 +49,10 @@ def main() -> None:
 
 @app.command()
 def run(
-    experiment: Annotated[Path, typer.Argument(help="An experiment file, or a folder with experiment.yaml.")],
+    # Whether it can be read is told by whoever reads it.
+    experiment: Annotated[
+        Path, typer.Argument(readable=False, help="An experiment file, or a folder with experiment.yaml.")
+    ],
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Override a field: --set topology.hops=3")
     ] = None,
@@ -72,7 +76,9 @@ def run(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A short version, without the experiment's check.")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Insist on continuing an earlier call.")] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Make all runs again.")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Make all runs again; replace results of another experiment.")
+    ] = False,
     json_: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the table.")] = False,
     result_target: Annotated[
         str | None, typer.Option(metavar="NAME", help="End with a RESULT line; write it to out/NAME/result.json, too.")
@@ -113,7 +119,7 @@ def run(
         with ProgressView(console) as view:
             done = studies.run(planned, jobs, fresh, command=_command(), on_change=view.update, check=not quick)
     except PerhopError as error:
-        _fail(error, json_)
+        fail(error, json_)
 
     for outcome in done.study.failed:
         _stderr().print(Text.assemble((f"{outcome.run.label}: ", "bold red"), outcome.message))
@@ -150,7 +156,7 @@ def reproduce(
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; default: all cores.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Make all runs again.")] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Output folder; default: out/reproduce, or out/reproduce-full.")
+        Path | None, typer.Option(help="Output folder of everything; default: out/reproduce, or out/reproduce-full.")
     ] = None,
 ) -> None:
     """Show each claim of the papers beside what is measured: one page, a verdict a row.
@@ -182,7 +188,7 @@ def reproduce(
                 on_check=lambda part: view.note(f"judging {part.name}"),
             )
         except PerhopError as error:
-            _fail(error, False)
+            fail(error)
         except KeyboardInterrupt:
             _stderr().print("Interrupted while judging: all runs are kept. The same command continues.")
             raise typer.Exit(EXIT_INTERRUPTED) from None
@@ -193,7 +199,7 @@ def reproduce(
     if done.interrupted:
         _stderr().print("Interrupted: what is finished is kept. The same command continues.", highlight=False)
         raise typer.Exit(EXIT_INTERRUPTED)
-    print_result("reproduce" if not full else "reproduce-full", done.as_json())
+    print_result("reproduce" if not full else "reproduce-full", done.as_json(), done.folder if out else None)
     raise typer.Exit(EXIT_FAILED if done.count("fail") else 0)
 
 
@@ -207,7 +213,7 @@ def _print_verdicts(console: Console, done: Any) -> None:
             table.add_row(result.row.id, Text(result.verdict, style=styles[result.verdict]), Text(result.measured))
     if table.row_count:
         console.print(table)
-    if done.study is not None and done.study.outdated:
+    if done.study.outdated:
         console.print(f"{done.study.outdated} runs of another build were made again", highlight=False)
     counts = ", ".join(f"{done.count(verdict)} {verdict}" for verdict in [*styles, "not built"] if done.count(verdict))
     console.print(f"{counts}; took {done.wall_s:.0f} s", highlight=False)
@@ -229,7 +235,7 @@ def doctor(
     try:
         findings = examine() if inventory is None else _examine_hosts(inventory, experiment)
     except PerhopError as error:
-        _fail(error, json_)
+        fail(error, json_)
     missing = [finding for finding in findings if not finding.ok and not finding.optional]
     if json_:
         print(json.dumps({"ok": not missing, "findings": [finding.as_dict() for finding in findings]}))
@@ -286,7 +292,12 @@ def _folders_by_backend(folders: list[Path]) -> dict[str, Path]:
             raise PerhopError(
                 f"--beside {folder} holds no results of perhop run", "give an output folder with provenance.json"
             ) from None
-        found[told.get("backend", "sim")] = folder
+        backend = told.get("backend", "sim")
+        if backend in found:
+            raise PerhopError(
+                f"--beside {found[backend]} and --beside {folder} are both of backend {backend}", "give one"
+            )
+        found[backend] = folder
     return found
 
 
@@ -303,14 +314,6 @@ def _plain() -> Console:
 
 def _stderr() -> Console:
     return Console(stderr=True, soft_wrap=True)
-
-
-def _fail(error: PerhopError, json_: bool) -> NoReturn:
-    if json_:
-        print(json.dumps({"error": error.as_dict()}))
-    else:
-        Console(stderr=True, soft_wrap=True).print(Text.assemble(("error: ", "bold red"), str(error)))
-    raise typer.Exit(EXIT_BAD_INPUT)
 
 
 def _command() -> list[str]:

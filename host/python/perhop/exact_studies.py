@@ -8,13 +8,12 @@ import subprocess
 from typing import Any
 
 from perhop import paths
-from perhop.errors import PerhopError
+
+PROGRAM = "perhop-exact"
 
 
 def run(*studies: str) -> dict[str, Any]:
     """Make the named studies, or all. Raises PerhopError when the program has not been built."""
-    program = paths.repository() / "out/build/sim/exact/perhop-exact"
-    if not program.is_file():
-        raise PerhopError(f"{paths.shown(program)} is not built", "make programs")
+    program = paths.program(PROGRAM)
     finished = subprocess.run([program, *studies], check=True, capture_output=True, text=True, timeout=600)
     return json.loads(finished.stdout)

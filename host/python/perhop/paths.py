@@ -15,8 +15,16 @@ from perhop.errors import PerhopError
 PROGRAMS = {
     "perhop-air": "sim/air/perhop-air",
     "perhop-sim": "sim/ns3/perhop-sim",
+    "perhop-exact": "sim/exact/perhop-exact",
     "perhop-live-air": "sim/live/perhop-live-air",
     "perhop-node": "host/node/perhop-node",
+}
+
+# Compiled parts of this package -> what builds them.
+BINDINGS = {
+    "core": "run `make bindings`",
+    "modem": "run `make bindings`",
+    "station": "run `make flowgraphs`",
 }
 
 

@@ -56,6 +56,7 @@ class Part:
     name: str
     rows: list[Row]
     planned: studies.Plan | None = None
+    judge: studies.Judge | None = None
     study: runner.Study | None = None
     check: studies.Check | None = None
     problem: str = ""
@@ -89,13 +90,13 @@ class Reproduction:
     folder: Path
     parts: list[Part]
     results: list[RowResult]
-    study: runner.Study | None
+    study: runner.Study
     command: list[str]
     wall_s: float
 
     @property
     def interrupted(self) -> bool:
-        return self.study is not None and self.study.interrupted
+        return self.study.interrupted
 
     def count(self, verdict: Verdict, rows: Iterable[RowResult] | None = None) -> int:
         return sum(result.verdict == verdict for result in (self.results if rows is None else rows))
@@ -129,11 +130,11 @@ class Reproduction:
             },
             "counts": {verdict: self.count(verdict) for verdict in VERDICTS},
             "numeric_pass_share": None if share is None else round(share, 4),
-            "runs": 0 if self.study is None else len(self.study.outcomes),
-            "runs_reused": 0 if self.study is None else self.study.reused,
+            "runs": len(self.study.outcomes),
+            "runs_reused": self.study.reused,
             "cpu_s": round(self.cpu_s, 1),
             "wall_s": round(self.wall_s, 1),
-            "programs_sha256": {} if self.study is None else self.study.program_hashes,
+            "programs_sha256": self.study.program_hashes,
             "version": paths.version(),
         }
 
@@ -209,19 +210,24 @@ def run(
     on_change: Callable[[runner.Study], None] = lambda study: None,
     on_check: Callable[[Part], None] = lambda part: None,
 ) -> Reproduction:
-    """Make the runs that are missing, judge every row asked for. Raises PerhopError when nothing could be run."""
+    """Make the runs that are missing, judge every row asked for.
+
+    Raises PerhopError before any run when something that the runs or the checks need has not been built.
+    """
     start = time.monotonic()
     known = catalogue(experiments_folder or experiments())
     rows = select(known, asked)
     folder = (out or paths.repository() / "out" / ("reproduce" if quick else "reproduce-full")).resolve()
     parts = _parts(known, rows, quick, folder)
     runs = {run.id: run for part in parts if part.planned for run in part.planned.runs}
+    for part in parts:
+        _load_judge(part, known)
     on_plan(parts, len(runs))
-    study = runner.execute(list(runs.values()), folder, jobs, fresh, on_change) if runs else None
-    outcomes = {outcome.run.id: outcome for outcome in study.outcomes} if study else {}
+    owner = runner.Owner.of("reproduce", known.folder / "rows.yaml")
+    study = runner.execute(list(runs.values()), folder, jobs, fresh, on_change, owner=owner)
+    outcomes = {outcome.run.id: outcome for outcome in study.outcomes}
     for part in parts:
         if part.planned is not None:
-            assert study is not None
             part.study = runner.Study(
                 folder / part.name,
                 [outcomes[run.id] for run in part.planned.runs],
@@ -254,6 +260,21 @@ def _parts(known: Catalogue, rows: list[Row], quick: bool, out: Path) -> list[Pa
     return parts
 
 
+def _load_judge(part: Part, known: Catalogue) -> None:
+    """The check of a part. What has not been built raises PerhopError; a check that is wrong fails its own rows."""
+    check_file = known.folder / part.name / "check.py"
+    try:
+        part.judge = studies.load_check(check_file)
+    except PerhopError:
+        raise
+    except Exception as error:
+        part.problem = part.problem or _no_verdict(check_file, error)
+
+
+def _no_verdict(check_file: Path, error: Exception) -> str:
+    return f"{paths.shown(check_file)} cannot judge: {type(error).__name__}: {error}"
+
+
 def _judge(part: Part, folder: Path, known: Catalogue, command: list[str]) -> None:
     """Apply the check of a part whose runs are all there."""
     if part.problem or not part.complete:
@@ -266,11 +287,16 @@ def _judge(part: Part, folder: Path, known: Catalogue, command: list[str]) -> No
         results = collect(part.study)
         _link_runs(place)
         write(part.study, results, part.planned.points, command, part.planned.source)
-    check_file = known.folder / part.name / "check.py"
+    assert part.judge is not None
     try:
-        part.check = studies.load_check(check_file)(results, place)
+        part.check = part.judge(results, place)
+    except OSError as error:
+        # A disk that is full is no verdict on a paper.
+        if error.filename is not None and Path(error.filename).is_relative_to(folder):
+            raise
+        part.problem = _no_verdict(known.folder / part.name / "check.py", error)
     except Exception as error:
-        part.problem = f"{paths.shown(check_file)} cannot judge: {type(error).__name__}: {error}"
+        part.problem = _no_verdict(known.folder / part.name / "check.py", error)
     part.check_s = time.monotonic() - start
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perhop import files, paths
@@ -101,9 +102,12 @@ def _link(hop: Hop) -> dict[str, Any]:
     }
 
 
-def print_result(target: str, value: dict[str, Any]) -> None:
-    """Print the RESULT line, which must be the last, and write the same object to out/<target>/result.json."""
-    files.write_json(paths.repository() / "out" / target / "result.json", value)
+def print_result(target: str, value: dict[str, Any], folder: Path | None = None) -> None:
+    """Print the RESULT line, which must be the last, and write the same object to result.json.
+
+    That file lies in `folder`, by default out/<target>.
+    """
+    files.write_json((folder or paths.repository() / "out" / target) / "result.json", value)
     print("RESULT " + json.dumps(value, allow_nan=False), flush=True)
 
 

@@ -20,7 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,6 +30,16 @@ from perhop.resolve import OPTIONAL_OUTPUTS, Run
 
 Status = Literal["pending", "running", "finished", "interrupted", "failed"]
 
+# What a study leaves in its output folder, beside runs/ and state.json.
+RESULT_FILES = (
+    "report.html",
+    "results.parquet",
+    "flows.parquet",
+    "hops.parquet",
+    "packets.pcapng",
+    "experiment.yaml",
+    "provenance.json",
+)
 STDERR_TAIL_LINES = 12
 # After this long without an answer to SIGINT a simulator is killed.
 STOP_PATIENCE_S = 20.0
@@ -45,6 +55,23 @@ class Program:
     command: list[str]
     sha256: str
     environment: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Whose results a folder holds: an experiment by its name, and the file that says it."""
+
+    name: str
+    file: str
+    sha256: str
+
+    @staticmethod
+    def of(name: str, file: Path) -> Owner:
+        return Owner(name, str(file.resolve()), hash_of(file))
+
+    def is_same(self, other: Owner) -> bool:
+        """The same file, whatever has been changed in it since, or the same text elsewhere."""
+        return self.name == other.name and (self.file == other.file or self.sha256 == other.sha256)
 
 
 @dataclass
@@ -70,7 +97,8 @@ class Outcome:
 class Study:
     """The runs of one experiment and its output folder; `execute` fills the rest.
 
-    `stopped` says that runs were not begun because they could not be made now.
+    `owner` is whose results these are, None where nobody asks. `stopped` says that runs were not begun because they
+    could not be made now.
     `earlier` holds the entries of state.json of runs that are not among these, such as those of another --set;
     `outdated` counts the finished runs of another build of the program, which are made again.
     """
@@ -83,6 +111,7 @@ class Study:
     program_hashes: dict[str, str] = field(default_factory=dict)
     earlier: dict[str, Any] = field(default_factory=dict)
     outdated: int = 0
+    owner: Owner | None = None
 
     @property
     def failed(self) -> list[Outcome]:
@@ -108,20 +137,25 @@ def execute(
     fresh: bool = False,
     on_change: Callable[[Study], None] = lambda study: None,
     programs: dict[str, Program] | None = None,
+    owner: Owner | None = None,
 ) -> Study:
     """Make the runs that `folder` does not hold yet; `on_change` is called whenever something moved.
 
-    `programs` make the runs, by the name that they have there; by default the simulators of this build.
+    `programs` make the runs, by the name that they have there; by default the simulators of this build. Results of
+    somebody else than `owner` are replaced only if `fresh`.
 
     SIGINT or SIGTERM in the main thread stops the simulators and returns with `interrupted` set. Raises PerhopError
-    before anything is written when a program is missing, and when another perhop works in the folder.
+    before anything is written when a program is missing, when another perhop works in the folder, and when the folder
+    holds something else.
     """
     start = time.monotonic()
     if programs is None:
         programs = simulators(runs)
-    study = Study(folder, [Outcome(run) for run in runs])
+    study = Study(folder, [Outcome(run) for run in runs], owner=owner)
     study.program_hashes = {name: program.sha256 for name, program in programs.items()}
     with _locked(folder), _stop_signals() as stop:
+        if owner is not None:
+            _claim(folder, owner, fresh)
         if fresh:
             shutil.rmtree(folder / "runs", ignore_errors=True)
         _reuse(study)
@@ -131,6 +165,43 @@ def execute(
         study.wall_s = time.monotonic() - start
         _write_state(study)
     return study
+
+
+def _claim(folder: Path, owner: Owner, fresh: bool) -> None:
+    """Make sure that `folder` is `owner`'s, or nobody's. Raises PerhopError."""
+    there = [name for name in (*RESULT_FILES, "runs") if (folder / name).exists()]
+    if not state_exists(folder):
+        if there:
+            raise PerhopError(
+                f"{paths.shown(folder)} holds {there[0]}, which no earlier call of this command has made",
+                "give another folder with --out",
+            )
+        return
+    known = _owner_of(folder)
+    if known is None or known.is_same(owner):
+        return
+    if not fresh:
+        raise PerhopError(
+            f"{paths.shown(folder)} holds the results of another experiment: {known.name}"
+            + (f" of {paths.shown(Path(known.file))}" if known.file else "")
+            + f", not {owner.name} of {paths.shown(Path(owner.file))}",
+            "give another folder with --out, give the experiment another name, or replace those results with --fresh",
+        )
+    for name in RESULT_FILES:
+        (folder / name).unlink(missing_ok=True)
+
+
+def _owner_of(folder: Path) -> Owner | None:
+    """What the state says; what was made before states said it is known by its name alone, if at all."""
+    try:
+        state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
+        if "owner" in state:
+            return Owner(**state["owner"])
+        told = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+        text = (folder / "experiment.yaml").read_bytes()
+        return Owner(told["experiment"]["name"], "", hashlib.sha256(text).hexdigest())
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def simulators(runs: list[Run]) -> dict[str, Program]:
@@ -164,6 +235,8 @@ class _Pool:
         self._processes: dict[str, subprocess.Popen[str]] = {}
         self._threads: list[threading.Thread] = []
         self._state_at = 0.0
+        # What kept a thread from keeping a run's results.
+        self._problem: OSError | None = None
 
     def work(self) -> None:
         # Long runs first: the last ones then end together. Ties keep the order of the file.
@@ -238,7 +311,10 @@ class _Pool:
         outcome.wall_s = time.monotonic() - start
         if code == EXIT_NODE:
             self._study.stopped = True
-        _settle(outcome, code, "".join(tail).strip(), work, stopped=self._stop.is_set())
+        try:
+            _settle(outcome, code, "".join(tail).strip(), work, stopped=self._stop.is_set())
+        except OSError as error:
+            self._problem = error
         self._ended.put(outcome)
 
     def _collect(self) -> None:
@@ -253,6 +329,8 @@ class _Pool:
                 outcome = self._ended.get_nowait()
             except queue.Empty:
                 break
+        if self._problem is not None:
+            raise self._problem
         # Thousands of short runs: what is lost with perhop itself, at most a second's, is made again.
         if time.monotonic() - self._state_at > STATE_PERIOD_S:
             _write_state(self._study)
@@ -356,6 +434,7 @@ def _write_state(study: Study) -> None:
     files.write_json(
         study.folder / "state.json",
         {
+            **({"owner": asdict(study.owner)} if study.owner is not None else {}),
             "runs": study.earlier
             | {
                 outcome.run.id: {
@@ -368,7 +447,7 @@ def _write_state(study: Study) -> None:
                     "message": outcome.message,
                 }
                 for outcome in study.outcomes
-            }
+            },
         },
     )
 

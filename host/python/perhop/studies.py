@@ -53,6 +53,9 @@ class Check:
     rows: dict[str, RowVerdict] = field(default_factory=dict)
 
 
+Judge = Callable[[Results | None, Path], Check]
+
+
 @dataclass(frozen=True)
 class Plan:
     """A loaded experiment: nothing has been run or written."""
@@ -112,7 +115,9 @@ def plan(
     check_file = source.with_name("check.py") if source.name == "experiment.yaml" else None
     if check_file is not None and not check_file.is_file():
         check_file = None
-    if others is None:
+    if others is not None:
+        beside.demand(points, chosen.name, others)
+    else:
         others = {} if out else {word: default_folder(name, word) for word in backends.NAMES}
     return Plan(source, points, runs, folder.resolve(), check_file, chosen, others)
 
@@ -136,17 +141,20 @@ def run(
 
     Raises PerhopError when nothing could be run.
     """
+    # Before the runs: a check that lacks something would be told of only after hours.
+    judge = load_check(planned.check_file) if check and planned.check_file is not None else None
     with planned.backend.ready(planned.runs) as programs:
         jobs = planned.backend.jobs(jobs)
-        study = runner.execute(planned.runs, planned.folder, jobs, fresh, on_change, programs)
+        owner = runner.Owner.of(planned.name, planned.source)
+        study = runner.execute(planned.runs, planned.folder, jobs, fresh, on_change, programs, owner)
     results = collect(study)
     if not results.flows:
         return Finished(planned, study, results, [], {}, None)
     written = write(study, results, planned.points, command or [], planned.source)
     summaries = summarise(results)
     verdict = None
-    if check and planned.check_file is not None and study.complete:
-        verdict = _apply(load_check(planned.check_file), results, planned)
+    if judge is not None and study.complete:
+        verdict = _apply(judge, results, planned)
     written["report"] = planned.folder / "report.html"
     experiment = planned.points[0].experiment
     here = beside.Place(
@@ -158,7 +166,7 @@ def run(
     return Finished(planned, study, results, summaries, written, verdict, places)
 
 
-def _apply(check: Callable[[Results | None, Path], Check], results: Results, planned: Plan) -> Check:
+def _apply(check: Judge, results: Results, planned: Plan) -> Check:
     """The check's verdict. One that breaks, such as when --set took away what it compares, does not hold."""
     try:
         return check(results, planned.folder)
@@ -168,8 +176,12 @@ def _apply(check: Callable[[Results | None, Path], Check], results: Results, pla
         return Check(False, [f"{place} cannot judge these results: {type(error).__name__}: {error}"])
 
 
-def load_check(file: Path) -> Callable[[Results | None, Path], Check]:
-    """The function `check` of an experiment's check.py, which may import its neighbours. Raises PerhopError."""
+def load_check(file: Path) -> Judge:
+    """The function `check` of an experiment's check.py, which may import its neighbours.
+
+    Raises PerhopError when something that it needs has not been built: what it imports, and the programs that it names
+    in `PROGRAMS`.
+    """
     spec = importlib.util.spec_from_file_location(f"perhop_check_{file.parent.name}", file)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -177,6 +189,8 @@ def load_check(file: Path) -> Callable[[Results | None, Path], Check]:
     sys.path.insert(0, str(file.parent))
     try:
         spec.loader.exec_module(module)
+    except ImportError as error:
+        raise _not_there(file, error) from error
     finally:
         sys.path.remove(str(file.parent))
         # Another folder's check may have a neighbour of the same name.
@@ -185,4 +199,15 @@ def load_check(file: Path) -> Callable[[Results | None, Path], Check]:
                 del sys.modules[name]
     if not hasattr(module, "check"):
         raise PerhopError(f"{paths.shown(file)} has no function check", "define check(results, folder) in it")
+    for name in getattr(module, "PROGRAMS", ()):
+        paths.program(name)
     return module.check
+
+
+def _not_there(file: Path, error: ImportError) -> PerhopError:
+    needs = f"{paths.shown(file)} needs "
+    for name, remedy in paths.BINDINGS.items():
+        # `from perhop import core` says that perhop has no core; anything else names the module.
+        if error.name == f"perhop.{name}" or (error.name == "perhop" and f"'{name}'" in str(error)):
+            return PerhopError(f"{needs}perhop.{name}, which is not built or cannot be loaded: {error}", remedy)
+    return PerhopError(f"{needs}what is not there: {error}", "install it, or mend the import; see `perhop doctor`")

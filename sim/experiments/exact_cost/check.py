@@ -9,6 +9,7 @@ from perhop import exact_studies
 from perhop.results import Results
 from perhop.studies import Check, RowVerdict
 
+PROGRAMS = (exact_studies.PROGRAM,)
 PAPER_SHARE = 0.04
 OWN_SHARE = 0.001
 

@@ -14,6 +14,7 @@ from perhop import exact_studies
 from perhop.results import Results
 from perhop.studies import Check, RowVerdict
 
+PROGRAMS = (exact_studies.PROGRAM,)
 FEEDBACK_INTERVAL_S = 0.2
 MODES = ("m1", "m2")
 

@@ -9,6 +9,7 @@ from perhop import exact_studies
 from perhop.results import Results
 from perhop.studies import Check, RowVerdict
 
+PROGRAMS = (exact_studies.PROGRAM,)
 # Bytes per second for s = 1000 B, R = 0.2 s, p = 0.001, 0.01, 0.05, 0.1.
 RATES = {"paper": (191495, 55027, 17036, 7793), "rfc5348": (191922, 56166, 18429, 8851)}
 WEIGHTS = (1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2)

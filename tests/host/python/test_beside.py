@@ -49,12 +49,43 @@ def test_a_place_that_counts_data_and_tcp_acks_together_says_so(experiment, perh
     assert words in (simulated / "report.html").read_text()
 
 
-def test_results_of_other_settings_are_not_shown(experiment, perhop, simulated, live):
+@pytest.mark.parametrize(
+    ("section", "field", "value"),
+    [("mac", "rts_threshold_bytes", 1000), ("topology", "spacing_m", 200.0), (None, "policies", ["fixed 3"])],
+)
+def test_results_of_another_experiment_are_refused_before_any_run(
+    section, field, value, experiment, perhop, simulated, live, tmp_path
+):
     told = json.loads((live / "provenance.json").read_text())
-    told["experiment"]["mac"]["rts_threshold_bytes"] = 1000
+    (told["experiment"][section] if section else told["experiment"])[field] = value
     (live / "provenance.json").write_text(json.dumps(told))
-    assert perhop("run", experiment, "--out", simulated, "--beside", live).code == 0
-    assert "Side by side" not in (simulated / "report.html").read_text()
+    done = perhop("run", experiment, "--out", tmp_path / "new", "--beside", live)
+    assert done.code == 2
+    assert str(live) in done.said and "another experiment" in done.said and (section or field) in done.said
+    assert not (tmp_path / "new").exists()
+
+
+def test_results_of_other_points_are_refused(experiment, perhop, simulated, live, tmp_path):
+    done = perhop("run", experiment, "--set", "topology.hops=2", "--out", tmp_path / "new", "--beside", live)
+    assert done.code == 2 and "another" in done.said
+
+
+def test_results_of_the_same_place_are_refused(experiment, perhop, simulated, live, tmp_path):
+    done = perhop("run", experiment, "--out", tmp_path / "new", "--beside", simulated)
+    assert done.code == 2 and "backend sim" in done.said
+    done = perhop("run", experiment, "--out", tmp_path / "new", "--beside", live, "--beside", live)
+    assert done.code == 2 and "are both of backend live" in done.said
+
+
+def test_what_other_backends_left_by_default_is_shown_only_if_it_is_of_this_experiment(
+    experiment, perhop, simulated, live, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("perhop.paths.repository", lambda: tmp_path)
+    shutil.copytree(live, tmp_path / "out/runs/small-live")
+    assert perhop("run", experiment).code == 0
+    assert "Side by side" in (tmp_path / "out/runs/small/report.html").read_text()
+    assert perhop("run", experiment, "--set", "mac.rts_threshold_bytes=1000").code == 0
+    assert "Side by side" not in (tmp_path / "out/runs/small/report.html").read_text()
 
 
 def test_a_folder_without_results_is_refused(experiment, perhop, simulated, tmp_path):

@@ -242,6 +242,70 @@ def test_after_ctrl_c_the_page_says_what_is_not_finished_and_the_same_command_co
     assert said["rows"]["B-01"]["verdict"] == "pass"
 
 
+def test_with_out_everything_goes_there(rows, fake_build, perhop, tmp_path, monkeypatch):
+    before = set(tmp_path.rglob("*"))
+    assert perhop("reproduce", "all", "--out", tmp_path / "here").code == 0
+    written = set(tmp_path.rglob("*")) - before
+    outside = [
+        path for path in written if "__pycache__" not in path.parts and not path.is_relative_to(tmp_path / "here")
+    ]
+    assert outside == []
+    assert json.loads((tmp_path / "here" / "result.json").read_text())["rows"]["B-01"]["verdict"] == "pass"
+    assert perhop("reproduce", "B-02", "--out", tmp_path / "here").code == 0, "it works again"
+
+
+def test_results_of_an_experiment_are_not_replaced_by_a_reproduction(rows, experiment, fake_build, perhop, tmp_path):
+    assert perhop("run", experiment, "--out", tmp_path / "out").code == 0
+    for row in ("B-01", "B-03"):
+        done = perhop("reproduce", row, "--out", tmp_path / "out")
+        assert done.code == 2 and "another experiment: small" in done.said
+    assert perhop("reproduce", "all", "--out", tmp_path / "all").code == 0
+    for place in (tmp_path / "all", tmp_path / "all" / "chains"):
+        assert perhop("run", experiment, "--out", place).code == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "missing", "remedy"),
+    [
+        ("from perhop import station", "perhop.station", "make flowgraphs"),
+        ("import perhop.station", "perhop.station", "make flowgraphs"),
+        ("from perhop.station import Mac", "perhop.station", "make flowgraphs"),
+        ("import perhop_is_not_there", "perhop_is_not_there", "install it"),
+        ('PROGRAMS = ("perhop-exact",)', "perhop-exact is not built", "make build"),
+    ],
+)
+@pytest.mark.parametrize("command", ["reproduce", "run"])
+def test_what_is_not_built_is_told_before_any_run_and_is_no_verdict(
+    command, line, missing, remedy, rows, fake_build, perhop, tmp_path, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "perhop.station", None)
+    monkeypatch.delattr("perhop.station", raising=False)
+    log = tmp_path / "log"
+    monkeypatch.setenv("FAKE_LOG", str(log))
+    check = rows / "chains" / "check.py"
+    check.write_text(line + "\n" + check.read_text())
+    what = "B-01" if command == "reproduce" else rows / "chains"
+    done = perhop(command, what, "--out", tmp_path / "out")
+    assert done.code == 2
+    assert missing in done.said and remedy in done.said.split("remedy:")[1]
+    assert "fail" not in done.stdout and "RESULT" not in done.stdout
+    assert not log.exists() and not (tmp_path / "out").exists()
+
+
+def test_rows_without_what_is_not_built_can_be_had_meanwhile(rows, fake_build, perhop, tmp_path):
+    check = rows / "chains" / "check.py"
+    check.write_text('PROGRAMS = ("perhop-exact",)\n' + check.read_text())
+    assert perhop("reproduce", "B-03", "--out", tmp_path / "out").code == 0
+
+
+def test_every_check_that_runs_a_program_names_it():
+    """Else the program's absence would be found only after the runs."""
+    for check in reproduce.experiments().glob("*/check.py"):
+        text = check.read_text()
+        assert ("exact_studies.run(" in text) == ("PROGRAMS = (exact_studies.PROGRAM,)" in text), check
+        assert "paths.program(" not in text and "subprocess" not in text, check
+
+
 def test_rows_yaml_names_every_row_once_and_only_experiments_that_exist():
     known = reproduce.catalogue(reproduce.experiments())
     counts = {"B": 26, "D": 31, "X": 22, "G": 14, "S": 9, "E": 10}
