@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perhop import backends, paths, results
+from perhop import backends, page, paths, results
 from perhop.errors import PerhopError
 from perhop.load import Point
 from perhop.rows import Mean, Summary, data_links, link_name, summarise
@@ -144,16 +144,8 @@ def section(places: list[Place]) -> str:
     if len(links) > MOST_HOPS:
         links = []
     goodput = "goodput, sum<br>kb/s" if several else "goodput<br>kb/s"
-    head = [
-        "",
-        "",
-        goodput,
-        "RTT<br>ms",
-        "window<br>packets",
-        "retries",
-        "drops",
-        "all links<br>ms" if several else "all hops<br>ms",
-    ]
+    cost_of_all = "all links<br>ms" if several else "all hops<br>ms"
+    head = ["point", "where", goodput, "RTT<br>ms", "window<br>packets", "retries", "drops", cost_of_all]
     head += [f"{link_name(link)}<br>ms" for link in links]
     lines = []
     for label, (_, each) in zip(labels, found, strict=True):
@@ -166,7 +158,11 @@ def section(places: list[Place]) -> str:
             line += [cost.get(link, "") for link in links]
             first = name == names[0]
             whose = name + (f" (n {one.short_of_seeds})" if one.short_of_seeds else "")
-            begin = f'<td class="left"><b>{html.escape(label) if first else ""}</b></td><td class="left">{whose}</td>'
+            # Each line says its point, or those who hear the table would not know it; it is seen once.
+            unseen = "" if first else ' class="unseen"'
+            begin = (
+                f'<th scope="row" class="left"><b{unseen}>{html.escape(label)}</b></th><td class="left">{whose}</td>'
+            )
             mark = ' class="first"' if first else ""
             lines.append(f"<tr{mark}>{begin}{''.join(f'<td>{cell}</td>' for cell in line)}</tr>")
     runs = "; ".join(f"{NAMES[place.backend]}: {place.seeds} runs of {place.duration_s:g} s" for place in places)
@@ -179,11 +175,8 @@ def section(places: list[Place]) -> str:
         for place in places
         if any(hop.direction == "both" for summary in place.summaries for hop in summary.forward)
     )
-    return (
-        f"<section><h2>Side by side</h2><p>{lead}</p>{picture}"
-        f'<div class="scroll"><table><tr>{"".join(f"<th>{name}</th>" for name in head)}</tr>'
-        f"{''.join(lines)}</table></div></section>"
-    )
+    table = page.table("Side by side: a line for each point and place", head, lines, left=["point", "where"])
+    return f"<section><h2>Side by side</h2><p>{lead}</p>{picture}{table}</section>"
 
 
 def _caption(summary: Summary) -> str:

@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The report's plots, as SVG text. Colours are told apart by colour-blind readers, and markers differ too."""
+"""The report's plots: panels of SVG in HTML that flow with the page's width, and the figures of checks.
+
+Colours are told apart by colour-blind readers, and markers differ too. Titles and legends are HTML, which wraps. In the
+page each colour has a counterpart for dark mode.
+"""
 
 from __future__ import annotations
 
+import html
 import io
+import itertools
 import math
+import re
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +21,6 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 from matplotlib.ticker import NullLocator
 
 from perhop import files
@@ -36,6 +43,47 @@ PART_STYLES: dict[str, tuple[str, str]] = {
     "timeout": ("waiting for a response in vain", "#3D2B4F"),
 }
 QUEUE_LABEL = "queued in the MAC (not service time)"
+
+# How a legend in HTML shows the markers and the line styles.
+MARKER_SIGNS = ("●", "■", "▲", "◆", "▼", "✚", "✖", "⬢")
+LINE_STYLES = ("-", "--", ":")
+LINE_SIGNS = ("", " ╌", " ┈")
+
+# Each colour that figures use, and what stands for it where the page is dark.
+DARK = {
+    "#ffffff": "#171c22",
+    "#000000": "#e4e9ee",
+    "#1b232c": "#e4e9ee",
+    "#2b3440": "#d3dbe3",
+    "#5b6673": "#a9b6c3",
+    "#9aa5b1": "#8996a3",
+    "#e6eaee": "#2c353e",
+    "#0072b2": "#3f9bd8",
+    "#d55e00": "#f0792a",
+    "#009e73": "#2fc39a",
+    "#cc79a7": "#dd93bb",
+    "#e69f00": "#f2b632",
+    "#56b4e9": "#93d3f8",
+    "#7f7f7f": "#a3a3a3",
+    "#08519c": "#2f7fd1",
+    "#4292c6": "#62addf",
+    "#9ecae1": "#b3d9ee",
+    "#fff2b8": "#fff2b8",
+    "#fdd465": "#fdd465",
+    "#f59331": "#f59331",
+    "#bf4b05": "#d65a10",
+    "#8e6bb1": "#b797d6",
+    "#3d2b4f": "#7b6796",
+}
+
+# Inches. A panel of the first size is at least 340 pixels wide on the page, one of the second 260.
+PANEL_SIZE = (4.5, 3.1)
+SMALL_PANEL_SIZE = (3.4, 2.8)
+# What labels of the other axis take, and how many characters of a label have room on an inch.
+AXIS_MARGIN_INCHES = 0.9
+CHARACTERS_PER_INCH = 10
+BAR_LABELS_MAX = 16
+GROUP_LABEL_CHARACTERS = 24
 
 RC = {
     "font.family": "DejaVu Sans",
@@ -68,6 +116,58 @@ def drawing(file: Path, columns: int = 1, height: float = 4.2) -> Iterator[tuple
         files.write_text(file, _svg(figure))
 
 
+def colour(light: str) -> str:
+    """A colour of a figure for the page's style, which makes another one of it in dark mode."""
+    return f"var({_variable(light)}, {light})" if light.lower() in DARK else light
+
+
+def _variable(light: str) -> str:
+    return "--c-" + light.lower().removeprefix("#")
+
+
+def dark_style() -> str:
+    """What a page, or an SVG by itself, needs for figures in dark mode."""
+    names = "".join(f"{_variable(light)}:{dark};" for light, dark in DARK.items())
+    return "@media (prefers-color-scheme: dark) { :root { " + names + " } }\n"
+
+
+def themed(svg: str) -> str:
+    """The figure with colours that `dark_style` changes."""
+    # An attribute takes no variable; a style does.
+    styled = re.sub(r'\b(fill|stroke)="(#[0-9a-fA-F]{6})"', r'style="\1: \2"', svg)
+    return re.sub(r"\b(fill|stroke): (#[0-9a-fA-F]{6})", lambda found: f"{found[1]}: {colour(found[2])}", styled)
+
+
+def inline(svg: str, label: str) -> str:
+    """The figure as part of a page; `label` says what it shows to those who do not see it."""
+    # What nothing refers to would be there several times on a page of several figures.
+    whole = re.sub(r' id="[A-Za-z0-9.]+_\d+"', "", themed(svg[svg.index("<svg") :]))
+    return whole.replace("<svg ", f'<svg role="img" aria-label="{html.escape(label)}" ', 1)
+
+
+def _panel(figure: Figure, title: str, unit: str, label: str) -> str:
+    shown_unit = f" <span>{html.escape(unit)}</span>" if unit else ""
+    caption = f"<figcaption><b>{html.escape(title)}</b>{shown_unit}</figcaption>"
+    return f"<figure>{caption}{inline(_svg(figure), label)}</figure>"
+
+
+def _panels(panels: Sequence[str], legend: Sequence[tuple[str, str]], small: bool = False) -> str:
+    """Panels beside or below each other, as the page has room. `legend` is signs (HTML) and names."""
+    entries = "".join(f"<li>{sign}{html.escape(name)}</li>" for sign, name in legend)
+    shown_legend = f'<ul class="legend">{entries}</ul>' if len(legend) > 1 else ""
+    return f'<div class="panels{" small" if small else ""}">{"".join(panels)}</div>{shown_legend}'
+
+
+def _line_sign(index: int) -> str:
+    sign = MARKER_SIGNS[index % len(MARKER_SIGNS)] + LINE_SIGNS[index // len(COLOURS) % len(LINE_SIGNS)]
+    return f'<i aria-hidden="true" style="color:{colour(COLOURS[index % len(COLOURS)])}">{sign}</i>'
+
+
+def _area_sign(light: str, hatched: bool = False) -> str:
+    kind = "area hatched" if hatched else "area"
+    return f'<i aria-hidden="true" class="{kind}" style="--colour:{colour(light)}"></i>'
+
+
 def means_line(axis: Axes, points: Sequence[tuple[float, Mean]], index: int, label: str, factor: float = 1.0) -> None:
     """A line through means with their 95 % intervals, in colour and marker `index`."""
     axis.errorbar(
@@ -77,7 +177,7 @@ def means_line(axis: Axes, points: Sequence[tuple[float, Mean]], index: int, lab
         label=label,
         color=COLOURS[index % len(COLOURS)],
         marker=MARKERS[index % len(MARKERS)],
-        linestyle=("-", "--", ":")[index // len(COLOURS) % 3],
+        linestyle=LINE_STYLES[index // len(COLOURS) % len(LINE_STYLES)],
         markersize=5.5,
         linewidth=1.8,
         capsize=3,
@@ -96,20 +196,26 @@ def lines_figure(summaries: Sequence[Summary], x_name: str, caption: Callable[[S
         panels.append(("Round-trip time", "ms", lambda summary: summary.rtt_ms, 1.0))
     if any(summary.cwnd_packets and summary.cwnd_packets.value for summary in summaries):
         panels.append(("Mean congestion window", "packets", lambda summary: summary.cwnd_packets, 1.0))
-    with mpl.rc_context(RC):
-        figure = Figure(figsize=(11.2, 3.9 if len(panels) > 1 else 4.2), layout="constrained")
-        axes = figure.subplots(1, len(panels), squeeze=False)[0]
-        for axis, (title, unit, read, factor) in zip(axes, panels, strict=True):
-            _lines(axis, summaries, x_name, caption, lambda summary, read=read: read(summary), factor)
-            axis.set_title(title, loc="left")
-            axis.set_ylabel(unit)
-            axis.set_xlabel(x_name.rsplit(".", 1)[-1].replace("_", " "))
-        if _spans_much(axes[0]):
-            _make_logarithmic(axes[0])
-        handles, labels = axes[0].get_legend_handles_labels()
-        if len(labels) > 1:
-            figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 6))
-        return _svg(figure)
+    captions = list(dict.fromkeys(caption(summary) for summary in summaries))
+    along = x_name.rsplit(".", 1)[-1].replace("_", " ")
+    shown = []
+    for title, unit, read, factor in panels:
+        with mpl.rc_context(RC):
+            figure, axis = _figure(PANEL_SIZE)
+            _lines(axis, summaries, x_name, caption, read, factor)
+            axis.set_xlabel(along)
+            if read is panels[0][2] and _spans_much(axis):
+                _make_logarithmic(axis)
+            label = (
+                f"{title} in {unit} by {along}, a line each for {'; '.join(captions)}. All numbers are in the table."
+            )
+            shown.append(_panel(figure, title, unit, label))
+    return _panels(shown, [(_line_sign(index), name) for index, name in enumerate(captions)])
+
+
+def _figure(size: tuple[float, float]) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=size, layout="constrained")
+    return figure, figure.subplots()
 
 
 def goodput_title(summaries: Sequence[Summary]) -> str:
@@ -122,35 +228,42 @@ def grouped_figure(
     names: Sequence[str],
 ) -> str:
     """A panel (title, unit, values[name][label], factor) a quantity: bars in groups by label, a colour a name."""
-    with mpl.rc_context(RC):
-        height = 1.5 + 0.28 * len(labels) * len(names)
-        figure = Figure(figsize=(11.2, max(2.6, min(height, 9))), layout="constrained")
-        axes = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
-        thickness = 0.8 / len(names)
-        for axis, (title, unit, values, factor) in zip(axes, panels, strict=True):
-            for index, (name, line) in enumerate(zip(names, values, strict=True)):
-                places = [at + (index - (len(names) - 1) / 2) * thickness for at in range(len(labels))]
-                axis.barh(
-                    places,
-                    [mean.value * factor if mean else 0.0 for mean in line],
-                    xerr=[mean.half * factor if mean else 0.0 for mean in line],
-                    height=0.9 * thickness,
-                    color=COLOURS[index],
-                    ecolor="#2B3440",
-                    capsize=2,
-                    label=name,
-                )
-            # A wide interval may leave the plot; the means are what it is scaled for.
-            means = [mean.value * factor for line in values for mean in line if mean]
-            axis.set_xlim(0, max(means, default=1.0) * 1.2 or 1.0)
-            axis.set_title(title, loc="left")
+    wrapped = ["\n".join(textwrap.wrap(label, GROUP_LABEL_CHARACTERS)) or label for label in labels]
+    rows = sum(max(len(names), 1 + label.count("\n")) for label in wrapped)
+    shown = []
+    for title, unit, values, factor in panels:
+        with mpl.rc_context(RC):
+            figure, axis = _figure((PANEL_SIZE[0], max(2.2, 0.8 + 0.24 * rows)))
+            _groups(axis, values, factor, wrapped, names)
             axis.set_xlabel(unit)
-            axis.grid(axis="y", visible=False)
-            axis.set_yticks(range(len(labels)), labels)
-        axes[0].invert_yaxis()
-        handles, shown = axes[0].get_legend_handles_labels()
-        figure.legend(handles, shown, loc="outside lower center", ncols=len(names))
-        return _svg(figure)
+            label = (
+                f"{title} in {unit}, bars for {', '.join(names)} at {'; '.join(labels)}. All numbers are in the table."
+            )
+            shown.append(_panel(figure, title, unit, label))
+    return _panels(shown, [(_area_sign(COLOURS[index]), name) for index, name in enumerate(names)])
+
+
+def _groups(
+    axis: Axes, values: Sequence[Sequence[Mean | None]], factor: float, labels: Sequence[str], names: Sequence[str]
+) -> None:
+    thickness = 0.8 / len(names)
+    for index, line in enumerate(values):
+        places = [at + (index - (len(names) - 1) / 2) * thickness for at in range(len(labels))]
+        axis.barh(
+            places,
+            [mean.value * factor if mean else 0.0 for mean in line],
+            xerr=[mean.half * factor if mean else 0.0 for mean in line],
+            height=0.9 * thickness,
+            color=COLOURS[index],
+            ecolor="#2B3440",
+            capsize=2,
+        )
+    # A wide interval may leave the plot; the means are what it is scaled for.
+    means = [mean.value * factor for line in values for mean in line if mean]
+    axis.set_xlim(0, max(means, default=1.0) * 1.2 or 1.0)
+    axis.grid(axis="y", visible=False)
+    axis.set_yticks(range(len(labels)), labels)
+    axis.invert_yaxis()
 
 
 def _spans_much(axis: Axes) -> bool:
@@ -192,25 +305,29 @@ def path_bars(title: str, hops: Sequence[Hop]) -> Bars:
 
 def parts_figure(panels: Sequence[Bars], queue: bool = True) -> str:
     """Where a packet's time goes, part by part; `queue` adds the wait in the MAC's queue, which is no service time."""
-    with mpl.rc_context(RC):
-        columns = min(4, len(panels))
-        rows = math.ceil(len(panels) / columns)
-        figure = Figure(figsize=(11.2, 3.0 * rows + 1.1), layout="constrained")
-        axes = figure.subplots(rows, columns, squeeze=False, sharey=True)
-        for axis in axes.flat[len(panels) :]:
-            axis.set_visible(False)
-        for number, panel in enumerate(panels):
-            axis = axes.flat[number]
-            _bars(axis, panel, queue, 10 if len(panel.labels) * columns <= 16 else 7)
-            axis.set_title(panel.title, loc="left")
-            if number % columns == 0:
-                axis.set_ylabel("ms for each packet")
+    tallest_ms = max((_height_ms(hop, queue) for panel in panels for hop in panel.hops), default=0.0)
+    parts = ", ".join(label for label, _ in PART_STYLES.values())
+    shown = []
+    for panel in panels:
+        with mpl.rc_context(RC):
+            figure, axis = _figure(SMALL_PANEL_SIZE)
+            _bars(axis, panel, queue)
+            # One scale for all, or the eye compares what cannot be compared.
+            axis.set_ylim(0, tallest_ms * 1.05 or 1.0)
             axis.set_xlabel(panel.axis_label)
-        handles = [Patch(facecolor=colour, label=label) for label, colour in PART_STYLES.values()]
-        if queue:
-            handles.append(Patch(facecolor="#FFFFFF", edgecolor="#9AA5B1", hatch="////", label=QUEUE_LABEL))
-        figure.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=9)
-        return _svg(figure)
+            label = (
+                f"{panel.title}: ms for each packet by {panel.axis_label}, bars of {parts}. "
+                "The sums are in the table, the parts in hops.parquet."
+            )
+            shown.append(_panel(figure, panel.title, "ms for each packet", label))
+    legend = [(_area_sign(light), label) for label, light in PART_STYLES.values()]
+    if queue:
+        legend.append((_area_sign("#9AA5B1", hatched=True), QUEUE_LABEL))
+    return _panels(shown, legend, small=True)
+
+
+def _height_ms(hop: Hop, queue: bool) -> float:
+    return sum(hop.parts_us[part] for part in (*PART_STYLES, *(["queue"] if queue else []))) / 1e3
 
 
 def _lines(
@@ -235,14 +352,24 @@ def _lines(
     axis.set_ylim(0, max(means, default=1.0) * 1.2 or 1.0)
     ticks = sorted({x for points in groups.values() for x, _ in points})
     if 1 < len(ticks) <= 16:
-        axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        _label_below(axis, ticks, [f"{tick:g}" for tick in ticks], PANEL_SIZE)
+
+
+def _label_below(axis: Axes, places: Sequence[float], labels: Sequence[str], size: tuple[float, float]) -> None:
+    """Labels under an axis; upwards where they would run into each other."""
+    ordered = sorted(places)
+    closest = min((high - low for low, high in itertools.pairwise(ordered)), default=1.0)
+    share = closest / ((ordered[-1] - ordered[0]) or 1.0)
+    room = share * (size[0] - AXIS_MARGIN_INCHES) * CHARACTERS_PER_INCH
+    crowded = len(labels) > 1 and max(map(len, labels)) + 1 > room
+    axis.set_xticks(list(places), labels, rotation=90 if crowded else 0)
 
 
 def x_value(summary: Summary, x_name: str) -> float:
     return float(summary.hops if x_name == "hops" else summary.swept[x_name])
 
 
-def _bars(axis: Axes, panel: Bars, queue: bool, label_size: int) -> None:
+def _bars(axis: Axes, panel: Bars, queue: bool) -> None:
     places = range(len(panel.hops))
     floor = [0.0] * len(panel.hops)
     for part, (_, colour) in PART_STYLES.items():
@@ -253,8 +380,9 @@ def _bars(axis: Axes, panel: Bars, queue: bool, label_size: int) -> None:
         waits = [hop.parts_us["queue"] / 1e3 for hop in panel.hops]
         style = {"color": "#FFFFFF", "edgecolor": "#9AA5B1", "hatch": "////", "linewidth": 0.6}
         axis.bar(places, waits, bottom=floor, width=0.74, **style)
-    if len(panel.labels) <= 16:
-        axis.set_xticks(list(places), panel.labels, fontsize=label_size)
+    # Of many links only some have room for their names.
+    step = math.ceil(len(panel.labels) / BAR_LABELS_MAX) or 1
+    _label_below(axis, list(places)[::step], panel.labels[::step], SMALL_PANEL_SIZE)
     axis.grid(axis="x", visible=False)
 
 

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import base64
-import html
 import json
 import platform
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perhop import beside, paths, table
+from perhop import beside, page, paths, table
 from perhop import results as res
+from perhop.page import text as _text
 from perhop.rows import Hop, Mean, Summary, data_links, link_name, shown_flows
 from perhop.runner import Study
 from perhop.words import swept_word
@@ -32,8 +32,6 @@ RECEPTION_RULES = {
 
 WHERE = {"sim": "simulated", "live": "live: namespaces, kernel's TCP", "radio": "radio: hosts over SSH, kernel's TCP"}
 
-STYLE_FILE = Path(__file__).with_name("report.css")
-
 
 def render(
     plan: Plan, study: Study, summaries: list[Summary], command: list[str], check: Check | None, places: list[Place]
@@ -53,7 +51,7 @@ def render(
     ]
     if check is not None:
         parts.append(_check(check))
-    if cards := _cards(summaries, figures.COLOURS):
+    if cards := _cards(summaries, [figures.colour(light) for light in figures.COLOURS]):
         parts.append(cards)
     if len(places) > 1:
         parts.append(beside.section(places))
@@ -74,17 +72,7 @@ def render(
     parts.append(_flows(summaries))
     parts.append(_table(summaries))
     parts.append(_what_was_run(plan, study, command))
-    title = _text(f"{experiment.name} · perhop")
-    style = STYLE_FILE.read_text(encoding="utf-8")
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        f'<meta name="viewport" content="width=device-width,initial-scale=1"><style>{style}</style></head>\n'
-        f"<body><main>\n{chr(10).join(part for part in parts if part)}\n</main></body></html>\n"
-    )
-
-
-def _text(value: object) -> str:
-    return html.escape(str(value))
+    return page.document(f"{experiment.name} · perhop", parts, style=figures.dark_style())
 
 
 def _section(title: str, lead: str, body: str) -> str:
@@ -152,7 +140,7 @@ def _caption(summary: Summary, x_name: str) -> str:
     return ", ".join(words) or "all"
 
 
-def _cards(summaries: list[Summary], colours: tuple[str, ...]) -> str:
+def _cards(summaries: list[Summary], colours: list[str]) -> str:
     """The longest topology's policies at a glance."""
     longest = max((summary.hops for summary in summaries), default=0)
     chosen = [summary for summary in summaries if summary.hops == longest]
@@ -240,16 +228,25 @@ def _count(value: float | None) -> str:
     return "-" if value is None else f"{value:.0f}"
 
 
-def _table_of(title: str, lead: str, head: list[str], rows: list[tuple[bool, list[str]]]) -> str:
-    """A section with a table. A row says whether it begins a group; a cell with bold words stands on the left."""
+def _seen_once(cell: str, first: bool) -> str:
+    """Each line says what it is of, or those who hear the table would not know it; it is seen once."""
+    return cell if first else f'<span class="unseen">{cell}</span>'
+
+
+def _table_of(
+    title: str, lines_are: str, lead: str, head: list[str], rows: list[tuple[bool, list[str]]], named_by: str
+) -> str:
+    """A section with a table. A row says whether it begins a group; its cell below `named_by` is its heading."""
+    left = ("policy", "flow")
     lines = []
     for first, row in rows:
         mark = ' class="first"' if first else ""
-        cells = (f'<td class="left">{cell}</td>' if "<b>" in cell else f"<td>{cell}</td>" for cell in row)
+        cells = []
+        for name, cell in zip(head, row, strict=True):
+            of_side = ' class="left"' if name in left else ""
+            cells.append(f'<th scope="row"{of_side}>{cell}</th>' if name == named_by else f"<td{of_side}>{cell}</td>")
         lines.append(f"<tr{mark}>{''.join(cells)}</tr>")
-    left = ("policy", "flow")
-    header = "".join(f'<th class="left">{name}</th>' if name in left else f"<th>{name}</th>" for name in head)
-    return _section(title, lead, f'<div class="scroll"><table><tr>{header}</tr>{"".join(lines)}</table></div>')
+    return _section(title, lead, page.table(f"{title}: {lines_are}", head, lines, left=left))
 
 
 def _flows(summaries: list[Summary]) -> str:
@@ -267,17 +264,18 @@ def _flows(summaries: list[Summary]) -> str:
         for flow in flows:
             cells = [_mean(flow.goodput_bps, 1e-3, 0), _mean(flow.rtt_ms, 1, 0), _mean(flow.cwl_packets, 1, 1)]
             cells += [_count(mean.value if mean else None) for mean in (flow.retransmissions, flow.timeouts)]
-            rows.append((flow is flows[0], [*begin, f"<b></b>{flow.name}", *cells, ""]))
-            begin = [""] * len(begin)
+            first = flow is flows[0]
+            rows.append((first, [*(_seen_once(cell, first) for cell in begin), flow.name, *cells, ""]))
         name = f"<b>sum of {len(summary.flows)}</b>" + (f", {left_out} not shown" if left_out else "")
         cells = [_mean(summary.goodput_bps, 1e-3, 0), "", "", _count(summary.retransmissions)]
         cells += [_count(summary.timeouts), _mean(summary.jain, 1, 2)]
-        rows.append((False, [*begin, name, *cells]))
+        rows.append((False, [*(_seen_once(cell, False) for cell in begin), name, *cells]))
     lead = (
         "What each flow got by itself, from its source to its destination, and the sum of all. Jain's index is 1 where "
         "all get the same and 1/n where one of n gets everything. - is what was not measured."
     )
-    return _table_of("Each flow", lead, head, rows)
+    lines_are = "a line for each flow of a point and policy, and one for their sum"
+    return _table_of("Each flow", lines_are, lead, head, rows, named_by="flow")
 
 
 def _table(summaries: list[Summary]) -> str:
@@ -299,7 +297,7 @@ def _table(summaries: list[Summary]) -> str:
     previous = None
     for summary in summaries:
         group = (summary.hops, *(str(summary.swept[name]) for name in names))
-        line = [str(summary.hops) if group != previous else ""] if show_hops else []
+        line = [_seen_once(str(summary.hops), group != previous)] if show_hops else []
         line += [*(_text(swept_word(summary.swept[name])) for name in names)]
         line += [_policy_cell(summary)] if has_tcp else []
         line += [f"<b>{summary.short_of_seeds}</b>" if summary.short_of_seeds else str(summary.seeds)] if short else []
@@ -312,20 +310,20 @@ def _table(summaries: list[Summary]) -> str:
         if cells:
             cost = {hop.link: _hop_cell(hop, slowest_us) for hop in summary.forward}
             line += [cost.get(link, "") for link in links]
-        elif summary.forward:
-            mean_us = sum(hop.service_time_us for hop in summary.forward) / len(summary.forward)
-            line.append(f"{mean_us / 1e3:.2f}")
+        else:
+            costs_us = [hop.service_time_us for hop in summary.forward]
+            line.append(f"{sum(costs_us) / len(costs_us) / 1e3:.2f}" if costs_us else "-")
         rows.append((group != previous and (has_tcp or previous is None), line))
         previous = group
     lead = (
         "Mean service time of a data packet on each link, named by its nodes, in ms, and its halves: "
-        '<span class="key" style="background:var(--orange)"></span>contention '
-        '<span class="key" style="background:#08519c"></span>air time. '
+        '<span class="key" aria-hidden="true" style="background:var(--orange)"></span>contention '
+        '<span class="key" aria-hidden="true" style="background:var(--air)"></span>air time. '
         "Retries and drops count both directions of all hops; ± is a 95 % interval over seeds; - is what was not "
         "measured."
     )
     lead += "".join(f" {_text(note[:1].upper() + note[1:])}." for note in table.notes(summaries))
-    return _table_of("All numbers", lead, head, rows)
+    return _table_of("All numbers", "a line for each point and policy", lead, head, rows, named_by="policy")
 
 
 def _hop_cell(hop: Hop, slowest_us: float) -> str:
@@ -337,7 +335,7 @@ def _hop_cell(hop: Hop, slowest_us: float) -> str:
     return (
         f'<span title="{title}">{hop.service_time_us / 1e3:.1f}<br>'
         f"<small>{hop.contention_us / 1e3:.1f}+{hop.airtime_us / 1e3:.1f}</small>"
-        f'<span class="bar">{bar}</span></span>'
+        f'<span class="bar" aria-hidden="true">{bar}</span></span>'
     )
 
 
@@ -359,11 +357,13 @@ def _check(check: Check) -> str:
 
 
 def _picture(file: Path) -> str:
+    from perhop import figures
+
+    label = "Figure of the check: " + file.stem.replace("_", " ")
     if file.suffix == ".svg":
-        text = file.read_text(encoding="utf-8")
-        return text[text.index("<svg") :]
+        return page.wide(figures.inline(file.read_text(encoding="utf-8"), label), label)
     data = base64.b64encode(file.read_bytes()).decode()
-    return f'<img alt="{_text(file.stem)}" src="data:image/png;base64,{data}">'
+    return page.wide(f'<img alt="{_text(label)}" src="data:image/png;base64,{data}">', label)
 
 
 def _what_was_run(plan: Plan, study: Study, command: list[str]) -> str:

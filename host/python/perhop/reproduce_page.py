@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import os
 import platform
 import re
@@ -12,8 +11,8 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from perhop import files, paths
-from perhop.report import STYLE_FILE
+from perhop import figures, files, page, paths
+from perhop.page import text as _text
 from perhop.reproduce import VERDICTS, Part, Reproduction, RowResult, Verdict, cpu_s
 
 BADGES: dict[Verdict, str] = {
@@ -70,7 +69,6 @@ def smaller_svg(text: str) -> str:
 
 
 def as_html(done: Reproduction) -> str:
-    style = STYLE_FILE.read_text(encoding="utf-8")
     body = [
         "<header><h1>What the papers say, and what is measured here</h1>"
         "<p>One row a claim. A finding contradicts the paper and says why; it is never tuned away.</p></header>",
@@ -79,15 +77,7 @@ def as_html(done: Reproduction) -> str:
         *(_paper(done, paper) for paper in done.catalogue.papers),
         _machine(done),
     ]
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Reproduction · perhop</title>'
-        f'<meta name="viewport" content="width=device-width,initial-scale=1"><style>{style}</style></head>\n'
-        f'<body><main class="reproduction">\n{chr(10).join(part for part in body if part)}\n</main></body></html>\n'
-    )
-
-
-def _text(value: object) -> str:
-    return html.escape(str(value))
+    return page.document("Reproduction · perhop", body, kind="reproduction")
 
 
 def _badge(verdict: Verdict) -> str:
@@ -109,7 +99,7 @@ def _facts(done: Reproduction) -> str:
 
 
 def _summary(done: Reproduction) -> str:
-    head = "".join(f'<th title="{MEANING[verdict]}">{_badge(verdict)}</th>' for verdict in VERDICTS)
+    head = ["paper", *(f'<span title="{MEANING[verdict]}">{_badge(verdict)}</span>' for verdict in VERDICTS), "rows"]
     lines = []
     for paper, title in done.catalogue.papers.items():
         rows = _of(done, paper)
@@ -127,8 +117,7 @@ def _summary(done: Reproduction) -> str:
         )
     return (
         f"<section><h2>Summary</h2><p>{_meanings()}</p>"
-        f'<table class="summary"><tr><th class="left">paper</th>{head}<th class="left">rows</th></tr>'
-        f"{''.join(lines)}</table></section>"
+        f"{page.table('Verdicts of each paper', head, lines, left=('paper', 'rows'), kind='summary')}</section>"
     )
 
 
@@ -151,7 +140,13 @@ def _paper(done: Reproduction, paper: str) -> str:
         if row.verdict == "not built"
     )
     if absent:
-        absent = f"<section><h3>Not built {_badge('not built')}</h3><table>{absent}</table></section>"
+        table = page.table(
+            f"Rows of paper {paper} that are not built",
+            ("row", "title", "claim"),
+            [absent],
+            left=("row", "title", "claim"),
+        )
+        absent = f"<section><h3>Not built {_badge('not built')}</h3>{table}</section>"
     heading = f'<h2 class="paper" id="paper-{paper}">{_text(_paper_name(paper))}</h2>'
     return f'{heading}<p class="paper">{_text(done.catalogue.papers[paper])}</p>{cards}{absent}'
 
@@ -187,8 +182,13 @@ def _picture(file: Path) -> str:
     kind = "svg+xml" if file.suffix == ".svg" else "png"
     content = file.read_bytes()
     if file.suffix == ".svg":
-        content = smaller_svg(content.decode()).encode()
-    return f'<img alt="{_text(file.stem)}" src="data:image/{kind};base64,{base64.b64encode(content).decode()}">'
+        # An image apart does not see the style of the page.
+        style = f"<style>{figures.dark_style()}</style>"
+        svg = figures.themed(smaller_svg(content.decode()))
+        content = re.sub(r"(<svg\b[^>]*>)", lambda found: found[1] + style, svg, count=1).encode()
+    label = "Figure: " + file.stem.replace("_", " ")
+    data = base64.b64encode(content).decode()
+    return page.wide(f'<img alt="{_text(label)}" src="data:image/{kind};base64,{data}">', label)
 
 
 def _machine(done: Reproduction) -> str:
@@ -199,11 +199,12 @@ def _machine(done: Reproduction) -> str:
         f"<td>{part.check_s:.1f}</td></tr>"
         for part in done.parts
     )
+    head = ("experiment", "rows", "runs", "CPU s of its runs", "s of its check")
     return (
         f'<section id="machine"><h2>What was run</h2><p>All it takes to make this page again.</p><dl>{items}</dl>'
         "<details><summary>Machine time of each experiment</summary>"
-        '<table><tr><th class="left">experiment</th><th class="left">rows</th><th>runs</th><th>CPU s of its runs</th>'
-        f"<th>s of its check</th></tr>{lines}</table></details></section>"
+        + page.table("Machine time of each experiment", head, [lines], left=("experiment", "rows"))
+        + "</details></section>"
     )
 
 

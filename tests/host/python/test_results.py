@@ -298,7 +298,7 @@ def test_links_are_named_and_joined_by_their_ends_not_by_their_place(experiment,
     head = next(line for line in lines if every[0] in line)
     assert [word for word in head.split() if "→" in word] == every
     report = (out / "report.html").read_text()
-    assert "".join(f"<th>{name}</th>" for name in every) in report
+    assert "".join(f'<th scope="col">{name}</th>' for name in every) in report
     # A row has a cell only under the links that its packets crossed.
     for row, path in zip(told["rows"], paths_of, strict=True):
         line = next(line for line in lines if f" {row['flows.0.dst']} " in line and "service" in line)
