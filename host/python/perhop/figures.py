@@ -128,7 +128,8 @@ def _variable(light: str) -> str:
 def dark_style() -> str:
     """What a page, or an SVG by itself, needs for figures in dark mode."""
     names = "".join(f"{_variable(light)}:{dark};" for light, dark in DARK.items())
-    return "@media (prefers-color-scheme: dark) { :root { " + names + " } }\n"
+    # What says no colour, such as the text of a legend, is black.
+    return "@media (prefers-color-scheme: dark) { :root { " + names + " } svg { fill:" + DARK["#000000"] + "; } }\n"
 
 
 def themed(svg: str) -> str:
@@ -263,7 +264,8 @@ def _groups(
     axis.set_xlim(0, max(means, default=1.0) * 1.2 or 1.0)
     axis.grid(axis="y", visible=False)
     axis.set_yticks(range(len(labels)), labels)
-    axis.invert_yaxis()
+    # The first on top, and as much room around the bars as between them.
+    axis.set_ylim(len(labels) - 0.4, -0.6)
 
 
 def _spans_much(axis: Axes) -> bool:

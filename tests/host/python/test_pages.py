@@ -12,6 +12,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from perhop import figures, page, reproduce, reproduce_page
 from perhop.cli import app
+from perhop.rows import Mean
 from typer.testing import CliRunner
 
 SEVERAL = """\
@@ -124,20 +125,37 @@ def test_nothing_written_in_a_figure_overlaps_or_leaves_it(several):
     _, drawn = several
     assert len(drawn) >= 2 + 12
     for figure in drawn:
-        renderer = FigureCanvasAgg(figure).get_renderer()
-        figure.draw(renderer)
-        (axis,) = figure.axes
-        assert axis.get_title() == axis.get_title(loc="left") == "", "titles are HTML, which wraps"
-        texts = [axis.xaxis.label, axis.yaxis.label]
-        for each in (axis.xaxis, axis.yaxis):
-            low, high = each.get_view_interval()
-            texts += [tick.label1 for tick in each.get_major_ticks() if low <= tick.get_loc() <= high]
-        boxes = [text.get_window_extent(renderer) for text in texts if text.get_text() and text.get_visible()]
-        for one, other in combinations(boxes, 2):
-            assert not one.overlaps(other)
-        for box in boxes:
-            assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 + 1
-            assert figure.bbox.y0 <= box.y0 and box.y1 <= figure.bbox.y1 + 1
+        assert_readable(figure)
+
+
+def test_points_with_long_names_side_by_side_do_not_overlap(monkeypatch):
+    drawn = []
+    draw = figures._svg
+    monkeypatch.setattr(figures, "_svg", lambda figure: drawn.append(figure) or draw(figure))
+    labels = [f"{hops} hops, delay + dca, rts_threshold_bytes 4095, data_rate_mbps 5.5" for hops in range(1, 31)]
+    values = [[Mean(hops, 0.5, 2) for hops in range(1, 31)] for _ in range(3)]
+    figures.grouped_figure([("Goodput", "kb/s", values, 1.0)], labels, ["simulated", "live", "radio"])
+    assert_readable(drawn[0])
+    top, bottom = sorted(drawn[0].axes[0].get_ylim())
+    assert (top, bottom) == pytest.approx((-0.6, 29.6)), "bars fill the panel"
+
+
+def assert_readable(figure):
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    figure.draw(renderer)
+    (axis,) = figure.axes
+    assert axis.get_title() == axis.get_title(loc="left") == "", "titles are HTML, which wraps"
+    texts = [axis.xaxis.label, axis.yaxis.label]
+    for each in (axis.xaxis, axis.yaxis):
+        low, high = sorted(each.get_view_interval())
+        texts += [tick.label1 for tick in each.get_major_ticks() if low <= tick.get_loc() <= high]
+    boxes = [text.get_window_extent(renderer) for text in texts if text.get_text() and text.get_visible()]
+    assert len(boxes) >= 4
+    for one, other in combinations(boxes, 2):
+        assert not one.overlaps(other)
+    for box in boxes:
+        assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 + 1
+        assert figure.bbox.y0 <= box.y0 and box.y1 <= figure.bbox.y1 + 1
 
 
 @pytest.mark.parametrize("values", [[0.0001, 0.0002, 0.0003], list(range(1000, 1016)), [1, 2, 4000000]])
@@ -287,5 +305,6 @@ def test_an_image_apart_brings_its_own_dark_colours(tmp_path):
         re.search(r"base64,([^\"]+)", reproduce_page._picture(tmp_path / "D-01_x.svg"))[1]
     ).decode()
     assert "prefers-color-scheme: dark" in shown and "--c-0072b2" in shown
+    assert "svg { fill:" in shown, "text that says no colour is not left black"
     plain = (tmp_path / "D-01_x.svg").read_text()
     assert "var(" not in plain, "the file itself is for any program"
