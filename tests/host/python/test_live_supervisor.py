@@ -157,3 +157,13 @@ def test_an_event_that_is_wrong_is_told_in_words_of_ours(kind, words, said):
     assert said in str(refused.value)
     for raw in ("Input", "tag", "pydantic", "should be", "permitted"):
         assert raw not in str(refused.value)
+
+
+@pytest.mark.parametrize("value", ["[" * 100_000, "1" + "0" * 100_000, "&a [*a]", "[1, 2", "'"])
+def test_a_value_of_an_event_that_no_reader_can_take_is_told_within_a_second(value):
+    start = time.process_time()
+    with pytest.raises(PerhopError) as refused:
+        events.parse("route", [f"path={value}"], 3)
+    assert time.process_time() - start < 1
+    assert "path" in str(refused.value) and "remedy: quote" in str(refused.value)
+    assert len(str(refused.value)) < 200

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
-from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from perhop import experiment as ex
-from perhop import files
+from perhop import files, yaml_text
 from perhop.errors import PerhopError
 from perhop.live import messages, namespaces, state_files
 from perhop.live.plan import Node
@@ -117,7 +117,10 @@ def parse(kind: str, words: list[str], nodes: int) -> dict[str, Any]:
         name, equals, text = word.partition("=")
         if not equals:
             raise PerhopError(f"{word!r} is no assignment", "write FIELD=VALUE, such as a=1 b=2, or path=[0,1,3]")
-        fields[name] = YAML(typ="safe", pure=True).load(text)
+        try:
+            fields[name] = yaml_text.load(text)
+        except (YAMLError, ValueError) as error:
+            raise PerhopError(f"{name} has a value that is not YAML", "quote the value") from error
     try:
         event = _Asked(event=fields).event  # type: ignore[arg-type]
     except ValidationError as error:
