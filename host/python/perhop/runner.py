@@ -36,6 +36,7 @@ RESULT_FILES = (
     "results.parquet",
     "flows.parquet",
     "hops.parquet",
+    "runs.parquet",
     "packets.pcapng",
     "experiment.yaml",
     "provenance.json",
@@ -236,7 +237,7 @@ class _Pool:
         self._threads: list[threading.Thread] = []
         self._state_at = 0.0
         # What kept a thread from keeping a run's results.
-        self._problem: OSError | None = None
+        self._problem: Exception | None = None
 
     def work(self) -> None:
         # Long runs first: the last ones then end together. Ties keep the order of the file.
@@ -246,10 +247,12 @@ class _Pool:
         try:
             self._work(waiting)
         finally:
-            # Only after an error of ours is a simulator still there.
-            self._signal(signal.SIGKILL)
-        for thread in self._threads:
-            thread.join()
+            if self._processes:
+                # Only after an error of ours is a simulator still there.
+                self._stop.set()
+                self._signal(signal.SIGKILL)
+            for thread in self._threads:
+                thread.join()
 
     def _work(self, waiting: collections.deque[Outcome]) -> None:
         told_at: float | None = None
@@ -296,6 +299,13 @@ class _Pool:
         thread.start()
 
     def _watch(self, outcome: Outcome, process: subprocess.Popen[str], work: Path) -> None:
+        try:
+            self._follow(outcome, process, work)
+        except Exception as error:  # whatever it is, or the main thread would wait for this run for ever
+            self._problem = error
+        self._ended.put(outcome)
+
+    def _follow(self, outcome: Outcome, process: subprocess.Popen[str], work: Path) -> None:
         start = time.monotonic()
         tail: collections.deque[str] = collections.deque(maxlen=STDERR_TAIL_LINES)
         assert process.stdout is not None and process.stderr is not None
@@ -311,11 +321,7 @@ class _Pool:
         outcome.wall_s = time.monotonic() - start
         if code == EXIT_NODE:
             self._study.stopped = True
-        try:
-            _settle(outcome, code, "".join(tail).strip(), work, stopped=self._stop.is_set())
-        except OSError as error:
-            self._problem = error
-        self._ended.put(outcome)
+        _settle(outcome, code, "".join(tail).strip(), work, stopped=self._stop.is_set())
 
     def _collect(self) -> None:
         """Take note of simulators that have ended; wait at most a moment for the next."""

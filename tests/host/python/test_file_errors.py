@@ -157,11 +157,37 @@ def test_a_disk_that_is_full_ends_the_command_with_what_is_finished_kept(experim
 def test_results_that_cannot_be_kept_end_the_command(experiment, fake_build, perhop, tmp_path, monkeypatch):
     """A thread that fails must not leave the others waiting for it."""
 
-    def refuse(outcome, code, tail, work) -> None:
+    def refuse(outcome, code, tail, work, stopped) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(work))
 
     monkeypatch.setattr("perhop.runner._settle", refuse)
     assert_one_message(perhop("run", experiment, "--out", tmp_path / "out"), str(tmp_path / "out"), "no space left")
+
+
+def test_a_mistake_of_ours_beside_a_run_ends_the_command(experiment, fake_build, perhop, tmp_path, monkeypatch):
+    """Whatever a thread fails of, the others do not wait for it."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("a mistake")
+
+    monkeypatch.setattr("perhop.runner._settle", fail)
+    with pytest.raises(ZeroDivisionError):
+        perhop("run", experiment, "--out", tmp_path / "out")
+
+
+def test_runs_that_an_error_of_ours_ends_are_cut_short_and_have_not_failed(
+    experiment, fake_build, perhop, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("FAKE_WALL_S", "60")
+
+    def give_up(view, study) -> None:
+        if any(outcome.status == "running" for outcome in study.outcomes):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "screen")
+
+    monkeypatch.setattr("perhop.progress.ProgressView.update", give_up)
+    assert_one_message(perhop("run", experiment, "--out", tmp_path / "out", "--jobs", 2), "screen")
+    left = list((tmp_path / "out/runs").iterdir())
+    assert len(left) == 2 and all(folder.suffix == ".partial" for folder in left), left
 
 
 @pytest.mark.parametrize("where", PLACES)

@@ -5,6 +5,7 @@ import json
 import shutil
 
 import pytest
+from perhop import runner
 
 
 @pytest.fixture
@@ -57,13 +58,20 @@ def test_fresh_replaces_another_experiment_and_leaves_nothing_of_it(experiment, 
     assert perhop("run", experiment, "--out", out).code == 2
 
 
+def test_every_file_that_a_run_leaves_is_known_as_its_own(experiment, fake_build, perhop, tmp_path):
+    """Or it would stay when results are replaced, and be taken for nobody's."""
+    out = tmp_path / "out"
+    assert perhop("run", experiment, "--out", out).code == 0
+    assert {path.name for path in out.iterdir()} == {*runner.RESULT_FILES, "runs", "state.json", ".lock"}
+
+
 def test_an_experiment_that_grows_keeps_its_folder(experiment, fake_build, perhop, tmp_path):
     out = tmp_path / "out"
     assert perhop("run", experiment, "--out", out).code == 0
     text = experiment.read_text().replace("seeds: [1, 2]", "seeds: [1, 2, 3]").replace("[1, 3]", "[1, 3, 4]")
     experiment.write_text(text)
     done = perhop("run", experiment, "--out", out)
-    assert done.code == 0 and "7 runs reused" in done.stdout, done.stdout
+    assert done.code == 0 and "8 runs reused" in done.stdout, done.stdout
     assert perhop("run", experiment, "--out", out, "--quick").code == 0
     assert perhop("run", experiment, "--out", out, "--set", "topology.hops=2").code == 0
 
