@@ -164,8 +164,11 @@ def _cards(summaries: list[Summary], colours: list[str]) -> str:
         )
     whose = "Sum of the goodput of all flows" if several else "Goodput of TCP"
     lead = f"{whose} under each limit of its congestion window; a limit of packets in flight is called CWL."
-    hops = "1 hop" if longest == 1 else f"{longest} hops"
-    return _section(f"At {hops}", lead, f'<div class="cards">{"".join(cards)}</div>')
+    return _section(f"At {_hops(longest)}", lead, f'<div class="cards">{"".join(cards)}</div>')
+
+
+def _hops(count: int) -> str:
+    return "1 hop" if count == 1 else f"{count} hops"
 
 
 def _where_time_goes(summaries: list[Summary], x_name: str | None, figures: Any) -> str:
@@ -191,7 +194,7 @@ def _where_time_goes(summaries: list[Summary], x_name: str | None, figures: Any)
     body = at(longest)
     if len(lengths) > 2:
         middle = lengths[len(lengths) // 2 - 1]
-        body += f"<details><summary>The same at {middle} hops</summary>{at(middle)}</details>"
+        body += f"<details><summary>The same at {_hops(middle)}</summary>{at(middle)}</details>"
     return _section("Where the time of a data packet goes" + (f", {longest} hops" if longest > 1 else ""), lead, body)
 
 

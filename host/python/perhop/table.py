@@ -160,7 +160,9 @@ def notes(summaries: list[Summary]) -> list[str]:
     if any(hop.direction == "both" for summary in summaries for hop in summary.forward):
         found.append(MIXED)
     if any(summary.short_of_seeds for summary in summaries):
-        found.append("n: runs in the means, of those asked for; the others failed or were not finished")
+        found.append(
+            "column n says how many runs are in the means, of those asked for; the others failed or were not finished"
+        )
     if any(summary.interrupted for summary in summaries):
         found.append("* interrupted: what was measured until then")
     return found

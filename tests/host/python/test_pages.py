@@ -2,7 +2,9 @@
 """The HTML pages can be read on a telephone, in the dark, and by somebody who hears them."""
 
 import base64
+import json
 import re
+import shutil
 import sys
 from html.parser import HTMLParser
 from itertools import combinations, pairwise
@@ -12,7 +14,8 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from perhop import figures, page, reproduce, reproduce_page
 from perhop.cli import app
-from perhop.rows import Mean
+from perhop.results import PARTS
+from perhop.rows import Hop, Mean
 from typer.testing import CliRunner
 
 SEVERAL = """\
@@ -26,6 +29,17 @@ sweep:
   mac.rts_threshold_bytes: [0, 4095]
   mac.data_rate_mbps: [2, 11]
 seeds: [1]
+duration_s: 10
+warmup_s: 2
+"""
+CROSSING = """\
+name: crossing
+topology: {kind: grid, rows: 5, columns: 5, spacing_m: 250}
+mac: {profile: dsss_long, data_rate_mbps: 2}
+flows: [{kind: tcp, src: 10, dst: 14}, {kind: tcp, src: 2, dst: 22}]
+policies: [none, fixed 4, delay + dca]
+sweep: {mac.rts_threshold_bytes: [0, 4095]}
+seeds: [1, 2]
 duration_s: 10
 warmup_s: 2
 """
@@ -83,13 +97,15 @@ class Tree(HTMLParser):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """The report of an experiment with three swept parameters, its figures, and the page of a reproduction."""
+    """The report of an experiment with three swept parameters, that of flows that cross in two places, with a run
+    that failed and a flow that got nothing, the figures of both, and the page of a reproduction."""
     folder = tmp_path_factory.mktemp("pages")
     program = folder / "build/sim/ns3/perhop-sim"
     program.parent.mkdir(parents=True)
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{Path(__file__).with_name("fake_simulator.py")}" "$@"\n')
     program.chmod(0o755)
     (folder / "several.yaml").write_text(SEVERAL)
+    (folder / "crossing.yaml").write_text(CROSSING)
     (folder / "rows" / "sums").mkdir(parents=True)
     (folder / "rows" / "sums" / "check.py").write_text(CHECK)
     (folder / "rows" / "rows.yaml").write_text(ROWS)
@@ -101,14 +117,29 @@ def made(tmp_path_factory):
         patch.setattr(figures, "_svg", lambda figure: drawn.append(figure) or draw(figure))
         done = CliRunner().invoke(app, ["run", str(folder / "several.yaml"), "--out", str(folder / "out")])
         assert done.exit_code == 0, done.output
+        patch.setenv("FAKE_DEAD_FLOW", "1")
+        patch.setenv("FAKE_KILL", "policy=cwl 4 seed=2")
+        crossing = ["run", str(folder / "crossing.yaml"), "--out", str(folder / "crossing")]
+        assert CliRunner().invoke(app, crossing).exit_code == 1
+        as_if_live(folder / "crossing", folder / "live")
+        done = CliRunner().invoke(app, [*crossing, "--beside", str(folder / "live")])
+        assert done.exit_code == 1, done.output
         of_report = list(drawn)
         done = CliRunner().invoke(app, ["reproduce", "all", "--out", str(folder / "all")])
         assert done.exit_code == 0, done.output
     pages = {
         "report": (folder / "out/report.html").read_text(),
+        "crossing": (folder / "crossing/report.html").read_text(),
         "reproduction": (folder / "all/reproduction.html").read_text(),
     }
     return pages, of_report
+
+
+def as_if_live(results, folder):
+    """The same results as if they had been made live."""
+    shutil.copytree(results, folder)
+    told = json.loads((folder / "provenance.json").read_text())
+    (folder / "provenance.json").write_text(json.dumps({**told, "backend": "live"}))
 
 
 @pytest.fixture
@@ -123,9 +154,23 @@ def pages(made):
 
 def test_nothing_written_in_a_figure_overlaps_or_leaves_it(several):
     _, drawn = several
-    assert len(drawn) >= 2 + 12
+    # The second's panels are drawn twice: with and without the other place, of three quantities.
+    assert len(drawn) == (3 + 12) + (3 + 6) + (3 + 3 + 6)
     for figure in drawn:
         assert_readable(figure)
+
+
+@pytest.mark.parametrize("count", [1, 16, 17, 60])
+def test_links_with_long_names_do_not_overlap(monkeypatch, count):
+    drawn = []
+    draw = figures._svg
+    monkeypatch.setattr(figures, "_svg", lambda figure: drawn.append(figure) or draw(figure))
+    hops = [Hop(100 + at, 101 + at, "forward", 9, 9, 5, 4, dict.fromkeys(PARTS, 1000.0), 0, 0) for at in range(count)]
+    figures.parts_figure([figures.path_bars("no limit", hops)])
+    assert_readable(drawn[0])
+    labels = [label.get_text() for label in drawn[0].axes[0].get_xticklabels()]
+    assert labels[0] == "100→101" and len(labels) == {1: 1, 16: 16, 17: 9, 60: 15}[count]
+    assert set(labels) <= {hop.name for hop in hops}
 
 
 def test_points_with_long_names_side_by_side_do_not_overlap(monkeypatch):
@@ -180,6 +225,18 @@ def test_every_combination_is_named_beside_the_figures(several):
     assert any("delay + dca, rts threshold bytes 0, data rate mbps 11" in caption for caption in captions)
     legend = [element[3] for element in tree.all("li") if "ul" in element[2]]
     assert sum("data rate mbps 11" in entry for entry in legend) == 6
+
+
+def test_each_line_says_what_it_is_of_to_who_hears_it_and_once_to_who_sees_it(pages):
+    rows = [row.split("</tr>")[0] for row in pages["crossing"].split("<h2>Each flow")[1].split("<tr")[2:]]
+    of_flows = [row for row in rows if "→" in row or "sum of" in row][:18]
+    assert sum("10→14" in row for row in of_flows) == sum("2→22" in row for row in of_flows) == 6
+    for index, row in enumerate(of_flows):
+        headings = re.findall(r'<th scope="row"[^>]*>(.*?)</th>', row)
+        assert headings == [["10→14", "2→22", "<b>sum of 2</b>"][index % 3]]
+        policy = ["no limit", "cwl 4", "delay + dca"][index // 3 % 3]
+        cell = f"<b>{policy}</b>"
+        assert (f'<span class="unseen">{cell}</span>' if index % 3 else f'<td class="left">{cell}') in row
 
 
 def test_text_in_a_figure_is_readable_on_a_page_400_pixels_wide():
