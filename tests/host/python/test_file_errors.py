@@ -255,6 +255,7 @@ READERS = {
     "node": ("node", "--check"),
     "flowgraph": ("flowgraph", "--check", "--node", "0"),
     "doctor": ("doctor", "--inventory"),
+    "dlep": ("dlep", "--socket", "none", "--config"),
 }
 
 
