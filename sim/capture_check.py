@@ -13,6 +13,7 @@ import zlib
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ TRACE_KINDS = ("rts", "cts", "data", "mac_ack")
 KINDS = {0x1B: "rts", 0x1C: "cts", 0x1D: "mac_ack", 0x20: "data"}
 
 FIELDS = (
-    *("frame.len", "radiotap.length", "radiotap.mactime", "wlan.fc.type_subtype", "wlan.fc.retry", "wlan.fc.ds"),
+    *("frame.len", "radiotap.length", "frame.time_epoch", "wlan.fc.type_subtype", "wlan.fc.retry", "wlan.fc.ds"),
     *("wlan.duration", "wlan.ra", "wlan.ta", "wlan.seq", "wlan.fcs.status", "frame.protocols"),
     *("_ws.malformed", "_ws.expert.severity"),
 )
@@ -161,13 +162,13 @@ def dissect(capture: Path) -> list[Frame]:
 
 
 def _frame(fields: dict[str, str]) -> Frame:
-    start_us, size, head = (int(fields[name]) for name in ("radiotap.mactime", "frame.len", "radiotap.length"))
+    size, head = int(fields["frame.len"]), int(fields["radiotap.length"])
     kind = KINDS.get(int(fields["wlan.fc.type_subtype"] or "0", 0), "other")
     severities = [int(text) for text in fields["_ws.expert.severity"].split(",") if text]
     # Behind the header of DATA, and perhaps a path header, stands IP or a hello of EXACT.
     whole = kind != "data" or not {"ip", "perhop_hello"}.isdisjoint(fields["frame.protocols"].split(":"))
     return Frame(
-        start_us=start_us,
+        start_us=int(Decimal(fields["frame.time_epoch"]) * 1_000_000),
         bytes=size - head,
         kind=kind,
         retry=fields["wlan.fc.retry"] in ("1", "True"),

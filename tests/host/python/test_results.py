@@ -277,7 +277,11 @@ warmup_s: 2
 """
 
 
-def test_links_are_named_and_joined_by_their_ends_not_by_their_place(experiment, fake_build, perhop, tmp_path):
+def test_links_are_named_and_joined_by_their_ends_not_by_their_place(
+    experiment, fake_build, perhop, tmp_path, monkeypatch
+):
+    # A narrower table leaves the links out; workers of pytest-xdist are told 80.
+    monkeypatch.setenv("COLUMNS", "110")
     experiment.write_text(LINKS_BY_POLICY)
     out = tmp_path / "out"
     done = perhop("run", experiment, "--out", out)
