@@ -142,10 +142,16 @@ void air_driver::on_message(driver_listener& listener, std::span<const std::uint
 
 void air_driver::on_welcome(driver_listener& listener, std::span<const std::uint8_t> message) {
   const auto welcome = wire::air_welcome::decode(message);
-  if (!welcome || welcome->status != 0 || welcome->profile >= timing_profiles().size()) {
+  const bool known = welcome && welcome->status == 0 && welcome->profile < timing_profiles().size();
+  // Rate and address are used without another look.
+  const bool possible =
+      known && welcome->data_rate < timing_profiles()[welcome->profile].rates.size() && welcome->address <= broadcast_address;
+  if (!possible) {
     // The medium ends the connection, and another one may come in its place.
     problem_ = "the medium at " + path_ +
-               (welcome && welcome->status == no_such_node ? " has no node " + std::to_string(node_) : " is of another version");
+               (known                                        ? " tells of a MAC that cannot be"
+                : welcome && welcome->status == no_such_node ? " has no node " + std::to_string(node_)
+                                                             : " is of another version");
     ++counters_.malformed;
     return;
   }

@@ -396,15 +396,21 @@ TEST(pcap_tap, a_folder_that_is_not_there_is_said) { EXPECT_THROW(tapped("/nowhe
 
 // ---- air: the other end is a stranger
 
-TEST(air_driver, nonsense_of_its_medium_is_counted_and_the_driver_comes_up_when_one_makes_sense) {
-  const folder where;
-  const std::string path = where.path / "air";
+/// Where a medium listens; -1: it cannot.
+int listener_at(const std::string& path) {
   const int listener = socket(AF_UNIX, SOCK_SEQPACKET, 0);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   path.copy(address.sun_path, path.size());
-  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  ASSERT_EQ(listen(listener, 4), 0);
+  const bool listens = bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 && listen(listener, 4) == 0;
+  return listens ? listener : -1;
+}
+
+TEST(air_driver, nonsense_of_its_medium_is_counted_and_the_driver_comes_up_when_one_makes_sense) {
+  const folder where;
+  const std::string path = where.path / "air";
+  const int listener = listener_at(path);
+  ASSERT_GE(listener, 0);
   air_driver driver(path, 3);
   recorder heard;
   const int medium = accept(listener, nullptr, nullptr);
@@ -446,6 +452,36 @@ TEST(air_driver, nonsense_of_its_medium_is_counted_and_the_driver_comes_up_when_
   pollfd waiting{.fd = listener, .events = POLLIN, .revents = 0};
   serve(driver, heard, 500);
   EXPECT_GT(::poll(&waiting, 1, 500), 0);
+  close(listener);
+}
+
+TEST(air_driver, a_medium_that_tells_of_a_mac_that_cannot_be_is_refused) {
+  const folder where;
+  const std::string path = where.path / "air";
+  const int listener = listener_at(path);
+  ASSERT_GE(listener, 0);
+  air_driver driver(path, 3);
+  recorder heard;
+  const int medium = accept(listener, nullptr, nullptr);
+  ASSERT_GE(medium, 0);
+  const auto say = [&](const wire::air_welcome& welcome) {
+    std::array<std::uint8_t, wire::air_welcome::size_bytes> encoded;
+    welcome.encode(encoded);
+    ASSERT_GT(send(medium, encoded.data(), encoded.size(), 0), 0);
+    serve(driver, heard);
+  };
+  // Rates and addresses that are used without another look.
+  const auto rates = static_cast<std::uint8_t>(timing_profiles()[0].rates.size());
+  say({.send_credits = 2, .data_rate = rates, .address = 77});
+  say({.send_credits = 2, .data_rate = 255, .address = 77});
+  say({.send_credits = 2, .address = broadcast_address + 1});
+  EXPECT_EQ(heard.ups, 0);
+  EXPECT_FALSE(driver.can_send());
+  EXPECT_EQ(driver.counters().malformed, 3U);
+  EXPECT_EQ(driver.problem(), "the medium at " + path + " tells of a MAC that cannot be");
+  say({.send_credits = 2, .data_rate = static_cast<std::uint8_t>(rates - 1), .address = 77});
+  EXPECT_EQ(heard.ups, 1);
+  close(medium);
   close(listener);
 }
 
