@@ -89,15 +89,9 @@ radio_config read_radio(const json& object) {
   }
   setup.rts_threshold_bytes = static_cast<std::uint32_t>(read_count(object, "rts_threshold_bytes", setup.rts_threshold_bytes, 0, 4095));
   setup.tx_gain_256 = static_cast<std::uint16_t>(read_count(object, "tx_gain_256", setup.tx_gain_256, 0, 256));
-  const auto read_level = [&](const char* name, int otherwise, int least, int most) {
-    const auto level_dbm = read<int>(object, name, otherwise);
-    if (level_dbm < least || level_dbm > most) {
-      throw config_error(std::string("driver.") + name + ": must be " + std::to_string(least) + " to " + std::to_string(most));
-    }
-    return level_dbm;
-  };
-  setup.energy_threshold_dbm = static_cast<std::int8_t>(read_level("energy_threshold_dbm", setup.energy_threshold_dbm, -128, 127));
-  setup.rssi_base_dbm = static_cast<std::int16_t>(read_level("rssi_base_dbm", setup.rssi_base_dbm, -256, 255));
+  setup.energy_threshold_dbm =
+      static_cast<std::int8_t>(read_integer(object, "energy_threshold_dbm", setup.energy_threshold_dbm, -128, 127));
+  setup.rssi_base_dbm = static_cast<std::int16_t>(read_integer(object, "rssi_base_dbm", setup.rssi_base_dbm, -256, 255));
   config.mac.data_rate_index = static_cast<std::uint8_t>(read_count(object, "data_rate_index", 1, 0, 1));
   return config;
 }

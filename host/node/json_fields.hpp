@@ -44,6 +44,19 @@ inline std::uint64_t read_count(const nlohmann::json& object, const char* key, s
   return found->get<std::uint64_t>();
 }
 
+/// As read_count(), of numbers that may be below 0.
+inline int read_integer(const nlohmann::json& object, const char* key, int otherwise, int low, int high) {
+  const auto found = object.find(key);
+  if (found == object.end()) return otherwise;
+  // Looked at as 64 bits: one that is too large for an int would become another one.
+  const bool whole = found->is_number_unsigned() ? found->get<std::uint64_t>() <= INT64_MAX : found->is_number_integer();
+  if (!whole || found->get<std::int64_t>() < low || found->get<std::int64_t>() > high) {
+    throw config_error(std::string(key) + ": is " + found->dump() + "; give a whole number from " + std::to_string(low) + " to " +
+                       std::to_string(high));
+  }
+  return found->get<int>();
+}
+
 /// A probability or a share.
 inline double read_share(const nlohmann::json& object, const char* key, double otherwise) {
   const auto share = read<double>(object, key, otherwise);

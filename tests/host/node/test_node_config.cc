@@ -9,6 +9,8 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "host/node/json_fields.hpp"
+
 namespace perhop::node {
 namespace {
 
@@ -23,6 +25,16 @@ std::string refusal(const json& config) {
     return error.what();
   }
   return "";
+}
+
+TEST(json_fields, a_number_that_no_int_holds_is_refused_and_not_taken_for_another_one) {
+  const auto read_level = [](const json& value) { return read_integer({{"level_dbm", value}}, "level_dbm", -70, -128, 127); };
+  EXPECT_EQ(read_integer(json::object(), "level_dbm", -70, -128, 127), -70);
+  for (const int level_dbm : {-128, 0, 127}) EXPECT_EQ(read_level(level_dbm), level_dbm);
+  for (const json& wrong :
+       {json(-129), json(128), json(0.5), json(1e300), json(-1e300), json(4294967296), json(UINT64_MAX), json(INT64_MIN), json("1")}) {
+    EXPECT_THROW(read_level(wrong), config_error) << wrong;
+  }
 }
 
 TEST(node_config, the_least_there_can_be) {
