@@ -11,6 +11,8 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include "host/core/wire/generated/frames.hpp"
 #include "host/core/wire/generated/protocol.hpp"
@@ -33,7 +35,10 @@ public:
     const std::uint32_t contention_us = service_us - overhead_us - record.data_us;
     const auto leave = [this, first = held.address != address](double& left, auto& average, std::uint64_t sample) {
       left = first ? static_cast<double>(average) - static_cast<double>(sample) : left * kept_;
-      average = static_cast<std::remove_reference_t<decltype(average)>>(std::max(0.0, std::round(static_cast<double>(average) - left)));
+      // A MAC may tell times that no average holds.
+      using average_type = std::remove_reference_t<decltype(average)>;
+      constexpr auto most = static_cast<double>(std::numeric_limits<average_type>::max());
+      average = static_cast<average_type>(std::clamp(std::round(static_cast<double>(average) - left), 0.0, most));
     };
     leave(held.contention_us16, record.avg_contention_us16, std::uint64_t{contention_us} * neighbour_average_steps_per_us);
     leave(held.overhead_us16, record.avg_overhead_us16, std::uint64_t{overhead_us} * neighbour_average_steps_per_us);

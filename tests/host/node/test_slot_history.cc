@@ -85,6 +85,12 @@ TEST_P(slot_history_test, a_daemon_started_anew_knows_nothing_of_the_old_one) {
   EXPECT_EQ(told.avg_data_attempts_256, 256U);
 }
 
+TEST_P(slot_history_test, times_that_no_average_holds_are_the_longest_that_one_does) {
+  history.restart(static_cast<std::uint8_t>(GetParam()));
+  const completion_record told = history.without_history(12, {.t_head_us = 1, .t_done_us = 0});
+  EXPECT_EQ(told.avg_contention_us16, UINT32_MAX);
+}
+
 INSTANTIATE_TEST_SUITE_P(weights, slot_history_test, testing::Values(0, 1, 4, 7));
 
 }  // namespace
