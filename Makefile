@@ -17,11 +17,11 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport VERILATOR_ROOT PYTHONPATH PYTHONHOME CDPATH
 export CCACHE_BASEDIR := $(CURDIR)
 
-.PHONY: help setup programs build bindings chain live ota soak attack flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples bench-antenna bench-bound bench-core bench-exact bench-phy bench-sifs bench-sim synth prove test test-gateware mutate test-long fuzz fuzz-gateware clean
+.PHONY: help setup programs build bindings chain live live-sanitized ota soak attack flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples bench-antenna bench-bound bench-core bench-exact bench-phy bench-sifs bench-sim synth prove test test-gateware mutate test-long fuzz fuzz-python fuzz-gateware clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # ---- Set-up and build -----------------------------------------------------------------------------------------------------------
 
@@ -65,6 +65,9 @@ reproduce: programs bindings ## Each claim of the papers, or of PAPER=003 alone,
 
 live: programs ## The kernel's TCP over the gateware in real time, beside the simulator's; needs root
 	@$(PYTHON) sim/bench/bench_live.py
+
+live-sanitized: programs ## The live tests with a daemon that has sanitizers; faults planted in it are seen; needs root (some minutes)
+	@$(PYTHON) tests/live/sanitized.py --jobs $(JOBS) $(TESTS)
 
 # An SSH server and sudo are no part of `make setup`.
 out/setup/ota.stamp: tests/ota/apt-packages.txt setup.sh out/setup/apt.stamp
@@ -159,10 +162,14 @@ test-gateware: setup ## Tests of the gateware with coverage of its lines and of 
 mutate: setup ## Plants the defects of other MACs in ours, one at a time: each must fail a test (5 to 15 min)
 	@$(PYTHON) tests/mutate.py --jobs $(JOBS)
 
-test-long: build ## The tests that take longer
+test-long: build fuzz-python ## The tests that take longer
 	@$(PYTHON) tests/run.py --target test-long --jobs $(JOBS)
 
-fuzz: setup ## 10 million inputs to codecs, shim and EXACT under sanitizers; planted faults are found. Goes on where it was
+# Coverage of Python (atheris) is no part of `make setup`. Without it fuzz.py says what it cannot fuzz, and fails in the end.
+fuzz-python: setup ## Install atheris for DLEP (make fuzz does)
+	@[ .venv-fuzz/perhop.stamp -nt tests/fuzz/requirements.txt ] || { ./setup.sh fuzz && touch .venv-fuzz/perhop.stamp; } || true
+
+fuzz: fuzz-python ## 10 million inputs to codecs, shim and EXACT, 10 minutes of packet path, air driver, JSON and DLEP each, under sanitizers; planted faults are found. Goes on where it was
 	@$(PYTHON) tests/fuzz/fuzz.py --jobs $(JOBS)
 
 fuzz-gateware: setup out/build/build.ninja ## A million frames and register accesses of any kind at mac_top: after each burst it works as before

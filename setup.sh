@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Sets this checkout up on Debian 12: `setup.sh apt|venv|python|gnuradio|bench|build|time`; the Makefile calls it.
+# Sets this checkout up on Debian 12: `setup.sh apt|venv|python|gnuradio|bench|fuzz|build|time`; the Makefile calls it.
 #   apt     the packages of apt-packages.txt, or of the lists that follow, that are missing (needs root or sudo, only then)
 #   venv    .venv of /usr/bin/python3 with the packages of requirements.txt
 #   python  host/python as an editable package of .venv (the `perhop` command)
 #   gnuradio  .venv-gnuradio: Debian's Python packages, GNU Radio among them, and those of flowgraphs/requirements.txt
 #   bench   .venv-bench: Debian's Python packages, UHD among them, and those of hw/requirements.txt
+#   fuzz    .venv-fuzz: the packages of tests/fuzz/requirements.txt
 #   build   out/build: the CMake targets that follow, all of them where none does
 #   time    prints the seconds that all this took when each last had something to do, and of them the download, as JSON
 # Every step does nothing, and needs no network, where there is nothing to do.
@@ -109,6 +110,13 @@ setup_bench() {
     die "pip cannot install the packages of hw/requirements.txt (see above)"
 }
 
+setup_fuzz() {
+  local python=.venv-fuzz/bin/python
+  [[ -x $python ]] || "$system_python" -m venv .venv-fuzz
+  "$python" -m pip install -q --no-deps --only-binary :all: -r tests/fuzz/requirements.txt ||
+    die "pip cannot install the packages of tests/fuzz/requirements.txt (see above)"
+}
+
 setup_build() {
   local start_s
   start_s=$(now_s)
@@ -128,6 +136,6 @@ setup_time() {
 }
 
 case ${1:-} in
-  apt | venv | python | gnuradio | bench | build | time) "setup_$1" "${@:2}" ;;
-  *) sed -n '4,12s/^# //p' "$0" >&2; exit 2 ;;
+  apt | venv | python | gnuradio | bench | fuzz | build | time) "setup_$1" "${@:2}" ;;
+  *) sed -n '4,13s/^# //p' "$0" >&2; exit 2 ;;
 esac

@@ -263,6 +263,7 @@ def test_a_capture_of_the_driver_is_read_by_tshark_after_its_daemon_was_killed(l
     assert "alformed" not in read.stdout + read.stderr
 
 
+@pytest.mark.resident_memory
 def test_full_queues_drop_packets_and_nothing_else(live):
     """Ten times what the chain carries, for five seconds: memory stays, and then the chain is as before."""
     pid = live.pid("node-0")
@@ -320,6 +321,7 @@ def test_a_wall_clock_that_jumps_is_not_even_noticed(live, tmp_path):
     assert max(times) - min(times) > 80_000, "the clock did jump"
 
 
+@pytest.mark.resident_memory
 def test_no_descriptor_and_no_memory_leaks_while_processes_come_and_go(live):
     air_pid, node_pid = live.pid("air"), live.pid("node-1")
     before = descriptors(air_pid), descriptors(node_pid), memory_kb(air_pid), memory_kb(node_pid)

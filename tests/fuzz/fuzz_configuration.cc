@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What a node's daemon reads as JSON: its configuration, and the commands of its control socket. Any text gives an error that can be
+// shown, or a configuration within its bounds. The first byte chooses; some texts are nested as deep as a message can be.
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "host/node/control.hpp"
+#include "host/node/register_desk.hpp"
+#include "tests/fuzz/input.hpp"
+
+// Also where UHD is not there the fields of a radio are read.
+namespace perhop::drivers {
+bool has_uhd() { return true; }
+std::unique_ptr<radio_link> make_uhd_link(const uhd_config&) { return nullptr; }
+}  // namespace perhop::drivers
+
+namespace {
+
+using namespace perhop;
+using fuzz::expect;
+using nlohmann::json;
+
+constexpr std::size_t most_message_bytes = 65536;
+
+/// A MAC that takes all accesses and says nothing.
+class silent_driver final : public drivers::driver {
+public:
+  int descriptor() const override { return -1; }
+  void poll(drivers::driver_listener&) override {}
+  bool can_send() const override { return false; }
+  bool send(const drivers::send_request&) override { return false; }
+  void restart(const std::string&) override {}
+  bool access_registers(std::uint32_t, std::span<const drivers::register_access> accesses) override {
+    expect(!accesses.empty() && accesses.size() <= air_most_register_accesses, "so many registers are asked for at once");
+    for (const drivers::register_access& access : accesses) {
+      expect(access.address < register_space_bytes && access.address % 4 == 0, "registers are words of the MAC");
+    }
+    return true;
+  }
+  const drivers::driver_counters& counters() const override { return counters_; }
+
+private:
+  drivers::driver_counters counters_;
+};
+
+class empty_kernel final : public node::kernel {
+public:
+  node::route find_route(const shim::ip_address&, bool) override { return {}; }
+  void deliver(std::span<const std::uint8_t>) override {}
+};
+
+void check_policy(const shim::flow_policy& policy) {
+  expect(policy.cwl.kind != policy::cwl_kind::fixed || (policy.cwl.fixed_packets >= 1 && policy.cwl.fixed_packets <= 1024),
+         "a fixed limit is 1 to 1024 packets");
+  expect(policy.tcp_ack.fixed_window_packets <= 255, "a window of TCP ACKs is at most 255 packets");
+}
+
+void check_driver(const node::driver_config& driver) {
+  if (const auto* air = std::get_if<node::air_config>(&driver.mac)) {
+    expect(!air->socket.empty() && air->socket.size() <= 107 && air->node != 0xffff, "a medium has a socket, and nodes below 65535");
+  } else if (const auto* loopback = std::get_if<drivers::loopback_config>(&driver.mac)) {
+    expect(loopback->mac.profile != nullptr && loopback->mac.data_rate_index < loopback->mac.profile->rates.size(),
+           "a rate is one of the profile's");
+    expect(loopback->mac.address <= broadcast_address && loopback->mac.send_credits > 0, "a MAC address has 48 bits");
+  } else {
+    const auto& radio = std::get<node::radio_config>(driver.mac);
+    expect(radio.device.frequency_hz > 0 && radio.device.channel <= 7 && !radio.device.args.empty(),
+           "a radio is named, with its frequency");
+    expect(radio.mac.setup.profile != nullptr && radio.mac.data_rate_index < radio.mac.setup.profile->rates.size(),
+           "a rate is one of the profile's");
+    expect(radio.mac.setup.tx_gain_256 <= 256, "a gain is a share");
+    expect(radio.mac.setup.rssi_base_dbm >= -256 && radio.mac.setup.rssi_base_dbm <= 255, "an RSSI fits its register");
+  }
+  if (driver.faults) {
+    for (const double share :
+         {driver.faults->drop, driver.faults->duplicate, driver.faults->corrupt, driver.faults->delayed, driver.faults->reorder}) {
+      expect(share >= 0 && share <= 1, "a share is 0 to 1");
+    }
+  }
+  if (driver.capture) expect(!driver.capture->file.empty() && driver.capture->most_bytes > 0, "a capture has a file and room");
+}
+
+void check_configuration(const std::string& text) {
+  node::node_config config;
+  try {
+    config = node::parse_node_config(text);
+  } catch (const node::config_error& error) {
+    expect(*error.what() != '\0', "an error says something");
+    // As the log has it.
+    (void)node::log_line(node::log_format::json, 0, "configuration", {{"error", error.what()}});
+    return;
+  }
+  expect(config.queue_packets >= 1 && config.queue_packets <= 4096, "a queue has 1 to 4096 packets");
+  expect(config.mtu_bytes >= 576 && config.mtu_bytes <= node::most_ip_bytes, "an MTU fits a frame");
+  check_policy(config.policy);
+  check_driver(config.driver);
+  if (config.exact) {
+    expect(config.exact->eta > 0 && config.exact->eta <= 1, "eta is a share");
+    expect(config.exact->interval_us >= 1000 && config.exact->interval_us <= 60'000'000, "an interval is up to a minute");
+    expect(config.exact_flows.queue_packets >= 2 && config.exact_flows.queue_packets <= 4096, "a queue has 2 to 4096 packets");
+  }
+  for (const node::neighbour_address& neighbour : config.neighbours)
+    expect(neighbour.mac <= broadcast_address, "a MAC address has 48 bits");
+}
+
+/// A message as the daemon takes it: registers first.
+void check_command(const std::string& text) {
+  silent_driver driver;
+  empty_kernel kernel;
+  node::packet_path path({}, kernel, driver);
+  node::register_desk desk(path);
+  if (desk.take(1, text, driver)) {
+    for (const auto& [client, answer] : desk.take_answers()) expect(json::accept(answer), "an answer is JSON");
+    desk.on_down();
+    for (const auto& [client, answer] : desk.take_answers()) expect(json::accept(answer), "an answer is JSON");
+    return;
+  }
+  // `status` reads the kernel and takes nothing from the message; a kernel needs a TUN interface.
+  if (text.find("status") != std::string::npos || text.find('\\') != std::string::npos) return;
+  alignas(node::linux_kernel) static std::array<std::byte, sizeof(node::linux_kernel)> no_kernel;
+  node::node_config config;
+  const std::string answer = node::answer(text, 1, config, path, reinterpret_cast<const node::linux_kernel&>(no_kernel), driver, nullptr);
+  expect(json::accept(answer), "an answer is JSON");
+}
+
+/// A text in which `@` stands for what the input nests: arrays or objects in each other.
+std::string nested(std::string text, std::size_t depth, bool objects) {
+  const std::size_t at = text.find('@');
+  if (at == std::string::npos) return text;
+  std::string inside;
+  for (std::size_t level = 0; level < depth; ++level) inside += objects ? "{\"a\":" : "[";
+  inside += "1";
+  inside.append(depth, objects ? '}' : ']');
+  text.replace(at, 1, inside);
+  return text;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 2) return 0;
+  const std::size_t depth = (data[1] & 1) != 0 ? std::size_t{data[1]} * (most_message_bytes / 256 / 2) : data[1];
+  const std::string text = nested(std::string(reinterpret_cast<const char*>(data + 2), size - 2), depth, (data[0] & 2) != 0);
+  if ((data[0] & 1) == 0) {
+    check_configuration(text);
+  } else {
+    check_command(text);
+  }
+  return 0;
+}
