@@ -25,8 +25,6 @@ constexpr int lock_ratio = 11;
 constexpr int fresh_ratio = 2;
 
 constexpr int early_late_shift = 4;
-constexpr int level_shift = 3;
-constexpr int lost_ratio = 15;
 
 constexpr int product_shift = 6;
 constexpr int sync_rotation_shift = 3;
@@ -36,12 +34,9 @@ constexpr int rssi_shift = 2;
 constexpr int error_shift = 4;
 constexpr int snr_base_db = 4;
 constexpr int sfd_symbols = 170;
-/// Symbols in which a carrier that has just been found cannot be lost.
-constexpr int lost_after_symbols = 8;
 
 // clear_channel.
 constexpr int energy_blocks = 2;
-constexpr int hold_after_signal_blocks = 16;
 constexpr int ignore_after_frame_blocks = 2;
 
 constexpr sample_time never = std::numeric_limits<sample_time>::max();
@@ -297,12 +292,14 @@ bool dsss_receiver::track_symbol() {
   const auto [bits, count] = demodulate(points, start_ + 1);
   if (options_.keep_trace) trace_.back().slip = slip;
   const bool lost = track_.lost;
+  const int carrier = track_.carrier;
   const int level = levels_[place(start_) + 1];
   int total = 0;
   for (int index = 0; index < symbol_samples + slip; ++index) total += levels_[place(start_) + static_cast<std::size_t>(index)];
-  track_.level += ((level << fraction_bits) - track_.level) >> level_shift;
-  track_.sum += ((total << fraction_bits) - track_.sum) >> level_shift;
-  track_.lost = lost_ratio * track_.level <= track_.sum;
+  // A symbol's own peak against its own sum: what came before it has no part in that, however strong it was.
+  const int step = 8 * level > total ? 1 : 12 * level > total ? 0 : 16 * level > total ? -1 : -2;
+  track_.carrier = std::clamp(track_.carrier + step, 0, carrier_full);
+  track_.lost = track_.carrier == 0 || (track_.lost && track_.carrier != carrier_full);
   const sample_time last = start_ + symbol_samples - 1 + slip;
   const bool done = parse_symbol(start_ + 1, bits, count, lost);
   start_ = last + 1;
@@ -310,7 +307,7 @@ bool dsss_receiver::track_symbol() {
   if (done) {
     track_.frame.snr_db = snr_db;
     track_.frame.carrier_hz = carrier_hz;
-    end_of_track(last);
+    end_of_track(last, carrier);
   }
   assess(last);
   return true;
@@ -383,9 +380,8 @@ bool dsss_receiver::parse_symbol(sample_time at, unsigned bits, unsigned count, 
     track_.frame.carrier_lost = lost && track_.symbols_left > 0 && at != track_.frame.started_at;
     return track_.symbols_left <= 0 || track_.frame.carrier_lost;
   }
-  if (track_.in_sync && !done && (track_.symbols == sfd_symbols || (lost && track_.symbols > lost_after_symbols))) {
-    ++(lost ? counts_.carriers_lost : counts_.sfd_timeouts);
-    track_.gave_up_lost = lost;
+  if (!done && (lost || (track_.in_sync && track_.symbols == sfd_symbols))) {
+    ++(!track_.in_sync ? counts_.header_errors : lost ? counts_.carriers_lost : counts_.sfd_timeouts);
     return true;
   }
   return done;
@@ -427,7 +423,7 @@ bool dsss_receiver::parse_bit(sample_time at, unsigned plain) {
   return false;
 }
 
-void dsss_receiver::end_of_track(sample_time last) {
+void dsss_receiver::end_of_track(sample_time last, int carrier) {
   // The gain moves again; what was computed ahead of it is computed anew.
   frozen_until_ = last + thaw_latency;
   done_ = std::min(done_, frozen_until_);
@@ -439,9 +435,9 @@ void dsss_receiver::end_of_track(sample_time last) {
     }
     receptions_.push_back(std::move(track_.frame));
     ignore_energy();
-  } else if (!track_.gave_up_lost) {
+  } else if (carrier > 0) {
     // Its header was missed, and it is likely to be there still.
-    hold_blocks_ = hold_after_signal_blocks;
+    hold_blocks_ = 2 * (carrier - 1);
   }
   search_ = {};
   state_ = state::searching;

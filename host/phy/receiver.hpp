@@ -30,6 +30,9 @@ inline constexpr int symbol_samples = 2 * static_cast<int>(barker_chips);
 /// needs to find its state are never part of one.
 inline constexpr std::uint32_t bits_before = 0xAAAA;
 
+/// The most trust in a carrier; it is lost at 0.
+inline constexpr int carrier_full = 7;
+
 /// A frame whose PLCP header was good.
 struct reception {
   sample_time started_at = 0;  ///< sample of the header's last symbol
@@ -101,7 +104,7 @@ private:
   struct track {
     int slip_before = 0;
     std::array<int, 3> averages{};
-    int level = 0, sum = 0;
+    int carrier = carrier_full;  ///< trust in it, which symbols with a peak raise and others lower
     bool lost = false;
     bool has_previous = false;
     std::array<std::array<int, 2>, 3> previous{};
@@ -111,7 +114,7 @@ private:
     scrambler descrambler{};
     std::uint32_t last_bits = bits_before;
     int symbols = 0;
-    bool in_sync = true, two_bits = false, short_preamble = false, in_frame = false, gave_up_lost = false;
+    bool in_sync = true, two_bits = false, short_preamble = false, in_frame = false;
     std::uint64_t header = 0;
     unsigned header_bits = 0;
     std::uint32_t remainder = 0xFFFF;
@@ -127,7 +130,7 @@ private:
   std::pair<unsigned, unsigned> demodulate(const std::array<std::array<int, 2>, 3>& points, sample_time at);
   bool parse_symbol(sample_time at, unsigned bits, unsigned count, bool lost);
   bool parse_bit(sample_time at, unsigned plain);
-  void end_of_track(sample_time last);
+  void end_of_track(sample_time last, int carrier);
   std::pair<int, double> estimates() const;
 
   void advance(sample_time until);

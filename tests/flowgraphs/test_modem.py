@@ -194,6 +194,23 @@ def test_complex_samples_are_rounded_as_a_converter_does():
     assert [each.psdu for each in one.take_receptions()] == [each.psdu for each in other.take_receptions()] != []
 
 
+@pytest.mark.parametrize("es_n0_db", [10, 20, 30, 40, 50])
+@pytest.mark.parametrize("symbols", [25, 60, 130, 150, 185])
+def test_carrier_sense_is_free_15_us_after_a_signal_without_a_good_header(es_n0_db, symbols):
+    """It ends within SYNC, SFD or header, however far it was above the noise."""
+    draw, noise = seeded(f"free {es_n0_db} {symbols}")
+    wave = transmitted(Frame(bytes(10), 0))
+    for _ in range(10):
+        length = SYMBOL * symbols + draw.randrange(SYMBOL)
+        signal = wave[:length, 0] + 1j * wave[:length, 1]
+        samples = received(signal, 2, es_n0_db=es_n0_db, random=noise, before=500, after=SYMBOL * 150)
+        receiver = modem.Receiver()
+        receiver.push(samples.astype(np.int16))
+        edges = receiver.take_carrier_edges()
+        assert edges and not receiver.busy
+        assert edges[-1][0] - 500 - length <= 15 * SYMBOL, (es_n0_db, symbols)
+
+
 def test_the_medium_is_busy_from_the_lock_to_the_end_of_the_frame():
     draw, noise = seeded("busy")
     frame = random_frame(draw)
@@ -305,4 +322,4 @@ def test_after_a_bad_header_the_medium_stays_busy_for_a_while():
     assert receiver.header_errors == 1
     (_, end) = [at for at, _ in receiver.take_carrier_edges()]
     over = 2000 + len(wave)
-    assert over + 14 * 22 < end < over + 18 * 22
+    assert over + 10 * SYMBOL < end <= over + 15 * SYMBOL

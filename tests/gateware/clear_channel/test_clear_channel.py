@@ -14,7 +14,7 @@ SEED = 1
 
 INPUTS = ("rst", "deaf", "cfg_energy_threshold_dbm", "cfg_energy_detect", "cfg_carrier_sense", "sample_valid")
 INPUTS += ("block_done", "energy_dbm", "tracking", "framing", "finish", "frame_end", "frame_lost", "frame_left_us")
-INPUTS += ("search_again",)
+INPUTS += ("search_again", "carrier")
 SYMBOL = 22
 
 
@@ -59,15 +59,18 @@ async def a_frame_s_energy_does_not_outlive_it(dut):
 
 @cocotb.test()
 async def a_signal_without_header_is_held_while_it_is_looked_for_again(dut):
-    unit = await ready(dut)
-    unit.hold(tracking=1)
-    await unit.clock()
-    assert unit.busy
-    await unit.clock(search_again=1)
-    unit.hold(tracking=0)
-    assert [await block(unit, -99) for _ in range(18)] == [1] * 15 + [0] * 3
+    """The shorter the longer it has not been seen; not at all where it is gone."""
+    for carrier, blocks in ((7, 12), (6, 10), (4, 6), (2, 2), (1, 0), (0, 0)):
+        unit = await ready(dut)
+        unit.hold(tracking=1)
+        await unit.clock()
+        assert unit.busy
+        await unit.clock(search_again=1, carrier=carrier)
+        unit.hold(tracking=0, carrier=0)
+        await unit.clock()
+        assert [await block(unit, -99) for _ in range(16)] == [1] * max(blocks - 1, 0) + [0] * (16 - max(blocks - 1, 0))
     unit = await ready(dut, cfg_carrier_sense=0, tracking=1)
-    await unit.clock(search_again=1)
+    await unit.clock(search_again=1, carrier=7)
     assert not any([await block(unit, -99) for _ in range(4)])
 
 

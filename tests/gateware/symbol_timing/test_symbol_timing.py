@@ -82,13 +82,20 @@ async def the_prompt_sample_follows_a_peak_that_moves(dut, drift: int):
 
 
 @cocotb.test()
-async def without_a_peak_the_carrier_is_lost_and_the_timing_stands(dut):
+@cocotb.parametrize(peak=[300, 1000, 10])
+async def without_a_peak_the_carrier_is_lost_and_the_timing_stands(dut, peak: int):
+    """As soon whether the peak was the strongest of all or weaker than what comes behind it."""
     timing = Timing(dut)
     await timing.reset()
     await timing.lock(4)
-    for at in range(22 * 20):
-        await timing.sample(300 if timing.at % 22 == 4 else 30)
-        assert not timing.carrier_lost or at < 5
+    for _ in range(22 * 20):
+        await timing.sample(peak if timing.at % 22 == 4 else peak // 10)
+        assert not timing.carrier_lost and timing.carrier == 7
+    begin = timing.at
+    while not timing.carrier_lost:
+        await timing.sample(100)
+    # Two symbols' trust a symbol, which is judged when the next one begins.
+    assert timing.at - begin <= 22 * 6
     for _ in range(22 * 30):
         await timing.sample(100)
     assert timing.carrier_lost
@@ -96,6 +103,28 @@ async def without_a_peak_the_carrier_is_lost_and_the_timing_stands(dut):
     for _ in range(22 * 10):
         await timing.sample(200 if timing.at % 22 == 5 else 100)
     assert all(prompt % 22 == timing.prompts[known - 1] % 22 for prompt in timing.prompts[known:])
+
+
+@cocotb.test()
+async def trust_in_the_carrier_goes_twice_as_fast_as_it_comes(dut):
+    """A peak counts against its own symbol's sum: 1/8, 1/12, 1/16 of it; lost from 0 until it is 7 again."""
+    timing = Timing(dut)
+    await timing.reset()
+    await timing.lock(4)
+
+    async def symbol(peak: int) -> tuple[int, int]:
+        """Another one whose other 21 levels are 100; then what is said of it."""
+        while True:
+            await timing.sample(peak if timing.at % 22 == 4 else 100)
+            if timing.at % 22 == 4:
+                return timing.carrier, timing.carrier_lost
+
+    assert [await symbol(400) for _ in range(3)][-1] == (7, 0)
+    # 8 * 300 = 2400 = 300 + 2100; 12 * 190 < 190 + 2100 < 12 * 191; 16 * 140 = 2240 = 140 + 2100.
+    assert [await symbol(peak) for peak in (300, 301, 191, 190)] == [(7, 0), (7, 0), (7, 0), (6, 0)]
+    assert [await symbol(peak) for peak in (141, 140, 301)] == [(5, 0), (3, 0), (4, 0)]
+    assert [await symbol(peak) for peak in (100, 100, 400, 100)] == [(2, 0), (0, 1), (1, 1), (0, 1)]
+    assert [await symbol(400) for _ in range(8)] == [(trust, trust < 7) for trust in (1, 2, 3, 4, 5, 6, 7, 7)]
 
 
 @cocotb.test()

@@ -7,8 +7,9 @@
 // one is over. An own frame does not shorten them.
 //
 // Where a signal's header was missed or bad its carrier is likely to be there still: the medium stays busy while it is looked for
-// again. Energy needs two blocks above the threshold, and after a frame's end, or a reservation's, the blocks that it may be in do not
-// count: the medium is free when the frame is over.
+// again, the shorter the longer it has not been seen, so that 15 us after the signal's end it is free. Energy needs two blocks above
+// the threshold, and after a frame's end, or a reservation's, the blocks that it may be in do not count: the medium is free when the
+// frame is over.
 //
 // Timing: `busy` falls two clocks after frame_end; a reservation's end is exact to a sample. `ends` comes a clock before `busy` falls.
 
@@ -36,16 +37,16 @@ module clear_channel (
   input  wire logic              frame_lost,      // its carrier was lost, and
   input  wire logic [15:0]       frame_left_us,   // so much of its LENGTH is still to come
   input  wire logic              search_again,    // one clock: a signal without a good header
+  input  wire logic [2:0]        carrier,         // symbol_timing's trust that it is there; 0: it is gone
 
   output wire logic              busy,            // level
   output wire logic              ends             // one clock
 );
 
-  localparam int unsigned HOLD_BLOCKS    = 16;    // as long as a search takes
   localparam int unsigned IGNORE_BLOCKS  = 2;     // one that the frame ended in, and its log
   localparam int unsigned SYMBOL_SAMPLES = 22;
 
-  logic [4:0]  hold_q;
+  logic [3:0]  hold_q;
   logic [1:0]  ignore_q;
   logic        above_q, energy_q, busy_q;
   logic [15:0] reserved_us_q;
@@ -77,7 +78,8 @@ module clear_channel (
       energy_q <= 1'b0;
       busy_q   <= 1'b0;
     end else begin
-      if (search_again)                       hold_q <= 5'(HOLD_BLOCKS);
+      // As long as a search takes, 12 blocks, where the carrier was there to the end.
+      if (search_again && carrier != '0)      hold_q <= {carrier - 1'b1, 1'b0};
       else if (block_done && hold_q != '0)    hold_q <= hold_q - 1'b1;
       if (over)                               ignore_q <= 2'(IGNORE_BLOCKS);
       else if (block_done && ignore_q != '0)  ignore_q <= ignore_q - 1'b1;

@@ -33,7 +33,7 @@ module dsss_receiver (
 
   output wire logic               evt_header_error,
   output wire logic               evt_given_up,   // there was a signal, but no SFD
-  output wire logic               given_up_lost,  // with evt_given_up: it is gone
+  output wire logic [2:0]         carrier,        // trust that the signal is there; 0: it is gone
 
   // For estimates.
   output wire logic [20:0]        block_sum,      // of |I| + |Q| of 22 samples
@@ -84,7 +84,7 @@ module dsss_receiver (
 
   symbol_timing u_symbol_timing (
     .clk, .rst, .sample_valid(level_valid), .in_i(level_i), .in_q(level_q), .level, .searching, .place, .lock, .lock_place,
-    .symbol, .symbol_first, .now_i, .now_q, .before_i, .before_q, .carrier_lost, .finish, .tracking
+    .symbol, .symbol_first, .now_i, .now_q, .before_i, .before_q, .carrier_lost, .carrier, .finish, .tracking
   );
 
   symbol_demodulator u_symbol_demodulator (
@@ -99,8 +99,7 @@ module dsss_receiver (
     .frame_lost, .frame_left_us, .evt_header_error, .evt_given_up, .finish
   );
 
-  assign given_up_lost = carrier_lost;
-  assign framing       = !in_sync;
+  assign framing = !in_sync;
 
 endmodule
 

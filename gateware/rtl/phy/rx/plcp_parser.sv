@@ -58,6 +58,7 @@ module plcp_parser
   wire logic clear       = rst || !tracking;
   wire logic judge       = state_q == ST_HEADER && complete && symbol_done;
   wire logic frame_begin = judge && good;
+  wire logic no_header   = state_q == ST_HEADER && symbol_done && (complete ? !good : carrier_lost);
   wire logic lose        = state_q == ST_FRAME && symbol_done && carrier_lost && !over;
 
   descrambler u_descrambler (.clk, .clear, .valid(bit_valid), .in_bit(bit_data), .out_bit(plain));
@@ -84,7 +85,10 @@ module plcp_parser
         if (found)         state_d = ST_HEADER;
         else if (given_up) state_d = ST_DONE;
       end
-      ST_HEADER: if (judge) state_d = good && !over ? ST_FRAME : ST_DONE;
+      ST_HEADER: begin
+        if (frame_begin && !over)          state_d = ST_FRAME;
+        else if (frame_begin || no_header) state_d = ST_DONE;
+      end
       ST_FRAME:  if (frame_end) state_d = ST_DONE;
       default: ;
     endcase
@@ -117,7 +121,7 @@ module plcp_parser
   assign octet_valid      = octet_valid_q;
   assign frame_end        = over || lose;
   assign frame_lost       = lose;
-  assign evt_header_error = judge && !good;
+  assign evt_header_error = no_header;
   assign evt_given_up     = state_q == ST_SYNC && given_up && !found && !clear;
   assign finish           = state_q == ST_DONE;
 

@@ -21,7 +21,6 @@ module sfd_search
 );
 
   localparam int unsigned MOST_SYMBOLS  = 170;
-  localparam int unsigned CARRIER_AFTER = 8;      // symbols until the carrier can be told
   // What stands for the bits before the first one: neither SFD begins as this ends, and so the seven bits that the descrambler
   // needs to find its state are never part of one.
   localparam logic [14:0] BEFORE        = 15'h5555;
@@ -48,7 +47,7 @@ module sfd_search
 
   assign found       = valid && (last == PLCP_SFD_LONG || last == PLCP_SFD_SHORT);
   assign found_short = last == PLCP_SFD_SHORT;
-  assign given_up    = symbol_done && (symbols == 8'(MOST_SYMBOLS) || (carrier_lost && symbols > 8'(CARRIER_AFTER)));
+  assign given_up    = symbol_done && (symbols == 8'(MOST_SYMBOLS) || carrier_lost);
 
 endmodule
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Where symbols begin: counts the samples of a symbol, takes the timing from acquisition, and while a frame is received
-// keeps its prompt sample at the peak by symbols of 21, 22 or 23 samples. Says too whether the carrier is still there.
+// keeps its prompt sample at the peak by symbols of 21, 22 or 23 samples. Says too whether the carrier is still there: each symbol's
+// peak is judged against its own sum alone, so that the end of a signal is seen as soon however strong it was.
 //
 // Timing: while tracking, the samples of places 0, 1 and 2 are early, prompt and late; `symbol` comes with the clock after the
 // late one's sample_valid, `slip` is that of this symbol from place 5 on. `finish` counts with the last sample of a symbol.
@@ -33,6 +34,7 @@ module symbol_timing #(
 
   // plcp_parser.
   output wire logic               carrier_lost,    // level
+  output wire logic [2:0]         carrier,         // clear_channel: trust that it is there, 0 to 7
   input  wire logic               finish,          // nothing more is wanted of this frame
 
   output wire logic               tracking
@@ -40,9 +42,8 @@ module symbol_timing #(
 
   localparam int unsigned FRACTION_BITS    = 5;
   localparam int unsigned EARLY_LATE_SHIFT = 4;
-  localparam int unsigned LEVEL_SHIFT      = 3;
   localparam int unsigned AVERAGE_W        = 11 + FRACTION_BITS;
-  localparam int unsigned SUM_W            = AVERAGE_W + 5;
+  localparam logic [2:0]  CARRIER_FULL     = 3'd7;
 
   typedef enum logic [1:0] {
     ST_SEARCH,   // symbols of 22 samples, begun anywhere
@@ -56,24 +57,35 @@ module symbol_timing #(
   logic [4:0]  place_d, place_q;
   logic        first_q, lost_q, symbol_q, symbol_first_q;
   logic signed [1:0] slip_q;
-  average_t    early_q, prompt_q, late_q, level_q;
+  average_t    early_q, prompt_q, late_q;
   logic        later_q, earlier_q;                 // the late, the early average is the largest
-  logic [15:0] total_q;
-  logic [SUM_W-1:0] sum_q;
+  logic [15:0] total_q;                            // of a symbol's levels
+  logic [10:0] peak_q;                             // its prompt level
+  logic [2:0]  carrier_d, carrier_q;               // trust in the carrier
   logic signed [10:0] one_i_q, one_q_q, two_i_q, two_q_q;   // one and two samples ago
   logic signed [10:0] early_i_q, early_q_q, now_i_q, now_q_q, late_i_q, late_q_q, before_i_q, before_q_q;
 
-  function automatic average_t averaged(average_t average, logic [10:0] fresh, int unsigned shift);
+  function automatic average_t averaged(average_t average, logic [10:0] fresh);
     logic signed [AVERAGE_W:0] change;
     change   = $signed({1'b0, fresh, FRACTION_BITS'(0)}) - $signed({1'b0, average});
-    averaged = average + AVERAGE_W'(change >>> shift);
+    averaged = average + AVERAGE_W'(change >>> EARLY_LATE_SHIFT);
   endfunction
 
   wire logic track = sample_valid && state_q == ST_TRACK;
   wire logic last  = place_q == 5'(SYMBOL_SAMPLES - 1) + 5'(slip_q);
-  wire logic signed [SUM_W:0] sum_change = $signed({1'b0, total_q, FRACTION_BITS'(0)}) - $signed({1'b0, sum_q});
-  // The carrier is lost where 15 of the peak do not exceed the sum of a symbol. An adder: a multiplier is dearer.
-  wire logic [SUM_W-1:0] level_times = (SUM_W'(level_q) << 4) - SUM_W'(level_q);
+  // A peak is clear where 8 of it exceed its symbol's sum, 2.75 times the mean, and doubtful where 12 or 16 do.
+  wire logic clear    = {2'b00, peak_q, 3'b000} > total_q;
+  wire logic doubtful = 16'({peak_q, 3'b000}) + 16'({peak_q, 2'b00}) > total_q;
+  wire logic faint    = {1'b0, peak_q, 4'b0000} > total_q;
+
+  always_comb begin
+    carrier_d = carrier_q;
+    if (clear) begin
+      if (carrier_q != CARRIER_FULL) carrier_d = carrier_q + 1'b1;
+    end else if (!doubtful) begin
+      carrier_d = carrier_q == '0 || (carrier_q == 3'd1 && !faint) ? '0 : carrier_q - (faint ? 3'd1 : 3'd2);
+    end
+  end
 
   always_comb begin
     state_d = state_q;
@@ -113,27 +125,28 @@ module symbol_timing #(
     end
 
     if (sample_valid && state_q != ST_TRACK) begin
-      first_q  <= 1'b1;
-      lost_q   <= 1'b0;
-      early_q  <= '0;
-      prompt_q <= '0;
-      late_q   <= '0;
-      level_q  <= '0;
-      sum_q    <= '0;
+      first_q   <= 1'b1;
+      lost_q    <= 1'b0;
+      carrier_q <= CARRIER_FULL;
+      early_q   <= '0;
+      prompt_q  <= '0;
+      late_q    <= '0;
     end else if (track) begin
       if (last) first_q <= 1'b0;
       case (place_q)
         5'd0: begin
-          early_q <= averaged(early_q, level, EARLY_LATE_SHIFT);
-          if (!first_q) sum_q <= sum_q + SUM_W'(sum_change >>> LEVEL_SHIFT);
+          early_q <= averaged(early_q, level);
+          if (!first_q) begin
+            carrier_q <= carrier_d;
+            lost_q    <= carrier_d == '0 || (lost_q && carrier_d != CARRIER_FULL);
+          end
         end
         5'd1: begin
-          prompt_q <= averaged(prompt_q, level, EARLY_LATE_SHIFT);
-          level_q  <= averaged(level_q, level, LEVEL_SHIFT);
-          if (!first_q) lost_q <= level_times <= sum_q;
+          prompt_q <= averaged(prompt_q, level);
+          peak_q   <= level;
         end
         5'd2: begin
-          late_q <= averaged(late_q, level, EARLY_LATE_SHIFT);
+          late_q <= averaged(late_q, level);
           {early_i_q, early_q_q} <= {two_i_q, two_q_q};
           {now_i_q, now_q_q}     <= {one_i_q, one_q_q};
           {late_i_q, late_q_q}   <= {in_i, in_q};
@@ -171,6 +184,7 @@ module symbol_timing #(
   assign before_i     = before_i_q;
   assign before_q     = before_q_q;
   assign carrier_lost = lost_q;
+  assign carrier      = carrier_q;
 
 endmodule
 

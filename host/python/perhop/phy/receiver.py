@@ -41,9 +41,12 @@ has filled, the end of a frame for instance, passes for a peak while it fades.""
 
 # Tracking.
 EARLY_LATE_SHIFT = 4
-LEVEL_SHIFT = 3
-LOST_RATIO = 15
-"""The carrier is lost where this many of the peak do not exceed the sum: 1.5 times the mean."""
+CARRIER_RATIOS = (8, 12, 16)
+"""A symbol's peak is clear where 8 of it exceed the sum of its levels (2.75 times the mean), doubtful at 12 or 16."""
+CARRIER_STEPS = (1, 0, -1, -2)
+"""What such symbols add to the trust in a carrier, and what one without a peak does."""
+CARRIER_FULL = 7
+"""Its most, which it begins with. At 0 the carrier is lost, until all of it is back."""
 
 # Demodulation.
 PRODUCT_SHIFT = 6
@@ -249,7 +252,7 @@ class _Track:
         self._stream = stream
         # Early, prompt, late.
         self._averages = [0, 0, 0]
-        self._level = self._sum = 0
+        self._carrier = CARRIER_FULL
         self._lost = False
         self._previous: NDArray[np.int64] | None = None
         self._rotation = (0, 0)
@@ -287,9 +290,10 @@ class _Track:
         bits = self._demodulate(points, slip_before)
         lost = self._lost
         level, total = int(levels[1]), int(levels[: SYMBOL_SAMPLES + slip].sum())
-        self._level += (level << FRACTION_BITS) - self._level >> LEVEL_SHIFT
-        self._sum += (total << FRACTION_BITS) - self._sum >> LEVEL_SHIFT
-        self._lost = LOST_RATIO * self._level <= self._sum
+        # A symbol's own peak against its own sum: what came before it has no part in that, however strong it was.
+        missed = sum(ratio * level <= total for ratio in CARRIER_RATIOS)
+        self._carrier = min(max(self._carrier + CARRIER_STEPS[missed], 0), CARRIER_FULL)
+        self._lost = self._carrier == 0 or (self._lost and self._carrier != CARRIER_FULL)
         if self._receiver.keep_trace:
             product, rotation = self._last
             trace = SymbolTrace(start + 1, (int(points[1, 0]), int(points[1, 1])), product, rotation, slip, bits)
@@ -373,8 +377,10 @@ class _Parser:
             done |= self._bit(at, plain)
         if self._reception is not None:
             return self._in_frame(at, lost)
-        if self.in_sync and not done and (self._symbols == SFD_SYMBOLS or (lost and self._symbols > 8)):
-            if lost:
+        if not done and (lost or (self.in_sync and self._symbols == SFD_SYMBOLS)):
+            if not self.in_sync:
+                self._receiver.header_errors += 1
+            elif lost:
                 self._receiver.carriers_lost += 1
             else:
                 self._receiver.sfd_timeouts += 1
