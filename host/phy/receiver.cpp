@@ -11,6 +11,10 @@ namespace perhop::phy {
 
 namespace {
 
+// rx_dc_removal.
+constexpr int dc_fast_shift = 3, dc_slow_shift = 9;
+constexpr sample_time dc_fast_blocks = 4;
+
 // rx_gain: 16 bits come in, 6 go on.
 constexpr int gain_top = 31;
 constexpr int gain_max_shift = 10;
@@ -78,25 +82,25 @@ std::int16_t converted(float part) {
 dsss_receiver::dsss_receiver(const receiver_options& options) : options_(options), frozen_from_(never), frozen_until_(never) {}
 
 void dsss_receiver::push(std::span<const std::int16_t> samples) {
-  const std::size_t count = samples.size() / 2, old = raw_i_.size();
-  raw_i_.resize(old + count);
-  raw_q_.resize(old + count);
-  for (std::size_t index = 0; index < count; ++index) {
-    raw_i_[old + index] = samples[2 * index];
-    raw_q_[old + index] = samples[2 * index + 1];
-  }
+  for (std::size_t index = 0; index + 1 < samples.size(); index += 2) append(samples[index], samples[index + 1]);
   process();
 }
 
 void dsss_receiver::push(std::span<const std::complex<float>> samples) {
-  const std::size_t old = raw_i_.size();
-  raw_i_.resize(old + samples.size());
-  raw_q_.resize(old + samples.size());
-  for (std::size_t index = 0; index < samples.size(); ++index) {
-    raw_i_[old + index] = converted(samples[index].real());
-    raw_q_[old + index] = converted(samples[index].imag());
-  }
+  for (const auto& sample : samples) append(converted(sample.real()), converted(sample.imag()));
   process();
+}
+
+/// A sample without its DC. Nothing but samples moves the averages: they are the same whatever the receiver makes of them.
+void dsss_receiver::append(int i, int q) {
+  const bool fast = base_ + static_cast<sample_time>(raw_i_.size()) < dc_fast_blocks * symbol_samples;
+  const auto rest = [&](int part, int& average) {
+    const int difference = part - (average >> dc_slow_shift);
+    average += fast ? difference * (1 << (dc_slow_shift - dc_fast_shift)) : difference;
+    return static_cast<std::int16_t>(std::clamp(difference, -32768, 32767));
+  };
+  raw_i_.push_back(rest(i, dc_[0]));
+  raw_q_.push_back(rest(q, dc_[1]));
 }
 
 void dsss_receiver::process() {
@@ -197,6 +201,8 @@ void dsss_receiver::forget_old() {
 /// Everything up to sample `at` has been looked at: whether the medium is busy after it, as the gateware's clear_channel says.
 void dsss_receiver::assess(sample_time at) {
   for (; (assessed_blocks_ + 1) * symbol_samples - 1 <= at; ++assessed_blocks_) {
+    // What DC adds while it is learnt is nobody's energy.
+    if (assessed_blocks_ < dc_fast_blocks - 1) continue;
     const int sum = block_sum(assessed_blocks_);
     level_average_ += sum - (level_average_ >> rssi_shift);
     if (hold_blocks_ > 0) --hold_blocks_;

@@ -123,6 +123,7 @@ private:
     reception frame{};
   };
 
+  void append(int i, int q);
   void process();
   bool search_symbol();
   void lock(sample_time last, int peak);
@@ -145,6 +146,7 @@ private:
 
   // Samples from base_ to end_; behind gain and correlator up to done_.
   sample_time base_ = 0, end_ = 0, done_ = 0;
+  std::array<int, 2> dc_{};  // rx_dc_removal's averages
   std::vector<std::int16_t> raw_i_, raw_q_, limited_i_, limited_q_, correlated_i_, correlated_q_, levels_;
   sample_time first_block_ = 0;
   std::vector<int> block_sums_;

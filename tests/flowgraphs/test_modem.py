@@ -194,6 +194,48 @@ def test_complex_samples_are_rounded_as_a_converter_does():
     assert [each.psdu for each in one.take_receptions()] == [each.psdu for each in other.take_receptions()] != []
 
 
+@pytest.mark.parametrize("dc_steps", [0, 30, 200])
+def test_dc_costs_no_frame(dc_steps):
+    """A converter of 12 bits, noise of 3 steps, a signal of 9 (Es/N0 20 dB), and 10 us in which DC is learnt."""
+    draw, noise = seeded(f"dc {dc_steps}")
+    lost = 0
+    for _ in range(60):
+        frame = Frame(draw.randbytes(30), 1, short_preamble=True)
+        wave = transmitted(frame)
+        samples = received(wave[:, 0] + 1j * wave[:, 1], 2, es_n0_db=20, random=noise, before=220, level=9.05 * 16)
+        angle = draw.uniform(0, 2 * np.pi)
+        samples = samples + np.round(16 * dc_steps * np.array([np.cos(angle), np.sin(angle)])).astype(np.int64)
+        receiver = modem.Receiver()
+        receiver.push((samples // 16 * 16).astype(np.int16))
+        lost += [each.psdu for each in receiver.take_receptions()] != [frame.psdu]
+    assert lost <= 1
+
+
+def test_dc_is_removed_as_in_the_model():
+    """Steps of it, up to both ends of the converter's scale, with a signal between."""
+    draw, noise = seeded("dc steps")
+    pieces = []
+    for _ in range(12):
+        wave = transmitted(random_frame(draw, 30))
+        wave = wave[:, 0] + 1j * wave[:, 1]
+        samples = received(wave, 2, es_n0_db=20, random=noise, before=draw.randrange(300), level=300)
+        pieces.append(samples + np.array([draw.randrange(-33_000, 33_000) for _ in range(2)]))
+    assert_same(np.clip(np.concatenate(pieces), -32768, 32767), draw)
+
+
+def test_dc_is_no_energy():
+    """From the first sample on never; from a step on for no longer than it takes to learn it."""
+    _, noise = seeded("dc energy")
+    samples = noise.normal(0, 10, (SYMBOL * 1000, 2)) + np.array([9000, -9000])
+    samples[SYMBOL * 500 :] -= np.array([5000, 0])
+    receiver = modem.Receiver(energy_threshold_db=65)
+    receiver.push(samples.astype(np.int16))
+    edges = receiver.take_carrier_edges()
+    assert [busy for _, busy in edges] == [True, False]
+    (start, _), (end, _) = edges
+    assert SYMBOL * 500 < start <= SYMBOL * 503 and end < SYMBOL * 700
+
+
 @pytest.mark.parametrize("es_n0_db", [10, 20, 30, 40, 50])
 @pytest.mark.parametrize("symbols", [25, 60, 130, 150, 185])
 def test_carrier_sense_is_free_15_us_after_a_signal_without_a_good_header(es_n0_db, symbols):

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Digital gain of the receiver: the converter's 16 bits go on as 6. The shift follows from the sum of the absolute values of
+// Digital gain of the receiver: the converter's 16 bits go on, without their DC, as 6. The shift follows from the sum of the absolute values of
 // SYMBOL samples, and takes effect a few samples into the next ones; while a frame is being received it stands still.
 //
-// Timing: a sample leaves one sample_valid after it came. `block_sum` is that of the last whole block.
+// Timing: samples come at most every second clock, for I and Q take the same way one after the other; a sample leaves one
+// sample_valid after it came. `block_sum` is that of the last whole block; while DC is learnt it is told of no block.
 
 `default_nettype none
 
@@ -27,9 +28,14 @@ module rx_gain #(
   localparam int unsigned TARGET_BIT = 8;          // highest bit of a block's sum, shifted
   localparam int unsigned MAX_SHIFT  = 10;
 
+  localparam int unsigned FAST_BIT   = 2;          // highest bit of the blocks in which DC is learnt
+
   logic [4:0]  place_q;
+  logic        second_q;                           // Q comes with this clock
+  logic signed [15:0] q_q, part;
   logic [20:0] sum_q, block_sum_q;
-  logic        whole_q;                            // a block has been summed
+  logic [FAST_BIT:0] blocks_q;                     // summed so far, no more than are fast
+  logic        hold_q;
   logic [3:0]  shift_d, shift_q;
   logic [15:0] above_q;                            // bits that must equal the sign
   logic signed [5:0] out_i_q, out_q_q;
@@ -53,36 +59,49 @@ module rx_gain #(
     end
   end
 
-  wire logic [20:0] both = 21'(size(in_i)) + 21'(size(in_q));
+  rx_dc_removal u_rx_dc_removal (
+    .clk, .rst, .valid(sample_valid || second_q), .fast(!blocks_q[FAST_BIT]), .in(second_q ? q_q : in_i), .out(part)
+  );
+
+  wire logic signed [5:0] part_limited = limited(part, shift_q, above_q);
+  wire logic              last = place_q == 5'(BLOCK_SAMPLES - 1);
 
   always_ff @(posedge clk) begin
     if (rst) begin
-      place_q <= '0;
-      whole_q <= 1'b0;
-      shift_q <= '0;
-      above_q <= 16'hffe0;
-      out_i_q <= '0;
-      out_q_q <= '0;
-    end else if (sample_valid) begin
-      place_q <= place_q == 5'(BLOCK_SAMPLES - 1) ? '0 : place_q + 1'b1;
-      if (place_q == 5'(BLOCK_SAMPLES - 1)) whole_q <= 1'b1;
-      if (place_q == 5'(APPLY - 1) && whole_q && !hold) begin
-        shift_q <= shift_d;
-        above_q <= 16'hffe0 << shift_d;
+      place_q  <= '0;
+      second_q <= 1'b0;
+      blocks_q <= '0;
+      shift_q  <= '0;
+      above_q  <= 16'hffe0;
+      out_i_q  <= '0;
+      out_q_q  <= '0;
+    end else begin
+      second_q <= sample_valid;
+      if (sample_valid) begin
+        place_q <= last ? '0 : place_q + 1'b1;
+        out_i_q <= part_limited;
       end
-      out_i_q <= limited(in_i, shift_q, above_q);
-      out_q_q <= limited(in_q, shift_q, above_q);
+      if (second_q) begin
+        out_q_q <= part_limited;
+        if (place_q == '0 && !blocks_q[FAST_BIT]) blocks_q <= blocks_q + 1'b1;
+        if (place_q == 5'(APPLY) && blocks_q != '0 && !hold_q) begin
+          shift_q <= shift_d;
+          above_q <= 16'hffe0 << shift_d;
+        end
+      end
     end
     if (sample_valid) begin
-      sum_q <= place_q == '0 ? both : sum_q + both;
+      q_q    <= in_q;
+      hold_q <= hold;
       if (place_q == '0) block_sum_q <= sum_q;
     end
+    if (sample_valid || second_q) sum_q <= (place_q == '0 && sample_valid ? '0 : sum_q) + 21'(size(part));
   end
 
   assign out_i      = out_i_q;
   assign out_q      = out_q_q;
   assign block_sum  = block_sum_q;
-  assign block_done = sample_valid && place_q == 5'd1 && whole_q;
+  assign block_done = sample_valid && place_q == 5'd1 && blocks_q[FAST_BIT];
 
 endmodule
 

@@ -18,6 +18,11 @@ from perhop.phy.transmitter import BARKER
 
 SYMBOL_SAMPLES = 2 * phy.BARKER_CHIPS
 
+# rx_dc_removal.
+DC_FAST_SHIFT, DC_SLOW_SHIFT = 3, 9
+DC_FAST_SAMPLES = 4 * SYMBOL_SAMPLES
+"""Samples after a reset in which DC is learnt fast."""
+
 # rx_gain: 16 bits come in, 6 go on.
 GAIN_BITS = 6
 GAIN_MAX_SHIFT = 10
@@ -84,6 +89,18 @@ def tangent_128(real: int, imaginary: int) -> int:
     size_i, size_q = (~part if part < 0 else part for part in (real, imaginary))
     quotient = 127 if size_q >= size_i else (size_q << 7) // size_i
     return -quotient if (real < 0) != (imaginary < 0) else quotient
+
+
+def without_dc(samples: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Samples from a reset on as rx_dc_removal passes them on: against a leaky average, 16 bits of them."""
+    out = np.empty_like(samples)
+    for column in range(2):
+        average = 0
+        for at, value in enumerate(samples[:, column].tolist()):
+            rest = value - (average >> DC_SLOW_SHIFT)
+            average += rest << DC_SLOW_SHIFT - DC_FAST_SHIFT if at < DC_FAST_SAMPLES else rest
+            out[at, column] = rest
+    return np.clip(out, -32768, 32767)
 
 
 def limited(samples: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
@@ -190,7 +207,7 @@ class _Stream:
 
     def __init__(self, samples: NDArray[np.int64]) -> None:
         self.samples = len(samples)
-        self._raw = np.asarray(samples, dtype=np.int64)
+        self._raw = without_dc(np.asarray(samples, dtype=np.int64))
         size = np.where(self._raw < 0, ~self._raw, self._raw).sum(axis=1)
         blocks = len(size) // SYMBOL_SAMPLES
         self.block_sums = size[: blocks * SYMBOL_SAMPLES].reshape(-1, SYMBOL_SAMPLES).sum(axis=1)
