@@ -7,7 +7,9 @@ does so here, too, RTL and model get the same frames of 1024 octets at the limit
 
 Bounds, exit status 1 where one does not hold: at the worst offsets of carrier and clock the Es/N0 for 8 % frame errors
 is at most 1.0 dB (1 Mb/s) and 1.5 dB (2 Mb/s) above theory's; from 10 dB on every signal is found within 15 us, and
-noise never is one; the spectrum is below the mask; the RTL does what the model does.
+noise never is one; 15 us after each signal's end that had no good header the medium is free, from 10 to 50 dB; DC of up
+to 20 dB above the signal loses no frame in a hundred more; the spectrum is below the mask; the RTL does what the model
+does.
 
 Every point is kept in out/bench-phy/points under the modem's sources that it was measured with, so that a run that is
 interrupted goes on where it was. --document also writes docs/phy.
@@ -18,6 +20,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import os
 import subprocess
 import sys
@@ -29,6 +32,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from perhop import files
 from perhop.phy.plcp import RATE_1MBPS, RATE_2MBPS
 from perhop.result_line import print_result
@@ -52,6 +56,10 @@ SENSE_DB = (0, 2, 4, 5, 6, 7, 8, 10, 12, 15, 20)
 ECHO_DB = (-6.0, -3.0)
 ECHO_US = (0.045, 0.091, 0.182, 0.364, 0.727)
 ECHO_ES_N0_DB = 20.0
+FREE_DB = (10, 12, 15, 20, 25, 30, 40, 50)
+DC_DB = (None, 0.0, 14.0, 20.0)
+DC_LOSS = 0.01
+IMBALANCES = ((0.5, 3.0), (1.0, 5.0), (2.0, 10.0))
 LEVELS = {"-30 dB": 1000 * 10**-1.5, "-10 dB": 1000 * 10**-0.5, "nominal": 1000.0, "+10 dB": 1000 * 10**0.5}
 
 
@@ -70,6 +78,8 @@ def do(work: Any) -> Any:
         return asdict(frame_errors.count(work))
     if isinstance(work, carrier_sense.Detection):
         return carrier_sense.detect(work)
+    if isinstance(work, carrier_sense.Release):
+        return carrier_sense.free_again(work)
     return carrier_sense.false_alarms(work)
 
 
@@ -156,12 +166,19 @@ def main() -> int:
     show("carrier sense")
     trials = [carrier_sense.Detection(float(level_db), options.frames) for level_db in SENSE_DB]
     sensed = dict(zip(SENSE_DB, bench.all(trials, show), strict=True))
+    releases = [
+        carrier_sense.Release(float(es), end, options.frames) for es in FREE_DB for end in carrier_sense.ENDS_US
+    ]
+    freed = {
+        (release.es_n0_db, release.end): times
+        for release, times in zip(releases, bench.all(releases, show), strict=True)
+    }
     noises = [
         carrier_sense.Noise(seed) for seed in range(max(1, round(options.noise_s / carrier_sense.Noise(0).seconds)))
     ]
     alarms, noise_s = sum(bench.all(noises, show)), sum(noise.seconds for noise in noises)
 
-    show("echoes and levels")
+    show("echoes, levels, DC and imbalance")
     fewer = max(options.frames // 3, 1)
     echo_works = {
         (rate, echo_db, echo_us): Point(rate, ECHO_ES_N0_DB, fewer, True, echo_us, echo_db)
@@ -176,6 +193,19 @@ def main() -> int:
         for name, level in LEVELS.items()
     }
     levels = dict(zip(level_works, bench.all(list(level_works.values()), show), strict=True))
+
+    analogue_works = {
+        (rate, dc_db, imbalance): Point(
+            rate,
+            frame_errors.theory_point_db(rate) + LOSS_DB[rate],
+            options.frames,
+            dc_db=dc_db,
+            imbalance=imbalance,
+        )
+        for rate in RATE_NAMES
+        for dc_db, imbalance in [*((dc_db, None) for dc_db in DC_DB), *((None, each) for each in IMBALANCES)]
+    }
+    analogue = dict(zip(analogue_works, bench.all(list(analogue_works.values()), show), strict=True))
 
     shape = spectrum.of_transmitter(4)
     agreed, compared = (0, 0) if options.no_rtl else rtl_check()
@@ -195,6 +225,18 @@ def main() -> int:
         show(f"a signal of {level_db:2} dB is found within 15 us: {share:5.1f} %")
         if level_db >= SENSED_FROM_DB and share < 100:
             wrong.append(f"{100 - share:.1f} % of the signals of {level_db} dB are not found within 15 us")
+    for (es_n0_db, end), times in freed.items():
+        still = times.count(None)
+        latest_us = max((time_us for time_us in times if time_us is not None), default=0.0)
+        show(f"free after a signal of {es_n0_db:g} dB that ends in {end}: at most {latest_us:.1f} us, never {still}")
+        if still or latest_us > carrier_sense.CCA_TIME_US:
+            wrong.append(
+                f"after a signal of {es_n0_db:g} dB that ends in {end} the medium is free {latest_us:.1f} us later"
+            )
+    for (rate, dc_db, imbalance), found in analogue.items():
+        show(f"{RATE_NAMES[rate]}, DC {dc_db} dB, imbalance {imbalance}: frame errors {found['per']:.3f}")
+        if dc_db is not None and found["per"] > analogue[rate, None, None]["per"] + DC_LOSS:
+            wrong.append(f"{RATE_NAMES[rate]}: DC of {dc_db:g} dB loses {found['per']:.1%} of the frames")
     show(f"locks in {noise_s:.1f} s of noise: {alarms}")
     if alarms:
         wrong.append(f"{alarms} locks in {noise_s:.1f} s of noise; the bound is none")
@@ -215,12 +257,14 @@ def main() -> int:
                 curves=curves,
                 loss_bound_db=LOSS_DB,
                 sensed=sensed,
+                freed=freed,
                 false_alarms=alarms,
                 noise_s=noise_s,
                 echo_es_n0_db=ECHO_ES_N0_DB,
                 echoes={key: each["per"] for key, each in echoes.items()},
                 echo_frames=fewer,
                 levels={key: each["per"] for key, each in levels.items()},
+                analogue={key: each["per"] for key, each in analogue.items()},
                 shape=shape,
                 rtl_agreed=agreed,
                 rtl_compared=compared,
@@ -254,6 +298,25 @@ def main() -> int:
                 for curve in curves
             },
             "found_in_15_us_percent": {str(level_db): percent(times, 15) for level_db, times in sensed.items()},
+            "free_us": {
+                f"{es_n0_db:g} dB {end}": {
+                    "median": round(
+                        float(np.median([math.inf if time_us is None else time_us for time_us in times])), 2
+                    ),
+                    "max": None if None in times else round(max(times), 2),
+                }
+                for (es_n0_db, end), times in freed.items()
+            },
+            "dc_per": {
+                f"{RATE_NAMES[rate]} {'none' if dc_db is None else f'{dc_db:g} dB'}": found["per"]
+                for (rate, dc_db, imbalance), found in analogue.items()
+                if imbalance is None
+            },
+            "iq_per": {
+                f"{RATE_NAMES[rate]} {imbalance[0]:g} dB {imbalance[1]:g} deg": found["per"]
+                for (rate, _, imbalance), found in analogue.items()
+                if imbalance is not None
+            },
             "false_alarms": {"locks": alarms, "seconds": round(noise_s, 1)},
             "echo_per": {f"{RATE_NAMES[r]} {db:g} dB {us:g} us": found["per"] for (r, db, us), found in echoes.items()},
             "level_per": {f"{RATE_NAMES[rate]} {name}": found["per"] for (rate, name), found in levels.items()},

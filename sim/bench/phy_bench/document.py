@@ -46,6 +46,8 @@ class Measured:
     loss_bound_db: dict[int, float]
     sensed: dict[float, list[float | None]]
     """By Es/N0 in dB: microseconds to the lock, None where there was none."""
+    freed: dict[tuple[float, str], list[float | None]]
+    """By Es/N0 in dB and where signals ended: microseconds from there to a free medium, None where it stayed busy."""
     false_alarms: int
     noise_s: float
     echo_es_n0_db: float
@@ -55,6 +57,8 @@ class Measured:
     levels: dict[tuple[int, str], float]
     """Frame error rate by rate and level."""
     shape: spectrum.Spectrum
+    analogue: dict[tuple[int, float | None, tuple[float, float] | None], float]
+    """Frame error rate by rate, DC in dB against the signal, imbalance of I and Q in dB and degrees."""
     rtl_agreed: int
     rtl_compared: int
 
@@ -67,6 +71,12 @@ def median_text(times_us: Sequence[float | None]) -> str:
     """The median of times of which None is longer than any; "-" where that is the median."""
     median_us = float(np.median([math.inf if time_us is None else time_us for time_us in times_us]))
     return "-" if math.isinf(median_us) else f"{median_us:.1f}"
+
+
+def latest_text(times_us: Sequence[float | None]) -> str:
+    """The longest; "never" where one is None."""
+    known = [time_us for time_us in times_us if time_us is not None]
+    return f"{max(known):.1f}" if len(known) == len(times_us) else "never"
 
 
 def draw_errors(curves: Sequence[Curve], file: Path) -> None:
@@ -138,6 +148,28 @@ def write(found: Measured, folder: Path) -> None:
         f"| {level_db} | {percent(times, carrier_sense.CCA_TIME_US):.1f} | {median_text(times)} |"
         for level_db, times in found.sensed.items()
     ]
+    free_rows = [
+        f"| {es_n0_db:g} | "
+        + " | ".join(
+            f"{median_text(found.freed[es_n0_db, end])} | {latest_text(found.freed[es_n0_db, end])}"
+            for end in carrier_sense.ENDS_US
+        )
+        + f" | {carrier_sense.CCA_TIME_US} |"
+        for es_n0_db in dict.fromkeys(es_n0_db for es_n0_db, _ in found.freed)
+    ]
+    kinds = list(dict.fromkeys((dc_db, imbalance) for _, dc_db, imbalance in found.analogue))
+    analogue_names = [
+        f"DC {dc_db:+g} dB"
+        if dc_db is not None
+        else "neither"
+        if imbalance is None
+        else f"I/Q {imbalance[0]:g} dB, {imbalance[1]:g} degrees"
+        for dc_db, imbalance in kinds
+    ]
+    analogue_rows = [
+        f"| {RATE_NAMES[rate]} | " + " | ".join(f"{found.analogue[rate, *kind]:.1%}" for kind in kinds) + " |"
+        for rate in RATE_NAMES
+    ]
     echoes_db = sorted({echo_db for _, echo_db, _ in found.echoes})
     echoes_us = sorted({echo_us for _, _, echo_us in found.echoes})
     echo_rows = [
@@ -189,6 +221,15 @@ Locks in {found.noise_s:.1f} s of noise: {found.false_alarms}.
 
 ![Carrier sense](carrier_sense.svg)
 
+## Free again
+
+From the end of a signal that had no good header to a medium that is free, in us, at the worst offsets;
+{found.frames} signals each. They end in the preamble, in the header, or after a header with a wrong bit.
+
+| Es/N0 (dB) | {" | ".join(f"{end}: median | most" for end in carrier_sense.ENDS_US)} | bound |
+|{"---|" * (2 + 2 * len(carrier_sense.ENDS_US))}
+{chr(10).join(free_rows)}
+
 ## Echoes
 
 Frame errors with a second ray behind the first, its phase drawn, at the worst offsets and an Es/N0 of
@@ -206,6 +247,15 @@ stronger than 1000 steps (root mean square):
 | rate | {" | ".join(names)} |
 |{"---|" * (1 + len(names))}
 {chr(10).join(level_rows)}
+
+## DC, and imbalance of I and Q
+
+Frame errors at the bound's Es/N0 with a constant on I and Q of so many decibels against the signal, its phase drawn, or
+with I stronger than Q and the two not at right angles. The receiver removes DC; it does nothing about an imbalance.
+
+| rate | {" | ".join(analogue_names)} |
+|{"---|" * (1 + len(kinds))}
+{chr(10).join(analogue_rows)}
 
 ## Spectrum
 

@@ -35,6 +35,10 @@ class Point:
     """A second ray of this power against the first, its phase drawn; None: there is none."""
     level: float = 1000.0
     """Root mean square at the converter, in its steps."""
+    dc_db: float | None = None
+    """Power of a constant on I and Q against the signal's, its phase drawn; None: there is none."""
+    imbalance: tuple[float, float] | None = None
+    """Of I and Q, decibels and degrees."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,11 @@ def samples_of(point: Point, seed: int) -> tuple[bytes, np.ndarray]:
     echo = None
     if point.echo_db is not None:
         echo = (point.echo_us, 10 ** (point.echo_db / 20) * np.exp(2j * np.pi * random.uniform()))
+    dc = 0j
+    if point.dc_db is not None:
+        # From numbers of its own, so that signal and noise are those of the point without DC.
+        phase = 2 * np.pi * np.random.default_rng([seed, point.rate, 1]).uniform()
+        dc = point.level * 10 ** (point.dc_db / 20) * np.exp(1j * phase)
     return psdu, received(
         wave,
         4,
@@ -88,6 +97,8 @@ def samples_of(point: Point, seed: int) -> tuple[bytes, np.ndarray]:
         delay_samples=random.uniform(),
         level=point.level,
         echo=echo,
+        dc=dc,
+        imbalance=point.imbalance,
     )
 
 

@@ -50,12 +50,16 @@ def received(
     after: int = 200,
     level: float = 1000.0,
     echo: tuple[float, complex] | None = None,
+    dc: complex = 0.0,
+    imbalance: tuple[float, float] | None = None,
 ) -> NDArray[np.int64]:
     """What a converter of 16 bits gives at two samples a chip, I and Q in two columns.
 
     `level` is the root mean square of the signal without noise, in steps of the converter; the noise fills the whole
     band of the samples. Es is the energy of a symbol of 22 samples. An `echo` is a second ray: microseconds behind the
-    first, and its amplitude against it; level and Es/N0 are those of the sum.
+    first, and its amplitude against it; level and Es/N0 are those of the sum. `dc` is what the converter has without
+    any signal, in its steps; the `imbalance` of I and Q is how many decibels I is the stronger, and by how many degrees
+    Q is not at right angles to it.
     """
     ratio = samples_per_chip / 2
     samples = int(len(wave) / ratio) + after
@@ -73,4 +77,8 @@ def received(
     if es_n0_db is not None:
         sigma = level * np.sqrt(22 / 10 ** (es_n0_db / 10) / 2)
         out += sigma * (random.standard_normal(len(out)) + 1j * random.standard_normal(len(out)))
+    if imbalance is not None:
+        gain, angle = 10 ** (imbalance[0] / 40), np.deg2rad(imbalance[1])
+        out = gain * out.real + 1j * (out.imag * np.cos(angle) + out.real * np.sin(angle)) / gain
+    out += dc
     return np.clip(np.round(np.stack([out.real, out.imag], axis=1)), -32768, 32767).astype(np.int64)
