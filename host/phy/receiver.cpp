@@ -441,9 +441,9 @@ void dsss_receiver::end_of_track(sample_time last, int carrier) {
     }
     receptions_.push_back(std::move(track_.frame));
     ignore_energy();
-  } else if (carrier > 0) {
+  } else if (carrier > 1) {
     // Its header was missed, and it is likely to be there still.
-    hold_blocks_ = 2 * (carrier - 1);
+    hold_blocks_ = 2 * (carrier - 2);
   }
   search_ = {};
   state_ = state::searching;

@@ -364,4 +364,4 @@ def test_after_a_bad_header_the_medium_stays_busy_for_a_while():
     assert receiver.header_errors == 1
     (_, end) = [at for at, _ in receiver.take_carrier_edges()]
     over = 2000 + len(wave)
-    assert over + 10 * SYMBOL < end <= over + 15 * SYMBOL
+    assert over + 8 * SYMBOL < end <= over + 15 * SYMBOL

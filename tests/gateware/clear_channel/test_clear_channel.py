@@ -60,7 +60,7 @@ async def a_frame_s_energy_does_not_outlive_it(dut):
 @cocotb.test()
 async def a_signal_without_header_is_held_while_it_is_looked_for_again(dut):
     """The shorter the longer it has not been seen; not at all where it is gone."""
-    for carrier, blocks in ((7, 12), (6, 10), (4, 6), (2, 2), (1, 0), (0, 0)):
+    for carrier, blocks in ((7, 10), (6, 8), (4, 4), (3, 2), (2, 0), (1, 0), (0, 0)):
         unit = await ready(dut)
         unit.hold(tracking=1)
         await unit.clock()

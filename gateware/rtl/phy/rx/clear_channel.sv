@@ -78,8 +78,8 @@ module clear_channel (
       energy_q <= 1'b0;
       busy_q   <= 1'b0;
     end else begin
-      // As long as a search takes, 12 blocks, where the carrier was there to the end.
-      if (search_again && carrier != '0)      hold_q <= {carrier - 1'b1, 1'b0};
+      // As long as a search takes, 10 blocks, where the carrier was there to the end.
+      if (search_again && carrier > 3'd1)     hold_q <= {carrier - 3'd2, 1'b0};
       else if (block_done && hold_q != '0)    hold_q <= hold_q - 1'b1;
       if (over)                               ignore_q <= 2'(IGNORE_BLOCKS);
       else if (block_done && ignore_q != '0)  ignore_q <= ignore_q - 1'b1;
