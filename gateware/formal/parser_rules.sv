@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The PLCP parser comes back, whatever bits it is given: a search for the SFD lasts less than 170 symbols with bits, a header at
-// most 48 of them, a frame as many symbols as its LENGTH says, or until its carrier is lost, and then it tells how many of them are
-// to come; and behind each it is done until tracking ends, and then searches.
+// The PLCP parser comes back, whatever bits it is given: a search for the SFD lasts less than 170 symbols with bits; a header at
+// most 48 of them, or until its carrier is lost, which is one error; a frame as many symbols as its LENGTH says, or until its carrier
+// is lost, and then it tells how many of them are to come. Behind each it is done until tracking ends, and then searches.
 //
 // Bound into plcp_parser, with sfd_search, plcp_header and length_counter below it.
 
@@ -21,12 +21,13 @@ module parser_rules (
   input wire logic        frame_lost,
   input wire logic [15:0] frame_left_us,
   input wire logic [15:0] length_us,
+  input wire logic        evt_header_error,
   input wire logic [1:0]  state_q
 );
 
   localparam logic [1:0] ST_SYNC = 2'd0, ST_HEADER = 2'd1, ST_FRAME = 2'd2, ST_DONE = 2'd3;
 
-  logic        begun_q = 1'b0, bit_q, header_bit_q;
+  logic        begun_q = 1'b0, bit_q, header_bit_q, was_error_q;
   logic [7:0]  searched_q;               // symbols with bits in this search
   logic [5:0]  header_symbols_q;         // symbols with bits since the SFD
   logic [15:0] length_q, since_q;        // of the frame that runs
@@ -49,6 +50,7 @@ module parser_rules (
       else if (symbol_done) header_bit_q <= 1'b0;
       if (symbol_done) header_symbols_q <= header_symbols_q + 6'(header_bit_q);
     end
+    was_error_q <= evt_header_error && !clear;
     if (frame_start) begin
       length_q <= length_us;
       since_q  <= '0;
@@ -60,6 +62,9 @@ module parser_rules (
   always_comb if (begun_q && !clear) begin
     a_search_ends : assert (state_q != ST_SYNC || searched_q < 8'd170);
     a_header_ends : assert (state_q != ST_HEADER || header_symbols_q <= 6'd48);
+    a_header_ends_with_its_carrier : assert (state_q != ST_HEADER || !symbol_done || !carrier_lost || evt_header_error || frame_start);
+    if (evt_header_error) a_error_of_a_header : assert (state_q == ST_HEADER && !frame_start);
+    if (was_error_q) a_header_error_ends_it : assert (finish);
     a_frame_is_as_long_as_it_says : assert (state_q != ST_FRAME || (since_q < length_q && frame_running));
     if (state_q == ST_FRAME) begin
       a_ends_with_its_last_symbol : assert (!(symbol_done && since_q + 1'b1 == length_q) || (frame_end && !frame_lost));

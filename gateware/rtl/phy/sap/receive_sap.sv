@@ -8,6 +8,8 @@
 //   another rate (UnsupportedRate), or of no      none           with an error, when the medium becomes idle: when LENGTH is over,
 //   octet or too many (FormatViolation)                          unless somebody else is heard then
 //   a header whose CRC is bad (FormatViolation)   none           with an error, when the medium becomes idle: its carrier is gone
+//   a header whose carrier is lost (CarrierLost)  none           with an error, when the medium becomes idle: at once, or if another
+//                                                                signal is there, or energy, when that is gone
 //
 // The MAC uses EIFS after an error, from the idle medium on (9.3.2.3.7). An error that waits for the idle medium is forgotten if the
 // station sends first, or a good header comes: how that frame ends says more, and a good one would cancel EIFS. A signal without
