@@ -205,7 +205,8 @@ void dsss_receiver::assess(sample_time at) {
     if (assessed_blocks_ < dc_fast_blocks - 1) continue;
     const int sum = block_sum(assessed_blocks_);
     level_average_ += sum - (level_average_ >> rssi_shift);
-    if (hold_blocks_ > 0) --hold_blocks_;
+    // Its last block lasts while the search sees peaks.
+    if (hold_blocks_ > 1 || (hold_blocks_ == 1 && search_.good == 0)) --hold_blocks_;
     const bool above = options_.energy_threshold_db && decibels(static_cast<std::uint64_t>(sum)) >= *options_.energy_threshold_db;
     blocks_above_ = above && ignore_blocks_ == 0 ? blocks_above_ + 1 : 0;
     if (ignore_blocks_ > 0) --ignore_blocks_;
@@ -262,6 +263,7 @@ bool dsss_receiver::search_symbol() {
 
 void dsss_receiver::lock(sample_time last, int peak) {
   ++counts_.locks;
+  hold_blocks_ = 0;
   if (options_.keep_trace) locks_.push_back(last);
   frozen_from_ = last + freeze_latency;
   frozen_until_ = never;

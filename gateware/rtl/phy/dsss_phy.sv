@@ -78,7 +78,7 @@ module dsss_phy #(
   logic signed [11:0] source_i, source_q;
   logic        sending;
   logic        tracking, framing, finish, frame_start, octet_valid, frame_end, frame_lost, block_done, symbol_done, error_valid;
-  logic        idle_next, unused_short, unused_running;
+  logic        peaks, idle_next, unused_short, unused_running;
   logic [2:0]  carrier;
   logic [7:0]  signal, unused_service, octet;
   logic [15:0] length_us, frame_left_us, error_size;
@@ -147,7 +147,7 @@ module dsss_phy #(
     .clk, .rst(rx_rst), .sample_valid, .in_i(sample_i), .in_q(sample_q), .tracking, .framing, .finish,
     .frame_start, .signal, .service(unused_service), .length_us, .short_preamble(unused_short), .octet, .octet_valid,
     .frame_running(unused_running), .frame_end, .frame_lost, .frame_left_us,
-    .evt_header_error(stat_header_error), .evt_given_up(stat_no_sfd), .carrier,
+    .evt_header_error(stat_header_error), .evt_given_up(stat_no_sfd), .carrier, .peaks,
     .block_sum, .block_done, .symbol_done, .turn_i(unused_turn_i), .turn_q(unused_turn_q), .rotation_i, .rotation_q,
     .error_valid, .error_size
   );
@@ -160,7 +160,7 @@ module dsss_phy #(
   clear_channel u_clear_channel (
     .clk, .rst, .deaf(tx_active), .cfg_energy_threshold_dbm, .cfg_energy_detect, .cfg_carrier_sense, .sample_valid, .block_done, .energy_dbm,
     .tracking, .framing, .finish, .frame_end, .frame_lost, .frame_left_us,
-    .search_again(stat_header_error || stat_no_sfd), .carrier, .busy(phy_cca_busy), .ends(idle_next)
+    .search_again(stat_header_error || stat_no_sfd), .carrier, .peaks, .busy(phy_cca_busy), .ends(idle_next)
   );
 
   receive_sap u_receive_sap (

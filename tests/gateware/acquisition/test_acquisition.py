@@ -82,6 +82,23 @@ async def symbols_that_fade_in_the_average_are_no_signal(dut):
 
 
 @cocotb.test()
+async def peaks_are_told_from_the_first_that_counts_to_the_first_that_is_missing(dut):
+    """Of three that count, one fewer than a lock needs; and never in noise."""
+    random = np.random.default_rng(SEED)
+    levels = noise(random, 12)
+    levels[7 : 6 * SYMBOL_SAMPLES : SYMBOL_SAMPLES] += 1500
+    unit = Clocked(dut, "rst", "sample_valid", "level", "searching", "place")
+    await unit.reset()
+    unit.hold(searching=1, sample_valid=1)
+    told = []
+    for at, level in enumerate(levels.tolist()):
+        await unit.clock(level=level, place=at % SYMBOL_SAMPLES)
+        told.append(unit.peaks)
+        assert not unit.lock
+    assert [at for at, peaks in enumerate(told) if peaks] == list(range(4 * SYMBOL_SAMPLES, 7 * SYMBOL_SAMPLES))
+
+
+@cocotb.test()
 async def a_search_begins_anew_after_a_frame(dut):
     """What was averaged before does not count."""
     random = np.random.default_rng(SEED)

@@ -14,7 +14,7 @@ SEED = 1
 
 INPUTS = ("rst", "deaf", "cfg_energy_threshold_dbm", "cfg_energy_detect", "cfg_carrier_sense", "sample_valid")
 INPUTS += ("block_done", "energy_dbm", "tracking", "framing", "finish", "frame_end", "frame_lost", "frame_left_us")
-INPUTS += ("search_again", "carrier")
+INPUTS += ("search_again", "carrier", "peaks")
 SYMBOL = 22
 
 
@@ -72,6 +72,27 @@ async def a_signal_without_header_is_held_while_it_is_looked_for_again(dut):
     unit = await ready(dut, cfg_carrier_sense=0, tracking=1)
     await unit.clock(search_again=1, carrier=7)
     assert not any([await block(unit, -99) for _ in range(4)])
+
+
+@cocotb.test()
+@cocotb.parametrize(found=[False, True])
+async def the_medium_is_held_on_while_the_search_has_peaks(dut, found: bool):
+    """Until there is none any more; or until one is tracked, and then for no longer than that."""
+    unit = await ready(dut, tracking=1)
+    await unit.clock(search_again=1, carrier=7)
+    unit.hold(tracking=0)
+    await unit.clock()
+    assert all([await block(unit, -99, peaks=1) for _ in range(20)])
+    if found:
+        unit.hold(tracking=1)
+        assert await block(unit, -99)
+        await unit.clock(search_again=1, carrier=0)
+        unit.hold(tracking=0)
+        await unit.clock()
+    else:
+        await block(unit, -99)
+    await unit.clock()
+    assert not unit.busy
 
 
 @cocotb.test()

@@ -19,7 +19,9 @@ module acquisition #(
   input  wire logic        searching,
   input  wire logic [4:0]  place,          // of this sample in its symbol
   output wire logic        lock,
-  output wire logic [4:0]  lock_place
+  output wire logic [4:0]  lock_place,
+
+  output wire logic        peaks            // level, clear_channel: the symbol before this one had a peak, which may become a lock
 );
 
   localparam int unsigned FRACTION_BITS = 5;
@@ -84,6 +86,7 @@ module acquisition #(
 
   assign lock       = tested && is_peak && near && good_q == 2'(LOCK_SYMBOLS - 1);
   assign lock_place = peak_place_q;
+  assign peaks      = good_q != '0;
 
 endmodule
 

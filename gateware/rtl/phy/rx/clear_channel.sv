@@ -7,9 +7,9 @@
 // one is over. An own frame does not shorten them.
 //
 // Where a signal's header was missed or bad its carrier is likely to be there still: the medium stays busy while it is looked for
-// again, the shorter the longer it has not been seen, so that 15 us after the signal's end it is free. Energy needs two blocks above
-// the threshold, and after a frame's end, or a reservation's, the blocks that it may be in do not count: the medium is free when the
-// frame is over.
+// again, the shorter the longer it has not been seen, so that 15 us after the signal's end it is free, and on while it has peaks.
+// Energy needs two blocks above the threshold, and after a frame's end, or a reservation's, the blocks that it may be in do not
+// count: the medium is free when the frame is over.
 //
 // Timing: `busy` falls two clocks after frame_end; a reservation's end is exact to a sample. `ends` comes a clock before `busy` falls.
 
@@ -38,6 +38,7 @@ module clear_channel (
   input  wire logic [15:0]       frame_left_us,   // so much of its LENGTH is still to come
   input  wire logic              search_again,    // one clock: a signal without a good header
   input  wire logic [2:0]        carrier,         // symbol_timing's trust that it is there; 0: it is gone
+  input  wire logic              peaks,           // level: the search has seen its last symbol's peak
 
   output wire logic              busy,            // level
   output wire logic              ends             // one clock
@@ -78,9 +79,10 @@ module clear_channel (
       energy_q <= 1'b0;
       busy_q   <= 1'b0;
     end else begin
-      // As long as a search takes, 10 blocks, where the carrier was there to the end.
+      // As long as most searches take, 10 blocks, where the carrier was there to the end; its last block until there is no peak.
       if (search_again && carrier > 3'd1)     hold_q <= {carrier - 3'd2, 1'b0};
-      else if (block_done && hold_q != '0)    hold_q <= hold_q - 1'b1;
+      else if (tracking && !finish)           hold_q <= '0;
+      else if (block_done && (hold_q > 4'd1 || (hold_q == 4'd1 && !peaks))) hold_q <= hold_q - 1'b1;
       if (over)                               ignore_q <= 2'(IGNORE_BLOCKS);
       else if (block_done && ignore_q != '0)  ignore_q <= ignore_q - 1'b1;
       // energy_dbm is that of the block before: the log of this one is not there yet.

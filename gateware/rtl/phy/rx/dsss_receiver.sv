@@ -34,6 +34,7 @@ module dsss_receiver (
   output wire logic               evt_header_error,
   output wire logic               evt_given_up,   // there was a signal, but no SFD
   output wire logic [2:0]         carrier,        // trust that the signal is there; 0: it is gone
+  output wire logic               peaks,          // level: what is searched for may have been found
 
   // For estimates.
   output wire logic [20:0]        block_sum,      // of |I| + |Q| of 22 samples
@@ -79,7 +80,7 @@ module dsss_receiver (
   );
 
   acquisition u_acquisition (
-    .clk, .rst, .sample_valid(level_valid), .level, .searching, .place, .lock, .lock_place
+    .clk, .rst, .sample_valid(level_valid), .level, .searching, .place, .lock, .lock_place, .peaks
   );
 
   symbol_timing u_symbol_timing (
