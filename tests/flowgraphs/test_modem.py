@@ -8,9 +8,10 @@ import zlib
 import numpy as np
 import pytest
 from perhop import modem
+from perhop.phy import constants as phy
 from perhop.phy.channel import received
 from perhop.phy.plcp import Frame, header_of, low_bit_first, scrambled
-from perhop.phy.receiver import Receiver
+from perhop.phy.receiver import BITS_BEFORE, Receiver
 from perhop.phy.transmitter import shaped, spread, transmitted
 from testbench import dsss_vectors
 
@@ -156,18 +157,46 @@ def test_noise_alone_is_the_same_noise():
     assert_same(np.zeros((3_000, 2), dtype=np.int64), draw)
 
 
-def test_headers_that_are_bad_or_of_other_rates():
-    """A CRC that fails, and a frame at 11 Mb/s whose LENGTH is waited for."""
-    draw, noise = seeded("headers")
+def chance_sfds(model: Receiver) -> int:
+    """SFDs behind the one that was sent: in the random bits of a body, once the receiver has found the signal again."""
+    wanted = [low_bit_first(sfd, 16) for sfd in (phy.PLCP_SFD_LONG, phy.PLCP_SFD_SHORT)]
+    count = 0
+    for number, lock in enumerate(model.locks[1:], 2):
+        until = model.locks[number] if number < len(model.locks) else model.trace[-1].at + 1
+        air = [bit for symbol in model.trace if lock < symbol.at < until for bit in symbol.bits]
+        past = [0] * 7 + air
+        plain = low_bit_first(BITS_BEFORE, 16) + [bit ^ past[at + 3] ^ past[at] for at, bit in enumerate(air)]
+        # The search begins anew behind each: there is one at most.
+        count += any(plain[at : at + 16] in wanted for at in range(len(plain) - 15))
+    return count
+
+
+def headers_and_bodies(draw: random.Random, noise: np.random.Generator, sfd_in_body: int | None = None) -> None:
     for signal, spoilt in ((0x6E, 0), (0x0A, 1), (0x14, 1)):
         header = header_of(signal, 0x04, 150)
         header[draw.randrange(48)] ^= spoilt
         body = [draw.randrange(2) for _ in range(300)]
+        if sfd_in_body is not None:
+            body[100:116] = low_bit_first(sfd_in_body, 16)
         bits = scrambled([1] * 128 + low_bit_first(0xF3A0, 16) + header + body, 0x1B)
         wave = shaped(spread([(bit,) for bit in bits]), 2)
         samples = received(wave[:, 0] + 1j * wave[:, 1], 2, es_n0_db=20, random=noise)
         model = assert_same(samples, draw)
-        assert len(model.receptions) == 1 - spoilt and model.header_errors == spoilt
+        chance = chance_sfds(model)
+        # An SFD within a signal that is no frame is that of a header, too, whose CRC does not fit.
+        assert len(model.receptions) == 1 - spoilt and model.header_errors == spoilt + chance
+        # Of a good header the LENGTH covers the first 150 bits.
+        assert sfd_in_body is None or chance >= spoilt
+
+
+def test_headers_that_are_bad_or_of_other_rates():
+    """A CRC that fails, and a frame at 11 Mb/s whose LENGTH is waited for."""
+    headers_and_bodies(*seeded("headers"))
+
+
+@pytest.mark.parametrize("sfd", [phy.PLCP_SFD_LONG, phy.PLCP_SFD_SHORT])
+def test_an_sfd_behind_a_bad_header_is_another_header(sfd):
+    headers_and_bodies(*seeded(f"sfd in body {sfd}"), sfd)
 
 
 @pytest.mark.parametrize("phase", [0, 1])
