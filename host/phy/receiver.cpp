@@ -13,7 +13,7 @@ namespace {
 
 // rx_dc_removal.
 constexpr int dc_fast_shift = 3, dc_slow_shift = 9;
-constexpr sample_time dc_fast_blocks = 4;
+constexpr int dc_fall_ratio = 4;
 
 // rx_gain: 16 bits come in, 6 go on.
 constexpr int gain_top = 31;
@@ -93,7 +93,8 @@ void dsss_receiver::push(std::span<const std::complex<float>> samples) {
 
 /// A sample without its DC. Nothing but samples moves the averages: they are the same whatever the receiver makes of them.
 void dsss_receiver::append(int i, int q) {
-  const bool fast = base_ + static_cast<sample_time>(raw_i_.size()) < dc_fast_blocks * symbol_samples;
+  const sample_time at = base_ + static_cast<sample_time>(raw_i_.size());
+  const bool fast = at < dc_fast_until_;
   const auto rest = [&](int part, int& average) {
     const int difference = part - (average >> dc_slow_shift);
     average += fast ? difference * (1 << (dc_slow_shift - dc_fast_shift)) : difference;
@@ -101,6 +102,14 @@ void dsss_receiver::append(int i, int q) {
   };
   raw_i_.push_back(rest(i, dc_[0]));
   raw_q_.push_back(rest(q, dc_[1]));
+  if (at % symbol_samples == 0) {
+    // What a signal has left in the averages would be energy when it is over: DC is learnt anew.
+    if (at / symbol_samples >= dc_fast_blocks && dc_fall_ratio * dc_block_sum_ < dc_block_sum_before_) {
+      dc_fast_until_ = at + 1 + dc_fast_blocks * symbol_samples;
+    }
+    dc_block_sum_before_ = std::exchange(dc_block_sum_, 0);
+  }
+  dc_block_sum_ += size_of(raw_i_.back()) + size_of(raw_q_.back());
 }
 
 void dsss_receiver::process() {

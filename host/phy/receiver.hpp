@@ -30,6 +30,9 @@ inline constexpr int symbol_samples = 2 * static_cast<int>(barker_chips);
 /// needs to find its state are never part of one.
 inline constexpr std::uint32_t bits_before = 0xAAAA;
 
+/// Blocks of symbol_samples in which DC is learnt.
+inline constexpr sample_time dc_fast_blocks = 4;
+
 /// The most trust in a carrier; it is lost at 0.
 inline constexpr int carrier_full = 7;
 
@@ -146,7 +149,10 @@ private:
 
   // Samples from base_ to end_; behind gain and correlator up to done_.
   sample_time base_ = 0, end_ = 0, done_ = 0;
-  std::array<int, 2> dc_{};  // rx_dc_removal's averages
+  // rx_dc_removal's averages, sums of the block that goes on and of the one before, and until when it is fast.
+  std::array<int, 2> dc_{};
+  int dc_block_sum_ = 0, dc_block_sum_before_ = 0;
+  sample_time dc_fast_until_ = dc_fast_blocks * symbol_samples;
   std::vector<std::int16_t> raw_i_, raw_q_, limited_i_, limited_q_, correlated_i_, correlated_q_, levels_;
   sample_time first_block_ = 0;
   std::vector<int> block_sums_;

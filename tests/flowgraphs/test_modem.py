@@ -265,6 +265,29 @@ def test_dc_is_no_energy():
     assert SYMBOL * 500 < start <= SYMBOL * 503 and end < SYMBOL * 700
 
 
+@pytest.mark.parametrize("level", [300, 1000, 5000])
+@pytest.mark.parametrize("signal", [0x0A, 0x6E])
+def test_what_a_signal_leaves_in_the_dc_is_no_energy_when_it_is_over(signal, level):
+    """Of a strong one it would be above the threshold for tens of microseconds; the chips of 11 Mb/s leave the most."""
+    draw, noise = seeded(f"left {signal} {level}")
+    length_us = 300
+    for _ in range(20):
+        bits = [1] * 128 + low_bit_first(0xF3A0, 16) + header_of(signal, 0x04, length_us)
+        body = [draw.randrange(2) for _ in range(length_us)]
+        chips = spread([(bit,) for bit in scrambled(bits + body, 0x1B)])
+        if signal == 0x6E:
+            chips[-11 * length_us :] = noise.integers(4, size=11 * length_us)
+        wave = shaped(chips, 2)
+        samples = received(wave[:, 0] + 1j * wave[:, 1], 2, es_n0_db=24, level=level, random=noise, before=500, after=0)
+        receiver = modem.Receiver(energy_threshold_db=50)
+        receiver.push(samples.astype(np.int16))
+        end = receiver.samples
+        receiver.push(noise.normal(0, 4, (SYMBOL * 200, 2)).astype(np.int16))
+        assert not receiver.busy
+        *_, (idle, _) = receiver.take_carrier_edges()
+        assert idle - end <= 2 * SYMBOL, (idle - end) / SYMBOL
+
+
 @pytest.mark.parametrize("es_n0_db", [10, 20, 30, 40, 50])
 @pytest.mark.parametrize("symbols", [25, 60, 130, 150, 185])
 def test_carrier_sense_is_free_15_us_after_a_signal_without_a_good_header(es_n0_db, symbols):

@@ -210,7 +210,7 @@ async def a_bad_header_ends_with_an_error_when_its_carrier_is_gone(dut, energy_d
 
 
 @cocotb.test()
-@cocotb.parametrize(symbols=[1, 12, 22])
+@cocotb.parametrize(symbols=[1, 12, 16])
 async def a_carrier_that_is_lost_within_the_header_ends_with_one_error_as_the_medium_becomes_idle(dut, symbols: int):
     """After so many of its 24 symbols. What comes behind it is received."""
     noise = np.random.default_rng(SEED)

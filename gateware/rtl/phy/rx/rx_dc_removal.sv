@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Takes off I and Q what they have of a constant (DC, a direct-conversion receiver's leaking oscillator): what is left is the
-// difference to a leaky average. Fast at first, so that it is settled before a response can come, then slow: a strong signal
-// leaves next to nothing in it that could outlast the signal. Barker symbols have little power there, 10 dB below their mean.
+// difference to a leaky average. Fast at first, so that it is settled before a response can come, then slow: Barker symbols have little
+// power there, 10 dB below their mean. Fast again when a signal has ended, so that what it has left does not outlast it.
 //
 // Timing: none, `out` belongs to `in`. I and Q come in turn, I first, one with each `valid`.
 

@@ -3,7 +3,7 @@
 // SYMBOL samples, and takes effect a few samples into the next ones; while a frame is being received it stands still.
 //
 // Timing: samples come at most every second clock, for I and Q take the same way one after the other; a sample leaves one
-// sample_valid after it came. `block_sum` is that of the last whole block; while DC is learnt it is told of no block.
+// sample_valid after it came. `block_sum` is that of the last whole block; while DC is learnt after a reset it is told of no block.
 
 `default_nettype none
 
@@ -29,12 +29,15 @@ module rx_gain #(
   localparam int unsigned MAX_SHIFT  = 10;
 
   localparam int unsigned FAST_BIT   = 2;          // highest bit of the blocks in which DC is learnt
+  localparam int unsigned FALL_BITS  = 2;          // a signal has ended where a block's sum is that much less than the one before
 
   logic [4:0]  place_q;
   logic        second_q;                           // Q comes with this clock
   logic signed [15:0] q_q, part;
   logic [20:0] sum_q, block_sum_q;
   logic [FAST_BIT:0] blocks_q;                     // summed so far, no more than are fast
+  logic        fell_q;                             // it is so
+  logic [FAST_BIT:0] again_q;                      // blocks in which DC is learnt anew
   logic        hold_q;
   logic [3:0]  shift_d, shift_q;
   logic [15:0] above_q;                            // bits that must equal the sign
@@ -60,7 +63,8 @@ module rx_gain #(
   end
 
   rx_dc_removal u_rx_dc_removal (
-    .clk, .rst, .valid(sample_valid || second_q), .fast(!blocks_q[FAST_BIT]), .in(second_q ? q_q : in_i), .out(part)
+    .clk, .rst, .valid(sample_valid || second_q), .fast(!blocks_q[FAST_BIT] || again_q != '0),
+    .in(second_q ? q_q : in_i), .out(part)
   );
 
   wire logic signed [5:0] part_limited = limited(part, shift_q, above_q);
@@ -71,6 +75,8 @@ module rx_gain #(
       place_q  <= '0;
       second_q <= 1'b0;
       blocks_q <= '0;
+      again_q  <= '0;
+      fell_q   <= 1'b0;
       shift_q  <= '0;
       above_q  <= 16'hffe0;
       out_i_q  <= '0;
@@ -80,10 +86,16 @@ module rx_gain #(
       if (sample_valid) begin
         place_q <= last ? '0 : place_q + 1'b1;
         out_i_q <= part_limited;
+        // What a signal has left in the averages would be energy when it is over.
+        if (place_q == '0) fell_q <= blocks_q[FAST_BIT] && {sum_q, FALL_BITS'(0)} < {FALL_BITS'(0), block_sum_q};
       end
       if (second_q) begin
         out_q_q <= part_limited;
         if (place_q == '0 && !blocks_q[FAST_BIT]) blocks_q <= blocks_q + 1'b1;
+        if (place_q == 5'd1) begin
+          if (fell_q)              again_q <= (FAST_BIT + 1)'(1) << FAST_BIT;
+          else if (again_q != '0)  again_q <= again_q - 1'b1;
+        end
         if (place_q == 5'(APPLY) && blocks_q != '0 && !hold_q) begin
           shift_q <= shift_d;
           above_q <= 16'hffe0 << shift_d;

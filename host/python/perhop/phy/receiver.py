@@ -21,7 +21,9 @@ SYMBOL_SAMPLES = 2 * phy.BARKER_CHIPS
 # rx_dc_removal.
 DC_FAST_SHIFT, DC_SLOW_SHIFT = 3, 9
 DC_FAST_SAMPLES = 4 * SYMBOL_SAMPLES
-"""Samples after a reset in which DC is learnt fast."""
+"""Samples after a reset, and after a signal's end, in which DC is learnt fast."""
+DC_FALL_RATIO = 4
+"""A signal has ended where a block's sum of absolute values is so much smaller than the one before."""
 
 # rx_gain: 16 bits come in, 6 go on.
 GAIN_BITS = 6
@@ -92,15 +94,26 @@ def tangent_128(real: int, imaginary: int) -> int:
 
 
 def without_dc(samples: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Samples from a reset on as rx_dc_removal passes them on: against a leaky average, 16 bits of them."""
-    out = np.empty_like(samples)
-    for column in range(2):
-        average = 0
-        for at, value in enumerate(samples[:, column].tolist()):
-            rest = value - (average >> DC_SLOW_SHIFT)
-            average += rest << DC_SLOW_SHIFT - DC_FAST_SHIFT if at < DC_FAST_SAMPLES else rest
-            out[at, column] = rest
-    return np.clip(out, -32768, 32767)
+    """Samples from a reset on as rx_gain's rx_dc_removal passes them on: against a leaky average, 16 bits of them."""
+    rows = []
+    averages = [0, 0]
+    fast_until, block_sum, before = DC_FAST_SAMPLES, 0, 0
+    for at, row in enumerate(samples.tolist()):
+        fast = at < fast_until
+        if at % SYMBOL_SAMPLES == 0:
+            # What a signal has left in the average would be energy when it is over: DC is learnt anew.
+            if at >= DC_FAST_SAMPLES and DC_FALL_RATIO * block_sum < before:
+                fast_until = at + 1 + DC_FAST_SAMPLES
+            before, block_sum = block_sum, 0
+        out = []
+        for column, value in enumerate(row):
+            rest = value - (averages[column] >> DC_SLOW_SHIFT)
+            averages[column] += rest << DC_SLOW_SHIFT - DC_FAST_SHIFT if fast else rest
+            rest = min(max(rest, -32768), 32767)
+            block_sum += ~rest if rest < 0 else rest
+            out.append(rest)
+        rows.append(out)
+    return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
 
 def limited(samples: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
