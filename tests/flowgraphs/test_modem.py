@@ -291,8 +291,11 @@ def test_what_a_signal_leaves_in_the_dc_is_no_energy_when_it_is_over(signal, lev
 @pytest.mark.parametrize("es_n0_db", [10, 20, 30, 40, 50])
 @pytest.mark.parametrize("symbols", [25, 60, 130, 150, 175])
 def test_carrier_sense_is_free_15_us_after_a_signal_without_a_good_header(es_n0_db, symbols):
-    """It ends within SYNC, SFD or header, however far it was above the noise. All of the header's CRC is noise at least:
-    of a header that lacks its last 7 bits only, noise makes a good one now and then, and that one's LENGTH is busy."""
+    """It ends within SYNC, SFD or header, however far it was above the noise.
+
+    All of the header's CRC is noise: of one that lacks its last bits only, noise makes a good one now and then, and that
+    one's LENGTH is busy.
+    """
     draw, noise = seeded(f"free {es_n0_db} {symbols}")
     wave = transmitted(Frame(bytes(10), 0))
     for _ in range(10):

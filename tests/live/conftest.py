@@ -45,6 +45,10 @@ def run_perhop(*words: str, state: Path, timeout_s: float = 60) -> subprocess.Co
     )
 
 
+# Three hops of SYNs cost 8 ms, of full segments 24 ms.
+FULL_SEGMENTS_US = 18_000
+
+
 @dataclass
 class Live:
     """A live network that is up."""
@@ -103,18 +107,41 @@ class Live:
         assert sending.returncode == 0, said
         listening.wait(20)
 
-    def iperf(self, seconds: int, *more: str, server: str = "10.0.0.4") -> dict[str, Any]:
+    def iperf(
+        self, seconds: int, *more: str, server: str = "10.0.0.4", meanwhile: Callable[[], Any] | None = None
+    ) -> dict[str, Any]:
         """One transfer from the first to the last node with the kernel's Reno. What iperf3 says of it."""
         last = len(self.status()["nodes"]) - 1
         listening = self.start(last, "iperf3", "-s", "-1")
         wait_until(lambda: "5201" in self.run(last, "ss", "-Hltn").stdout, 5)
-        done = self.run(
-            0, "iperf3", "-c", server, "-C", "reno", "-t", str(seconds), "-J", *more, timeout_s=seconds + 60
-        )
+        sending = self.start(0, "iperf3", "-c", server, "-C", "reno", "-t", str(seconds), "-J", *more)
+        if meanwhile is not None:
+            meanwhile()
+        output, _ = sending.communicate(timeout=seconds + 60)
         listening.wait(10)
-        said: dict[str, Any] = json.loads(done.stdout)
+        said: dict[str, Any] = json.loads(output)
         assert "error" not in said, said
         return said
+
+    def settle(self, source_port: int, policy: str) -> None:
+        """Wait until the limit of node 0's flow comes from the delays of full segments; count what is in flight anew.
+
+        SYNs and a first short segment take as long there as their answers take back: the limit of six such hops is 1.5
+        packets, which rounds to one or two by chance, and two are rightly in flight then.
+        """
+
+        def settled() -> bool:
+            flow = self.flow_from(source_port)
+            return flow is not None and flow.get("path", {}).get("forward_total_us", 0) > FULL_SEGMENTS_US
+
+        wait_until(settled, 10)
+        network.set_policy(self.name, policy)
+
+    def flow_from(self, source_port: int) -> dict[str, Any] | None:
+        """Node 0's flow from a port that no other of its flows has."""
+        flows = [flow for flow in self.daemon(0)["flows"] if flow["source_port"] == source_port]
+        assert len(flows) < 2, flows
+        return flows[0] if flows else None
 
     def start_python(self, node: int, script: Path, *words: str) -> subprocess.Popen[str]:
         """A Python program on a node, with the rates socket of its daemon."""

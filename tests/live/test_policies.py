@@ -10,16 +10,15 @@ def live(start_network):
     return start_network("--policy", "delay")
 
 
-def data_flow(live):
-    return max(live.daemon(0)["flows"], key=lambda flow: flow["path"]["forward_total_us"])
+PORT = 40125
 
 
 def test_the_delay_limit_empties_the_queues_at_no_loss_of_goodput(live):
-    said = live.iperf(6)
+    said = live.iperf(6, "--cport", str(PORT), meanwhile=lambda: live.settle(PORT, "delay"))
     # perhop run of the same file: 0.404 Mb/s at 29 ms; without a limit 0.419 Mb/s at 760 ms.
     assert 0.3e6 < said["end"]["sum_received"]["bits_per_second"] < 0.45e6
     assert 20_000 < said["end"]["streams"][0]["sender"]["mean_rtt"] < 80_000
-    flow = data_flow(live)
+    flow = live.flow_from(PORT)
     assert flow["cwl_packets"] == flow["most_in_flight"] == 1
     assert flow["path"]["forward_hops"] == flow["path"]["return_hops"] == 3
     # Three uncontended hops of 1500 bytes, RTS and CTS at 2 Mb/s take 8 ms each.
