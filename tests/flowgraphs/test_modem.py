@@ -293,8 +293,8 @@ def test_what_a_signal_leaves_in_the_dc_is_no_energy_when_it_is_over(signal, lev
 def test_carrier_sense_is_free_15_us_after_a_signal_without_a_good_header(es_n0_db, symbols):
     """It ends within SYNC, SFD or header, however far it was above the noise.
 
-    All of the header's CRC is noise: of one that lacks its last bits only, noise makes a good one now and then, and that
-    one's LENGTH is busy.
+    All of the header's CRC is noise: of one that lacks its last bits only, noise makes a good one now and then, and
+    that one's LENGTH is busy.
     """
     draw, noise = seeded(f"free {es_n0_db} {symbols}")
     wave = transmitted(Frame(bytes(10), 0))
