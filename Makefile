@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport VERILATOR_ROOT PYTHONPATH PYTHONHOME CDPATH
 export CCACHE_BASEDIR := $(CURDIR)
 
-.PHONY: help setup programs build bindings chain live live-sanitized ota soak attack flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples bench-antenna bench-bound bench-core bench-exact bench-phy bench-sifs bench-sim synth prove test test-gateware mutate test-long fuzz fuzz-python fuzz-gateware clean
+.PHONY: help setup programs build bindings chain live live-sanitized ota soak attack flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples verify-hashes bench-antenna bench-bound bench-core bench-exact bench-phy bench-sifs bench-sim synth prove test test-gateware mutate test-long fuzz fuzz-python fuzz-gateware clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -119,6 +119,9 @@ verify-bytes: programs ## The core alone and the MAC with all its bytes: same ti
 
 verify-samples: programs ## Radios that exchange samples: start times of the core, collisions of waveforms, hidden terminals (5 to 10 min)
 	@$(PYTHON) sim/verify_samples.py --jobs $(JOBS)
+
+verify-hashes: programs ## Transmissions of the runs that stand for all are those recorded, to the microsecond (15 min)
+	@$(PYTHON) sim/verify_hashes.py --jobs $(JOBS)
 
 bench-antenna: setup out/build/build.ninja ## SIFS at the antenna: from a frame's last chip to its response's first, two radios over a channel (some minutes)
 	@JOBS=$(JOBS) ./setup.sh build perhop-bench-antenna perhop-bench-antenna-64 perhop-bench-antenna-faulty

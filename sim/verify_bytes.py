@@ -262,6 +262,7 @@ def verify(build: Path, case: Case, duration_s: float, seed: int, keep: Path) ->
     nodes = len(positions(case))
     return {
         "case": case.name,
+        "trace_hashes": [results[fidelity]["trace_hash"] for fidelity in FIDELITIES],
         "simulated_s": duration_s,
         "identical": difference is None,
         **({} if difference is None else {"difference": difference}),

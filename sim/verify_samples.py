@@ -304,6 +304,7 @@ def verify_run(build: Path, case: Case, seed: int, keep: Path) -> dict[str, Any]
     )
     return {
         **row,
+        "trace_hashes": [results[fidelity]["trace_hash"] for fidelity in folders],
         "false_carriers": len(false_us),
         "sent": len(read_lines(folders["samples"], "T")),
         "different_records": compare_records(folders["core"], folders["samples"], row["until_us"]),
@@ -331,6 +332,7 @@ def verify_times(build: Path, case: Case, seed: int, keep: Path) -> dict[str, An
     row = {
         "case": case.name,
         "runs": case.runs,
+        "trace_hashes": [trace_hash for run in runs for trace_hash in run["trace_hashes"]],
         "simulated_s": round(case.runs * case.duration_s, 3),
         **sums,
         "kinds": dict(sum((Counter(run["kinds"]) for run in runs), Counter())),

@@ -158,6 +158,8 @@ def verify(build: Path, case: Case, duration_s: float, seed: int, keep: Path) ->
         for trace in traces.values():
             trace.unlink()
     return {
+        "case": case.name,
+        "trace_hashes": [result["trace_hash"]],
         "topology": case.topology,
         "nodes": case.nodes,
         "profile": case.profile,
