@@ -22,7 +22,7 @@ PROGRAMS = ("verify-warp", "verify-bytes", "verify-samples")
 def of_experiment(name: str, jobs: int) -> list[tuple[str, str]]:
     """(parameters and seed, hash) of each run; a run's folder would change with the form of run.json."""
     out = OUT / name
-    perhop = [sys.executable, "-m", "perhop.cli", "run", ROOT / "sim/experiments" / name, "--quick", "--fresh"]
+    perhop = [Path(sys.executable).with_name("perhop"), "run", ROOT / "sim/experiments" / name, "--quick", "--fresh"]
     run([*perhop, "--jobs", str(jobs), "--out", out])
     results = [json.loads(path.read_text()) for path in out.glob("runs/*/result.json")]
     return [(f"{result['label']} flows={len(result['flows'])}", result["trace_hash"]) for result in results]
