@@ -29,10 +29,10 @@ def of_experiment(name: str, jobs: int) -> list[tuple[str, str]]:
 
 
 def of_program(name: str) -> list[tuple[str, str]]:
-    """(case, hashes of its runs at each fidelity) of each case."""
+    """(case and its duration, hashes of its runs at each fidelity) of each case."""
     run([sys.executable, ROOT / "sim" / f"{name.replace('-', '_')}.py"])
     cases = json.loads((ROOT / "out" / name / "result.json").read_text())["cases"]
-    return [(case["case"], " ".join(case["trace_hashes"])) for case in cases]
+    return [(f"{case['case']} {case.get('simulated_s', '')}".strip(), " ".join(case["trace_hashes"])) for case in cases]
 
 
 def run(command: list[str | Path]) -> None:
@@ -56,14 +56,13 @@ def main() -> None:
             raise SystemExit(f"{name}: {len(pairs)} runs have {len(found)} names")
         if arguments.record:
             recorded[name] = found
+            RECORDED.write_text(json.dumps(recorded, indent=0, sort_keys=True) + "\n")
         known = recorded.get(name, {})
         others = [run for run in sorted(known.keys() | found.keys()) if known.get(run) != found.get(run)]
         for run in others:
             print(f"{name}: {run}: recorded {known.get(run)}, found {found.get(run)}")
         print(f"{name:<16}{len(found):>4} runs, {len(others)} others than recorded", flush=True)
         rows[name] = {"runs": len(found), "others": len(others)}
-    if arguments.record:
-        RECORDED.write_text(json.dumps(recorded, indent=0, sort_keys=True) + "\n")
     equal = all(row["others"] == 0 for row in rows.values())
     result = {"hashes": rows, "equal": equal}
     OUT.mkdir(parents=True, exist_ok=True)

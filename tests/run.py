@@ -3,13 +3,18 @@
 
 A group is a folder of tests/ with pytest files, the lint targets of the Makefile, or the C++ tests that CTest knows.
 Progress is one line a group; a failing group's output follows it, and every group's output is kept in out/<target>/.
+
+Groups that run in real time mostly wait. They run one after the other beside the rest, which takes only the time of the
+processors that they leave (SCHED_IDLE).
 """
 
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
@@ -18,6 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LINTS = ("lint-rtl", "lint-python", "lint-format", "lint-tidy", "lint-shell")
+REAL_TIME = ("live", "ota")
 # A group that hangs must not hang a continuous-integration machine.
 GROUP_TIMEOUT_S = {"test": 900, "test-long": 4 * 3600}
 
@@ -78,12 +84,12 @@ def run_with_junit(command: list[str], junit: Path, timeout_s: float) -> Outcome
     return outcome
 
 
-def run_lint(out: Path, timeout_s: float) -> Outcome:
+def run_lint(out: Path, timeout_s: float, prefix: list[str]) -> Outcome:
     """One case a linter, each a target of the Makefile."""
     outcome = Outcome()
     for target in LINTS:
         log = out / f"{target}.log"
-        if run_command(["make", target], log, timeout_s) == 0:
+        if run_command([*prefix, "make", target], log, timeout_s) == 0:
             outcome.passed += 1
         else:
             outcome.failed += 1
@@ -109,6 +115,33 @@ def groups(target: str, jobs: int) -> Iterator[tuple[str, list[str] | None]]:
             yield "ctest", [*ctest, "--output-junit", str(ROOT / "out" / target / "ctest.xml")]
 
 
+def run_groups(
+    chosen: list[tuple[str, list[str] | None]],
+    out: Path,
+    timeout_s: float,
+    prefix: list[str],
+    outcomes: dict[str, Outcome],
+) -> None:
+    """Runs groups one after the other, each command behind `prefix`, and tells of each as it ends."""
+    for name, command in chosen:
+        start_s = time.monotonic()
+        if command:
+            outcome = run_with_junit([*prefix, *command], out / f"{name}.xml", timeout_s)
+        else:
+            outcome = run_lint(out, timeout_s, prefix)
+        outcome.seconds = time.monotonic() - start_s
+        outcomes[name] = outcome
+        tell(name, outcome)
+
+
+def tell(name: str, outcome: Outcome) -> None:
+    skipped = f", {outcome.skipped} skipped" if outcome.skipped else ""
+    lines = [f"{name:12} {outcome.passed:5} passed, {outcome.failed} failed{skipped}  ({outcome.seconds:.0f} s)"]
+    lines += [outcome.output] if outcome.failed else []
+    lines += [f"  SKIPPED {reason}" for reason in outcome.skip_reasons]
+    print("\n".join(lines), flush=True)
+
+
 def main() -> int:
     """Returns 0 when everything passed, 1 otherwise, 130 when interrupted."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -119,29 +152,26 @@ def main() -> int:
     out = ROOT / "out" / arguments.target
     out.mkdir(parents=True, exist_ok=True)
 
+    chosen = [
+        (name, command)
+        for name, command in groups(arguments.target, arguments.jobs)
+        if not arguments.group or name in arguments.group
+    ]
+    real_time = [group for group in chosen if group[0] in REAL_TIME]
+    rest = [group for group in chosen if group[0] not in REAL_TIME]
+    beside = ["chrt", "--idle", "0"] if real_time and rest and shutil.which("chrt") else []
     outcomes: dict[str, Outcome] = {}
     interrupted = False
     start_s = time.monotonic()
-    for name, command in groups(arguments.target, arguments.jobs):
-        if arguments.group and name not in arguments.group:
-            continue
-        print(f"{name:12}", end="", flush=True)
-        group_start_s = time.monotonic()
-        try:
-            timeout_s = GROUP_TIMEOUT_S[arguments.target]
-            outcome = run_with_junit(command, out / f"{name}.xml", timeout_s) if command else run_lint(out, timeout_s)
-        except KeyboardInterrupt:
-            print(" interrupted")
-            interrupted = True
-            break
-        outcome.seconds = time.monotonic() - group_start_s
-        outcomes[name] = outcome
-        skipped = f", {outcome.skipped} skipped" if outcome.skipped else ""
-        print(f" {outcome.passed:5} passed, {outcome.failed} failed{skipped}  ({outcome.seconds:.0f} s)", flush=True)
-        if outcome.failed:
-            print(outcome.output, flush=True)
-        for reason in outcome.skip_reasons:
-            print(f"  SKIPPED {reason}")
+    timeout_s = GROUP_TIMEOUT_S[arguments.target]
+    waiting = threading.Thread(target=run_groups, args=(real_time, out, timeout_s, [], outcomes), daemon=True)
+    waiting.start()
+    try:
+        run_groups(rest, out, timeout_s, beside, outcomes)
+        waiting.join()
+    except KeyboardInterrupt:
+        print("interrupted")
+        interrupted = True
 
     passed = sum(outcome.passed for outcome in outcomes.values())
     failed = sum(outcome.failed for outcome in outcomes.values())
