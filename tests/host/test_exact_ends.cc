@@ -154,6 +154,22 @@ TEST(exact_sender, without_reports_the_rate_halves_down_to_a_packet_a_second) {
   EXPECT_LT(sent, 60U);
 }
 
+TEST(exact_sender, after_an_outage_it_knows_nothing_of_the_round_trip_before_or_of_packets_that_waited) {
+  exact_sender sender({.packet_bytes = 500});
+  sender.on_send(0);
+  sender.on_report(400'000, report_of(0, 1'000'000));
+  ASSERT_EQ(sender.smoothed_round_trip_us(), 400'000U);
+  sender.on_send(500'000);
+  sender.restart();
+  EXPECT_EQ(sender.smoothed_round_trip_us(), 0U);
+  sender.on_send(9'000'000);
+  EXPECT_FALSE(sender.on_report(9'010'000, report_of(1, 2'000'000))) << "what waited tells of the way before";
+  EXPECT_FALSE(sender.started());
+  EXPECT_EQ(sender.counters().stale_reports, 1U);
+  EXPECT_TRUE(sender.on_report(9'020'000, report_of(2, 500'000)));
+  EXPECT_EQ(sender.smoothed_round_trip_us(), 20'000U);
+}
+
 TEST(exact_sender, hostile_reports_are_counted_and_bounded) {
   exact_sender sender({.max_rate_bps = 2'000'000});
   EXPECT_FALSE(sender.on_report(0, report_of(0, 1'000'000))) << "nothing was sent";

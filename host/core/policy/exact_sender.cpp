@@ -39,7 +39,9 @@ void exact_sender::restart() {
   allowed_bps_ = floor_bps();
   reported_bps_ = 0;
   first_hop_bps_ = wire::unlimited_rate_bps;
-  acknowledged_below_ = next_sequence_;
+  acknowledged_below_ = begun_at_ = next_sequence_;
+  smoothed_round_trip_us_ = 0;
+  paced_until_us_ = 0;
   no_feedback_at_us_.reset();
   settle_rate();
 }
@@ -126,7 +128,8 @@ bool exact_sender::on_report(std::uint64_t now_us, const wire::exact_report& rep
     ++counters_.foreign_reports;
     return false;
   }
-  if (reported_ && static_cast<std::int32_t>(report.highest_sequence - highest_reported_) < 0) {
+  const bool of_the_way_before = static_cast<std::int32_t>(report.highest_sequence - begun_at_) < 0;
+  if (of_the_way_before || (reported_ && static_cast<std::int32_t>(report.highest_sequence - highest_reported_) < 0)) {
     ++counters_.stale_reports;
     return false;
   }

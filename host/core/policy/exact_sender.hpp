@@ -36,7 +36,7 @@ struct exact_sender_config {
 struct exact_sender_counters {
   std::uint64_t packets = 0;
   std::uint64_t reports = 0;
-  std::uint64_t stale_reports = 0;    ///< older than one already read
+  std::uint64_t stale_reports = 0;    ///< older than one already read, or than the last restart
   std::uint64_t foreign_reports = 0;  ///< of packets that were never sent
   std::uint64_t zero_rates = 0;       ///< reports of rate 0
   std::uint64_t halvings = 0;         ///< for want of feedback
@@ -61,7 +61,8 @@ public:
   /// What the packets are long from now on, IP header included: pacing, window and floor count them.
   void set_packet_bytes(std::uint32_t bytes);
 
-  /// The flow was silent for so long that its routers have forgotten it: begins as at first, but goes on counting.
+  /// The flow was silent for so long that its routers have forgotten it, or its path is new: begins as at first, but goes on
+  /// counting. Reports of packets that were sent before tell nothing any more.
   void restart();
 
   /// A congestion window limit in force beside the safety window; nothing: none.
@@ -122,6 +123,7 @@ private:
   std::uint32_t next_sequence_ = 0;
   std::uint32_t acknowledged_below_ = 0;
   std::uint32_t highest_reported_ = 0;
+  std::uint32_t begun_at_ = 0;  // first sequence number since the last restart
   std::uint64_t paced_until_us_ = 0;
   std::uint32_t smoothed_round_trip_us_ = 0;
   std::optional<std::uint64_t> no_feedback_at_us_;
