@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Holds the congestion window of this host's TCP senders to the limits of a map (snd_cwnd_clamp), by two programs:
+// Holds the congestion window of this host's TCP senders to the limits of a map (snd_cwnd_clamp), by three programs:
 //
 //   limit_socket         sock_ops: as a connection opens, and once in every round trip of those opened since it was attached
-//   limit_open_sockets   iter/tcp: all sockets of the reader's network namespace, when it is read; lets the other hear of them
+//   limit_open_sockets   iter/tcp: all sockets of the reader's network namespace, when it is read; lets the others hear of them
+//   limit_packet         cgroup_skb/egress: each packet of a socket that one of them has seen
 //
-// TCP lowers its window to a new clamp at the next TCP ACK while the window is what holds it back. Setting a clamp sets the slow
-// start threshold, too. That is wanted where the threshold is above (loss recovery goes there, whatever the clamp), but would undo
-// what a loss did to it where it is below.
+// TCP lowers its window to a new clamp at the next TCP ACK while the window is what holds it back. Where the application or the
+// receiver's window does, it keeps a window from before the limit until it is used up once, in a burst. limit_packet tells such a
+// socket of congestion with each packet: it then ends a round trip with the slow start threshold as its window. What would be in
+// flight beyond the limit until then it refuses, and TCP sends it when the next TCP ACK has come.
+//
+// Setting a clamp sets the slow start threshold, too. That is wanted where the threshold is above (loss recovery goes there,
+// whatever the clamp), but would undo what a loss did to it where it is below.
 #include <linux/bpf.h>
 // After the types that it uses.
 #include <bpf/bpf_endian.h>
@@ -26,6 +31,14 @@ struct {
   __type(key, struct window_clamp_flow);
   __type(value, window_clamp_packets);
 } limits SEC(".maps");
+
+// The sockets whose packets limit_packet looks at, and their keys in the map of limits.
+struct {
+  __uint(type, BPF_MAP_TYPE_SK_STORAGE);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, int);
+  __type(value, struct window_clamp_flow);
+} flows_of_sockets SEC(".maps");
 
 // Of the kernel's types only what is read here; the loader finds where the running kernel has it.
 struct in6_addr {
@@ -58,6 +71,9 @@ enum {
   no_limit_packets = 0x7fffffff,  // what TCP begins with, as a threshold
   socket_hooks = 1008,            // TCP_BPF_SOCK_OPS_CB_FLAGS of Linux 6.12; older ones refuse it
 };
+
+// What limit_packet makes of a packet (the kernel's BPF_PROG_CGROUP_INET_EGRESS_RUN_ARRAY). TCP keeps a refused one as not sent.
+enum { pass = 1, refuse_and_tell = 2, pass_and_tell = 3 };
 
 static __always_inline void set_ipv4(__u8* bytes, __u32 address) {
   __u32* words = (__u32*)bytes;
@@ -109,6 +125,7 @@ int limit_socket(struct bpf_sock_ops* event) {
   if (!socket) return 1;
   const struct tcp_sock* const tcp = bpf_skc_to_tcp_sock(socket);
   if (!tcp) return 1;
+  bpf_sk_storage_get(&flows_of_sockets, socket, &flow, BPF_SK_STORAGE_GET_F_CREATE);
   int clamp_packets = wanted_clamp(&flow, tcp);
   if (clamp_packets) bpf_setsockopt(event, level_tcp, TCP_BPF_SNDCWND_CLAMP, &clamp_packets, sizeof clamp_packets);
   return 1;
@@ -139,9 +156,47 @@ int limit_open_sockets(struct bpf_iter__tcp* context) {
 
   struct tcp_sock* const socket = bpf_skc_to_tcp_sock(common);
   if (!socket) return 0;
+  bpf_sk_storage_get(&flows_of_sockets, socket, &flow, BPF_SK_STORAGE_GET_F_CREATE);
   int hooks = BPF_SOCK_OPS_RTT_CB_FLAG;
   bpf_setsockopt(socket, level_tcp, socket_hooks, &hooks, sizeof hooks);
   int clamp_packets = wanted_clamp(&flow, socket);
   if (clamp_packets) bpf_setsockopt(socket, level_tcp, TCP_BPF_SNDCWND_CLAMP, &clamp_packets, sizeof clamp_packets);
   return 0;
+}
+
+/// Bytes of the TCP segment in an IP packet. @return 0 when it has none that this host's TCP would have made
+static __always_inline __u32 read_segment(const struct __sk_buff* packet, __u32* sequence) {
+  __u8 version_and_words = 0, offset_words = 0;
+  if (bpf_skb_load_bytes(packet, 0, &version_and_words, 1)) return 0;
+  const __u32 tcp_at = version_and_words >> 4 == 4 ? 4 * (version_and_words & 15u) : 40;
+  __be32 big_endian = 0;
+  if (bpf_skb_load_bytes(packet, tcp_at + 4, &big_endian, sizeof big_endian)) return 0;
+  if (bpf_skb_load_bytes(packet, tcp_at + 12, &offset_words, 1)) return 0;
+  *sequence = bpf_ntohl(big_endian);
+  const __u32 headers_bytes = tcp_at + 4 * (offset_words >> 4);
+  return packet->len > headers_bytes ? packet->len - headers_bytes : 0;
+}
+
+SEC("cgroup_skb/egress")
+int limit_packet(struct __sk_buff* packet) {
+  struct bpf_sock* socket = packet->sk;
+  if (!socket) return pass;
+  socket = bpf_sk_fullsock(socket);
+  if (!socket) return pass;
+  const struct window_clamp_flow* const flow = bpf_sk_storage_get(&flows_of_sockets, socket, 0, 0);
+  if (!flow) return pass;
+  const window_clamp_packets* const limit_packets = bpf_map_lookup_elem(&limits, flow);
+  if (!limit_packets || !*limit_packets) return pass;
+  const struct bpf_tcp_sock* const tcp = bpf_tcp_sock(socket);
+  if (!tcp || tcp->snd_cwnd <= *limit_packets) return pass;
+
+  __u32 sequence = 0;
+  const __u32 payload_bytes = read_segment(packet, &sequence);
+  // What goes out again is in the congestion window already; a probe of a window that is shut is not new either.
+  if (payload_bytes == 0 || sequence != tcp->snd_nxt) return pass_and_tell;
+  const __u32 segments = packet->gso_segs ? packet->gso_segs : 1;
+  const __u32 left_packets = tcp->sacked_out + tcp->lost_out;
+  const __u32 in_flight_packets = tcp->packets_out + tcp->retrans_out - left_packets;
+  // Nothing would ask TCP to try again where nothing is in flight.
+  return tcp->packets_out != 0 && in_flight_packets + segments > *limit_packets ? refuse_and_tell : pass_and_tell;
 }

@@ -122,11 +122,13 @@ window_clamp_flow key_of(const shim::flow_key& flow) {
 struct window_clamp::programs {
   bpf_object* object = nullptr;
   bpf_link* hook = nullptr;      // of limit_socket
+  bpf_link* egress = nullptr;    // of limit_packet
   bpf_link* iterator = nullptr;  // of limit_open_sockets
   int limits = -1;
 
   ~programs() {
     bpf_link__destroy(iterator);
+    bpf_link__destroy(egress);
     bpf_link__destroy(hook);
     bpf_object__close(object);
   }
@@ -161,9 +163,12 @@ window_clamp::window_clamp(const std::string& cgroup) : programs_(std::make_uniq
   const int folder = open(cgroup.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) refuse("cgroup " + cgroup, errno, "let this process read it");
   made.hook = bpf_program__attach_cgroup(bpf_object__find_program_by_name(made.object, "limit_socket"), folder);
+  if (made.hook != nullptr) made.egress = bpf_program__attach_cgroup(bpf_object__find_program_by_name(made.object, "limit_packet"), folder);
   const int error = errno;
   close(folder);
-  if (made.hook == nullptr) refuse("sock_ops cannot be attached to cgroup " + cgroup, error, "name another cgroup");
+  if (made.egress == nullptr) {
+    refuse((made.hook == nullptr ? "sock_ops" : "cgroup_skb") + (" cannot be attached to cgroup " + cgroup), error, "name another cgroup");
+  }
   made.iterator = bpf_program__attach_iter(bpf_object__find_program_by_name(made.object, "limit_open_sockets"), nullptr);
   if (made.iterator == nullptr) refuse("iter/tcp cannot be attached", errno, "use Linux 5.19 or newer");
   made.limits = bpf_map__fd(bpf_object__find_map_by_name(made.object, "limits"));

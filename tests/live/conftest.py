@@ -143,10 +143,10 @@ class Live:
         assert len(flows) < 2, flows
         return flows[0] if flows else None
 
-    def start_python(self, node: int, script: Path, *words: str) -> subprocess.Popen[str]:
+    def start_python(self, node: int, script: Path, *words: str, stdin: int | None = None) -> subprocess.Popen[str]:
         """A Python program on a node, with the rates socket of its daemon."""
         command = network.command_in(self.name, str(node), [sys.executable, str(script), *words])
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        process = subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.started.append(process)
         return process
 

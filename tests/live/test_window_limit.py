@@ -4,6 +4,7 @@
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from perhop.errors import PerhopError
@@ -22,6 +23,10 @@ MARGIN_S = 0.1
 # Of each limit, or it says little.
 LEAST_SEGMENTS = 40
 UNLIMITED = 0
+BURST_SENDER = Path(__file__).parent / "burst_sender.py"
+BURST_RECEIVER = Path(__file__).parent / "burst_receiver.py"
+BURST_PORT = 5202
+BURST_BYTES = 20 * SEGMENT_BYTES
 
 
 def packets_of(capture):
@@ -141,6 +146,39 @@ def test_a_congestion_window_clamped_by_ebpf_never_exceeds_a_limit_that_moves(st
     sender = live.daemon(0)
     assert sender["shim"]["windows_rewritten"] == 0
     assert sender["cwl"] == {"enforce": "ebpf", "failed": 0, "changes": 2 * len(LIMITS), "scans": len(LIMITS) - 1}
+
+
+def test_a_congestion_window_that_is_not_used_up_is_clamped_by_ebpf_too(start_network, tmp_path, cgroup):
+    """TCP leaves the window as it is while the application has nothing to send; the next burst would take all of it."""
+    limit = 2
+    live = start_network("--policy", "none", "--enforce", "ebpf")
+    capture = tmp_path / "sender.pcapng"
+    tshark = live.start(0, "tshark", "-q", "-i", "radio0", "-f", f"tcp port {BURST_PORT}", "-w", str(capture))
+    wait_until(capture.exists, 20)
+    receiver = live.start_python(3, BURST_RECEIVER, str(BURST_PORT), str(BURST_BYTES))
+    assert receiver.stdout.readline() == "listening\n"
+    sender = live.start_python(0, BURST_SENDER, "10.0.0.4", str(BURST_PORT), str(BURST_BYTES), stdin=subprocess.PIPE)
+
+    def burst():
+        sender.stdin.write("\n")
+        sender.stdin.flush()
+        assert sender.stdout.readline() == "sent\n"
+
+    burst()
+    burst()
+    limited_s = time.time()
+    set_limit(live, limit)
+    burst()
+    sender.stdin.close()
+    sender.wait(20)
+    receiver.wait(20)
+    time.sleep(0.5)
+    tshark.terminate()
+    tshark.wait(20)
+    rows = in_flight(capture)
+    assert max(packets for at, packets, _ in rows if at < limited_s) > 3 * limit
+    counts = [packets for at, packets, _ in rows if at > limited_s]
+    assert len(counts) >= BURST_BYTES // SEGMENT_BYTES and max(counts) == limit
 
 
 def test_a_connection_older_than_the_daemon_is_clamped_too(start_network, tmp_path, cgroup):
