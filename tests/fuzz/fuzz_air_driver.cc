@@ -147,6 +147,7 @@ public:
   }
   void on_completion(std::uint32_t cookie, const completion_record&) override {
     expect(up_, "a completion comes of a MAC that is up");
+    expect(whole_, "a record that is cut short completes nothing");
     const auto found = std::ranges::find(outstanding_, cookie);
     expect(found != outstanding_.end(), "a packet is completed once, and only what was given");
     outstanding_.erase(found);
@@ -201,7 +202,10 @@ private:
       const auto value = input_.hostile<std::uint32_t>();
       for (std::size_t byte = 0; byte < 4; ++byte) bytes.push_back(static_cast<std::uint8_t>(value >> 8 * byte));
     }
-    return spoiled(std::move(bytes));
+    const std::size_t right_bytes = bytes.size();
+    bytes = spoiled(std::move(bytes));
+    whole_ = bytes.size() == right_bytes;
+    return bytes;
   }
   byte_vector reception() {
     wire::air_reception frame;
@@ -300,6 +304,7 @@ private:
   std::vector<std::uint32_t> outstanding_;
   std::size_t sent_ = 0;
   bool came_back_ = false;
+  bool whole_ = false;  // the last completion that was said
   volatile unsigned sum_ = 0;
 };
 

@@ -3,6 +3,7 @@
 
 import json
 import shutil
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -56,7 +57,7 @@ def other_version(hosts: Hosts) -> dict[str, Any]:
 
 
 def wrong_time(hosts: Hosts) -> dict[str, Any]:
-    """A Python whose time of day is 3000.5 ms ahead: no whole number, which an error of 0.1 ms might cross."""
+    """A Python whose time of day is 3000.5 ms ahead."""
     (hosts.folder / "ahead").mkdir(exist_ok=True)
     (hosts.folder / "ahead/sitecustomize.py").write_text(
         "import time\nreal = time.time_ns\ntime.time_ns = lambda: real() + 3_000_500_000\n"
@@ -91,7 +92,7 @@ PLANTS: dict[str, tuple[Plant, str, str, str]] = {
     "no Python": ({"python": "/nowhere/python3"}, "ssh", "there is no /nowhere/python3", "package python3"),
     "no perhop-node": ({"perhop_node": "/nowhere/perhop-node"}, "perhop-node", "there is no", "make build"),
     "another version": (other_version, "perhop-node", "perhop-node 0.0.9", "install the same version"),
-    "a wrong clock": (wrong_time, "time of day", "+3000.", "chrony"),
+    "a wrong clock": (wrong_time, "time of day", "ms from ours", "chrony"),
     "no radio": (
         {"radio": {"kind": "air", "socket": "/nowhere", "node": 2}},
         "radio",
@@ -117,11 +118,21 @@ def test_what_is_wrong_is_named_with_its_host_and_a_remedy(hosts, plant):
     assert not any(hosts.leftovers(index) for index in range(4))
 
 
+def test_a_wrong_clock_is_told_as_exactly_as_it_is_known(hosts):
+    _, findings = doctor(hosts, hosts.inventory("wrong.yml", nodes={2: wrong_time(hosts)}))
+    (failed,) = (finding for finding in findings if not finding["ok"])
+    offset_ms, bound_ms = map(
+        float, re.match(r"([+-][\d.]+) ms from ours, known to ([\d.]+) ms", failed["detail"]).groups()
+    )
+    # 0.1 ms for the clocks themselves: time of day and monotonic time are read one after the other.
+    assert abs(offset_ms - 3000.5) <= bound_ms + 0.1
+
+
 def test_a_device_that_uhd_does_not_find_is_named(hosts):
     code, findings = doctor(hosts, hosts.inventory("wrong.yml", nodes={2: no_device(hosts)}))
     (failed,) = (finding for finding in findings if not finding["ok"])
     assert code == 1 and failed["name"] == "node 2 (h2): radio"
-    if b"libuhd" in Path(hosts.node_program).read_bytes():
+    if b"libuhd.so" in Path(hosts.node_program).read_bytes():
         assert "No devices found" in failed["detail"] and "addr=127.0.0.1" in failed["detail"]
         assert "uhd_find_devices" in failed["remedy"]
     else:
