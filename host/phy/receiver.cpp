@@ -215,7 +215,7 @@ void dsss_receiver::assess(sample_time at) {
     const int sum = block_sum(assessed_blocks_);
     level_average_ += sum - (level_average_ >> rssi_shift);
     // Its last block lasts while the search sees peaks.
-    if (hold_blocks_ > 1 || (hold_blocks_ == 1 && search_.good == 0)) --hold_blocks_;
+    if (hold_blocks_ > 1 || (hold_blocks_ == 1 && !search_.peak_before)) --hold_blocks_;
     const bool above = options_.energy_threshold_db && decibels(static_cast<std::uint64_t>(sum)) >= *options_.energy_threshold_db;
     blocks_above_ = above && ignore_blocks_ == 0 ? blocks_above_ + 1 : 0;
     if (ignore_blocks_ > 0) --ignore_blocks_;
@@ -245,8 +245,8 @@ bool dsss_receiver::search_symbol() {
   advance(end);
   const int weight = std::min(search_.number, 2);
   int sum = 0, peak = 0, highest = -1;
-  // An average that one symbol has filled, the end of a frame for instance, passes for a peak while it fades: the symbol's own
-  // level has to be there too.
+  // An average that one symbol has filled, the end of a frame for instance, passes for a peak while it fades: only a symbol whose
+  // own level is there too counts. A single one that is not ends nothing: noise takes half of a signal's level now and then.
   bool fresh = false;
   for (int bin = 0; bin < symbol_samples; ++bin) {
     int& value = search_.bins[static_cast<std::size_t>(bin)];
@@ -259,9 +259,11 @@ bool dsss_receiver::search_symbol() {
       fresh = fresh_ratio * level >= before;
     }
   }
-  const bool is_peak = lock_ratio * highest > sum && fresh && search_.number >= first_tested;
+  const bool is_peak = lock_ratio * highest > sum && search_.number >= first_tested;
   const bool near = (peak - search_.last_peak + 1 + symbol_samples) % symbol_samples <= 2;
-  search_.good = is_peak ? (near ? search_.good + 1 : 1) : 0;
+  const bool goes_on = is_peak && near && (fresh || search_.peak_before);
+  search_.good = (goes_on ? search_.good : 0) + (is_peak && fresh ? 1 : 0);
+  search_.peak_before = is_peak && fresh;
   search_.last_peak = peak;
   ++search_.number;
   start_ = end;

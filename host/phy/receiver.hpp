@@ -102,6 +102,7 @@ private:
   struct search {
     std::array<int, symbol_samples> bins{};
     int good = 0, last_peak = 0, number = 0;
+    bool peak_before = false;
   };
 
   struct track {

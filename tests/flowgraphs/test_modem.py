@@ -288,6 +288,19 @@ def test_what_a_signal_leaves_in_the_dc_is_no_energy_when_it_is_over(signal, lev
         assert idle - end <= 2 * SYMBOL, (idle - end) / SYMBOL
 
 
+@pytest.mark.parametrize("weak", [4, 5, 6])
+def test_a_symbol_that_noise_takes_most_of_does_not_begin_the_search_anew(weak):
+    """At 10 dB one of some hundred is as weak: with it, a signal was found after up to 15.8 us."""
+    _, noise = seeded(f"weak {weak}")
+    wave = transmitted(Frame(bytes(10), 0)).astype(float)
+    wave[SYMBOL * weak : SYMBOL * (weak + 1)] *= 0.3
+    samples = received(wave[:, 0] + 1j * wave[:, 1], 2, es_n0_db=25, random=noise, before=SYMBOL, after=0)
+    receiver = modem.Receiver(keep_trace=True)
+    receiver.push(samples.astype(np.int16))
+    (lock, *_) = receiver.take_locks()
+    assert lock <= 10 * SYMBOL, lock / SYMBOL
+
+
 @pytest.mark.parametrize("es_n0_db", [10, 20, 30, 40, 50])
 @pytest.mark.parametrize("symbols", [25, 60, 130, 150, 175])
 def test_carrier_sense_is_free_15_us_after_a_signal_without_a_good_header(es_n0_db, symbols):

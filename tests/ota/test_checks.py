@@ -2,8 +2,8 @@
 """Each thing that can be wrong with a host is found before a run, named with its host, and comes with a remedy."""
 
 import json
-import shutil
 import re
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path

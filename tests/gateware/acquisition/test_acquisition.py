@@ -82,6 +82,15 @@ async def symbols_that_fade_in_the_average_are_no_signal(dut):
 
 
 @cocotb.test()
+async def a_symbol_that_noise_takes_half_of_does_not_begin_the_search_anew(dut):
+    levels = np.full(12 * SYMBOL_SAMPLES, 20)
+    levels[9::SYMBOL_SAMPLES] = 300
+    levels[9 + 5 * SYMBOL_SAMPLES] = 120
+    # Symbols 3, 4, 6 and 7 count.
+    assert await lock_of(dut, levels) == (8 * SYMBOL_SAMPLES - 1, 9) == Receiver()._search(Levels(levels), 0)
+
+
+@cocotb.test()
 async def peaks_are_told_from_the_first_that_counts_to_the_first_that_is_missing(dut):
     """Of three that count, one fewer than a lock needs; and never in noise."""
     random = np.random.default_rng(SEED)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Search for a DSSS signal: the level in each of the 22 places of a symbol is averaged over symbols; a place that stays well
 // above the mean is where symbols end. An average that one symbol has filled, the end of a frame for instance, passes for a
-// peak while it fades: so the symbol's own level has to be there too.
+// peak while it fades: only a symbol whose own level is there too counts. A single one that is not ends nothing: noise takes
+// half of a signal's level now and then.
 //
 // Timing: `lock` and `lock_place` come with the first sample of the symbol after the one that decided.
 
@@ -21,7 +22,7 @@ module acquisition #(
   output wire logic        lock,
   output wire logic [4:0]  lock_place,
 
-  output wire logic        peaks            // level, clear_channel: the symbol before this one had a peak, which may become a lock
+  output logic             peaks            // level, clear_channel: the symbol before this one had a peak, which may become a lock
 );
 
   localparam int unsigned FRACTION_BITS = 5;
@@ -35,7 +36,7 @@ module acquisition #(
   logic [SUM_W-1:0] sum_q;
   logic [4:0]       peak_place_q, last_place_q;
   logic [2:0]       symbols_q;             // since the search began, up to FIRST_TESTED + 1
-  logic [1:0]       good_q;                // peaks in a row
+  logic [1:0]       good_q;                // symbols that counted while there was a peak
   logic             fresh_q;               // at the peak this symbol's level is at least half of what the average was
 
   wire logic [BIN_W-1:0] average = averages[place];
@@ -55,7 +56,7 @@ module acquisition #(
   wire logic tested = sample_valid && searching && first && symbols_q == 3'(FIRST_TESTED + 1);
   // A peak is one where 11 of it exceed the sum of the bins. Adders: a multiplier is dearer.
   wire logic [SUM_W-1:0] peak_times = (SUM_W'(peak_q) << 3) + (SUM_W'(peak_q) << 1) + SUM_W'(peak_q);
-  wire logic is_peak = peak_times > sum_q && fresh_q;
+  wire logic is_peak = peak_times > sum_q;
   wire logic signed [5:0] moved = $signed({1'b0, peak_place_q}) - $signed({1'b0, last_place_q});
   wire logic near = moved == 0 || moved == 1 || moved == -1
                     || moved == 6'sd21 || moved == -6'sd21;
@@ -78,15 +79,18 @@ module acquisition #(
     if (rst || !searching) begin
       symbols_q <= '0;
       good_q    <= '0;
+      peaks     <= 1'b0;
     end else if (sample_valid) begin
       if (last && symbols_q != 3'(FIRST_TESTED + 1)) symbols_q <= symbols_q + 1'b1;
-      if (tested) good_q <= !is_peak ? '0 : near ? good_q + 1'b1 : 2'd1;
+      if (tested) begin
+        good_q <= (is_peak && near && (fresh_q || peaks) ? good_q : 2'd0) + 2'(is_peak && fresh_q);
+        peaks  <= is_peak && fresh_q;
+      end
     end
   end
 
-  assign lock       = tested && is_peak && near && good_q == 2'(LOCK_SYMBOLS - 1);
+  assign lock       = tested && is_peak && near && fresh_q && good_q == 2'(LOCK_SYMBOLS - 1);
   assign lock_place = peak_place_q;
-  assign peaks      = good_q != '0;
 
 endmodule
 

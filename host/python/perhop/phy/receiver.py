@@ -199,16 +199,18 @@ class Receiver:
     def _search(self, stream: _Stream, start: int) -> tuple[int, int] | None:
         """Symbols from `start` on; the last sample of the one that locks and the place of its peak."""
         bins = np.zeros(SYMBOL_SAMPLES, dtype=np.int64)
-        good, last_peak, number = 0, 0, 0
+        good, last_peak, number, peak_before = 0, 0, 0, False
         while start + SYMBOL_SAMPLES < stream.samples:
             end = start + SYMBOL_SAMPLES
             levels, before = stream.levels(start, end) << FRACTION_BITS, bins
             bins = before + (levels - before >> min(number, 2))
             peak = int(bins.argmax())
             is_peak = LOCK_RATIO * int(bins[peak]) > int(bins.sum()) and number >= FIRST_TESTED
-            is_peak = is_peak and FRESH_RATIO * int(levels[peak]) >= int(before[peak])
+            # Only a symbol whose own level is there counts; a single one that is not ends nothing.
+            fresh = is_peak and FRESH_RATIO * int(levels[peak]) >= int(before[peak])
             near = (peak - last_peak + 1) % SYMBOL_SAMPLES <= 2
-            good = (good + 1 if near else 1) if is_peak else 0
+            good = (good if is_peak and near and (fresh or peak_before) else 0) + fresh
+            peak_before = fresh
             if good == LOCK_SYMBOLS:
                 return end - 1, peak
             last_peak, number, start = peak, number + 1, end
