@@ -98,7 +98,11 @@ FEATURES = (
         ("perhop probe", "perhop top", "perhop metrics", "perhop dlep"),
         ("Python", *PACKAGES),
     ),
-    Feature("reading packets", ("perhop wireshark", "make verify-bytes", "make verify-samples"), ("tshark",)),
+    Feature(
+        "reading packets",
+        ("perhop wireshark", "make verify-bytes", "make verify-samples", "make verify-hashes"),
+        ("tshark",),
+    ),
     Feature("hosts over SSH", ("perhop run --backend radio", "perhop doctor --inventory"), ("ssh", "perhop-node")),
     Feature("emulated hosts over SSH", ("make ota",), (*SHARED_LIVE, "ssh", "sshd", "sudo")),
     Feature(
