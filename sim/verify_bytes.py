@@ -204,7 +204,7 @@ def run_json(case: Case, fidelity: str, duration_s: float, seed: int, directory:
 
 
 def program(build: Path, case: Case) -> Path:
-    return build / ("sim/ns3/perhop-sim" if case.load == "tcp" else "sim/air/perhop-air")
+    return build / ("sim/ns3/perhop-sim" if case.load == "tcp" else "sim/run/perhop-air")
 
 
 def simulate(build: Path, config: dict[str, Any], case: Case) -> tuple[dict[str, Any], str]:

@@ -181,7 +181,7 @@ def simulate(build: Path, config: dict[str, Any]) -> tuple[dict[str, Any], str]:
     directory.mkdir(parents=True)
     file = directory / "run.json"
     file.write_text(json.dumps(config))
-    done = subprocess.run([build / "sim/air/perhop-air", file], capture_output=True, text=True)
+    done = subprocess.run([build / "sim/run/perhop-air", file], capture_output=True, text=True)
     if done.returncode != 0:
         return {}, done.stderr.strip()[-600:]
     return json.loads((directory / "result.json").read_text()), ""

@@ -132,7 +132,7 @@ def simulate(build: Path, case: Case, mode: str, duration_s: float, seed: int, k
     directory.mkdir(parents=True)
     config = directory / "run.json"
     config.write_text(json.dumps(run_json(case, mode, duration_s, seed, directory)))
-    done = subprocess.run([build / "sim/air/perhop-air", config], capture_output=True, text=True)
+    done = subprocess.run([build / "sim/run/perhop-air", config], capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{case.name} {mode}: perhop-air ended with {done.returncode}: {done.stderr[-600:]}")
     return directory / "trace.txt", json.loads((directory / "result.json").read_text())

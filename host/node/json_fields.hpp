@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -73,16 +74,23 @@ inline std::string read_socket(const nlohmann::json& object, const char* key) {
   return path;
 }
 
-/// One of the words that the pairs begin with; the first one stands for a field that is not there.
+/// One of the words that the pairs begin with.
 template <typename Value>
-Value read_word(const nlohmann::json& object, const char* key, std::initializer_list<std::pair<std::string_view, Value>> words) {
-  const auto word = read<std::string>(object, key, std::string(words.begin()->first));
+Value read_word(const nlohmann::json& object, const char* key, std::span<const std::pair<std::string_view, Value>> words, Value otherwise) {
+  if (!object.contains(key)) return otherwise;
+  const auto word = read<std::string>(object, key, "");
   std::string known;
   for (const auto& [name, value] : words) {
     if (name == word) return value;
     known += (known.empty() ? "" : ", ") + std::string(name);
   }
   throw config_error(std::string(key) + ": is '" + word + "'; one of " + known);
+}
+
+/// The first one stands for a field that is not there.
+template <typename Value>
+Value read_word(const nlohmann::json& object, const char* key, std::initializer_list<std::pair<std::string_view, Value>> words) {
+  return read_word(object, key, std::span<const std::pair<std::string_view, Value>>(words.begin(), words.size()), words.begin()->second);
 }
 
 /// 02:00:00:00:00:01

@@ -3,10 +3,14 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <iterator>
+#include <span>
+#include <vector>
 
+#include "host/core/shim/flow_policy_fields.hpp"
 #include "host/node/json_fields.hpp"
 #include "host/node/too_big.hpp"
 #include "host/sockets/json_message.hpp"
@@ -20,9 +24,9 @@ using nlohmann::json;
 void read_exact(const json& object, node_config& config) {
   refuse_unknown(object, "exact", {"mode", "fairness", "eta", "interval_ms", "hello_interval_ms", "udp", "queue_packets"});
   policy::exact_router_config& router = config.exact.emplace();
-  router.mode = read_word<policy::exact_mode>(object, "mode", {{"m2", policy::exact_mode::m2}, {"m1", policy::exact_mode::m1}});
-  router.fairness = read_word<policy::exact_fairness>(
-      object, "fairness", {{"rate", policy::exact_fairness::rate}, {"airtime", policy::exact_fairness::airtime}});
+  router.mode = read_word<policy::exact_mode>(object, "mode", std::span(policy::exact_mode_words), policy::exact_mode::m2);
+  router.fairness =
+      read_word<policy::exact_fairness>(object, "fairness", std::span(policy::exact_fairness_words), policy::exact_fairness::rate);
   router.eta = read<double>(object, "eta", router.eta);
   if (!(router.eta > 0 && router.eta <= 1)) throw config_error("eta: is " + std::to_string(router.eta) + "; give more than 0, at most 1");
   router.interval_us = static_cast<std::uint32_t>(1000 * read_count(object, "interval_ms", router.interval_us / 1000, 1, 60'000));
@@ -38,6 +42,38 @@ void read_cwl(const json& object, node_config& config) {
       read_word<cwl_enforcement>(object, "enforce", {{"window", cwl_enforcement::window}, {"ebpf", cwl_enforcement::ebpf}});
   config.cwl_cgroup = read<std::string>(object, "cgroup", "/sys/fs/cgroup");
 }
+
+/// The object `policy`, as read_flow_policy asks for it.
+class policy_fields {
+public:
+  explicit policy_fields(const json& object) : object_(object) {
+    if (!object.is_object()) throw config_error("policy: must be an object {...}");
+  }
+
+  template <typename choice>
+  choice word(const char* key, std::string_view, std::span<const std::pair<std::string_view, choice>> words, choice otherwise) {
+    return read_word(object_, note(key), words, otherwise);
+  }
+  std::uint32_t count(const char* key, std::uint32_t otherwise, std::uint32_t most) {
+    return static_cast<std::uint32_t>(read_count(object_, note(key), otherwise, 0, most));
+  }
+  bool flag(const char* key, bool otherwise) { return read(object_, note(key), otherwise); }
+  [[noreturn]] void refuse(const char* key, const std::string& problem) { throw config_error(std::string(key) + ": " + problem); }
+  void finish() {
+    for (const auto& [key, value] : object_.items()) {
+      if (std::ranges::find(known_, key) == known_.end()) throw config_error("policy." + key + ": unknown field");
+    }
+  }
+
+private:
+  const char* note(const char* key) {
+    known_.emplace_back(key);
+    return key;
+  }
+
+  const json& object_;
+  std::vector<std::string_view> known_;
+};
 
 json parse_json(const std::string& text) {
   json object = sockets::parse_message(text);
@@ -81,40 +117,8 @@ shim::ip_address parse_address(const std::string& text) {
 }
 
 shim::flow_policy parse_policy(const json& object) {
-  refuse_unknown(object, "policy",
-                 {"cwl", "cwl_packets", "round", "tcp_ack", "tcp_ack_window", "tcp_ack_whole_window", "tcp_ack_rule",
-                  "tcp_ack_retransmission", "pacing"});
-  using policy::cwl_kind;
-  using policy::cwl_rounding;
-  using policy::dca_window_rule;
-  using policy::pacing_kind;
-  using policy::tcp_ack_kind;
-  shim::flow_policy found;
-  found.cwl.kind = read_word<cwl_kind>(object, "cwl",
-                                       {{"none", cwl_kind::none},
-                                        {"fixed", cwl_kind::fixed},
-                                        {"hop", cwl_kind::hop},
-                                        {"delay", cwl_kind::delay},
-                                        {"pipeline", cwl_kind::pipeline}});
-  if (found.cwl.kind == cwl_kind::fixed) {
-    found.cwl.fixed_packets = static_cast<std::uint32_t>(read_count(object, "cwl_packets", 0, 1, 1024));
-    if (found.cwl.fixed_packets == 0) throw config_error("cwl_packets: is missing; a fixed limit needs it");
-  }
-  found.cwl.rounding = read_word<cwl_rounding>(object, "round", {{"half_up", cwl_rounding::half_up}, {"floor", cwl_rounding::floor}});
-  found.tcp_ack.kind =
-      read_word<tcp_ack_kind>(object, "tcp_ack", {{"every", tcp_ack_kind::every}, {"dca", tcp_ack_kind::dca}, {"daa", tcp_ack_kind::daa}});
-  found.tcp_ack.fixed_window_packets = static_cast<std::uint32_t>(read_count(object, "tcp_ack_window", 0, 0, 255));
-  found.tcp_ack.whole_window = read(object, "tcp_ack_whole_window", false);
-  found.tcp_ack.rule = read_word<dca_window_rule>(object, "tcp_ack_rule",
-                                                  {{"hop", dca_window_rule::hop},
-                                                   {"delay", dca_window_rule::delay},
-                                                   {"hop_and_delay", dca_window_rule::hop_and_delay},
-                                                   {"airtime", dca_window_rule::airtime}});
-  found.tcp_ack.tcp_ack_retransmission = read(object, "tcp_ack_retransmission", true);
-  found.pacing.kind = read_word<pacing_kind>(
-      object, "pacing",
-      {{"none", pacing_kind::none}, {"window", pacing_kind::window}, {"adaptive", pacing_kind::adaptive}, {"path", pacing_kind::path}});
-  return found;
+  policy_fields fields(object);
+  return shim::read_flow_policy(fields);
 }
 
 void set_policy(const json& policy, node_config& config) {

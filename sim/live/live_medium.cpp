@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "host/sockets/json_message.hpp"
-#include "sim/air/scripted_events.hpp"
+#include "sim/run/scripted_events.hpp"
 
 namespace perhop::live {
 
@@ -66,10 +66,10 @@ completion_record record_of(const air::completion& done) {
 
 }  // namespace
 
-live_medium::live_medium(const air::run_config& config, outlet& out)
+live_medium::live_medium(const run::run_config& config, outlet& out)
     : config_(config), out_(out), nodes_(config.air.nodes.size()), medium_(config.air, *this) {
   for (air::node_id id = 0; id < nodes_.size(); ++id) registers_.emplace_back(config.air, id);
-  for (const air::event_config& event : config.events) air::apply(medium_, event);
+  for (const run::event_config& event : config.events) run::apply(medium_, event);
 }
 
 std::uint32_t live_medium::node_of(connection_id connection) const {
@@ -309,7 +309,7 @@ void live_medium::on_command(connection_id from, std::span<const std::uint8_t> t
 }
 
 std::string live_medium::command(std::span<const std::uint8_t> text) {
-  using event_kind = air::event_config::event_kind;
+  using event_kind = run::event_config::event_kind;
   const json asked = sockets::parse_message({reinterpret_cast<const char*>(text.data()), text.size()});
   try {
     if (!asked.is_object()) throw std::out_of_range("is no JSON object");
@@ -323,25 +323,25 @@ std::string live_medium::command(std::span<const std::uint8_t> text) {
     if (name == "reset_lateness") {
       lateness_ = {};
     } else if (name == "link_down" || name == "link_up") {
-      air::event_config event{.kind = name == "link_down" ? event_kind::link_down : event_kind::link_up};
+      run::event_config event{.kind = name == "link_down" ? event_kind::link_down : event_kind::link_up};
       event.a = node_named("a");
       event.b = node_named("b");
       if (event.a == event.b) throw std::out_of_range("b: is a itself");
-      air::apply(medium_, event);
+      run::apply(medium_, event);
     } else if (name == "move") {
-      air::event_config event{.kind = event_kind::move};
+      run::event_config event{.kind = event_kind::move};
       event.a = node_named("node");
       event.position = {asked.at("x_m").get<double>(), asked.at("y_m").get<double>()};
-      air::apply(medium_, event);
+      run::apply(medium_, event);
     } else if (name == "node_down" || name == "node_up") {
-      air::event_config event{.kind = name == "node_down" ? event_kind::node_down : event_kind::node_up};
+      run::event_config event{.kind = name == "node_down" ? event_kind::node_down : event_kind::node_up};
       event.a = node_named("node");
-      air::apply(medium_, event);
+      run::apply(medium_, event);
     } else if (name == "loss") {
-      air::event_config event{.kind = event_kind::loss};
+      run::event_config event{.kind = event_kind::loss};
       event.frame_error_rate = asked.at("frame_error_rate").get<double>();
       if (!(event.frame_error_rate >= 0 && event.frame_error_rate <= 1)) throw std::out_of_range("frame_error_rate: give 0 to 1");
-      air::apply(medium_, event);
+      run::apply(medium_, event);
     } else {
       throw std::out_of_range("there is no command '" + name + "'");
     }

@@ -13,9 +13,9 @@
 
 #include "host/core/wire/generated/frames.hpp"
 #include "sim/air/air.hpp"
-#include "sim/air/run_config.hpp"
 #include "sim/live/lateness.hpp"
 #include "sim/live/mac_registers.hpp"
+#include "sim/run/run_config.hpp"
 
 namespace perhop::live {
 
@@ -53,7 +53,7 @@ public:
   static constexpr std::uint8_t send_credits = 4;
 
   /// @param config its events hold from the beginning, whatever their times
-  live_medium(const air::run_config& config, outlet& out);
+  live_medium(const run::run_config& config, outlet& out);
 
   air::tick now() const { return medium_.now(); }
   air::tick next_event() const { return medium_.next_event(); }
@@ -124,7 +124,7 @@ private:
   void on_delivery(air::tick now, air::node_id to, const air::transmission& frame) override;
   void on_completion(air::tick now, const air::completion& record) override;
 
-  const air::run_config& config_;
+  const run::run_config& config_;
   outlet& out_;
   std::vector<node> nodes_;
   std::vector<mac_registers> registers_;  ///< of each node

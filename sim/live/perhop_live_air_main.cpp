@@ -106,10 +106,10 @@ bool ask_for_real_time() {
   return sched_setscheduler(0, SCHED_FIFO, &priority) == 0;
 }
 
-int run(const std::string& file, const std::string& socket_path) {
-  const air::run_config config = air::load_run_config(file);
+int serve(const std::string& file, const std::string& socket_path) {
+  const run::run_config config = run::load_run_config(file);
   if (config.air.mac.fidelity == air::mac_fidelity::samples) {
-    throw air::config_error("run.json: field mac.fidelity: samples is too slow for real time; give core or bytes");
+    throw run::config_error("run.json: field mac.fidelity: samples is too slow for real time; give core or bytes");
   }
   sigset_t signals;
   sigemptyset(&signals);
@@ -175,13 +175,13 @@ int run(const std::string& file, const std::string& socket_path) {
 int main(int argc, char** argv) {
   if (argc != 3) {
     std::fprintf(stderr, "usage: perhop-live-air RUN_JSON SOCKET\n");
-    return air::exit_bad_config;
+    return run::exit_bad_config;
   }
   try {
-    return run(argv[1], argv[2]);
-  } catch (const air::config_error& error) {
+    return serve(argv[1], argv[2]);
+  } catch (const run::config_error& error) {
     std::fprintf(stderr, "%s\n", error.what());
-    return air::exit_bad_config;
+    return run::exit_bad_config;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "perhop-live-air: %s\n", error.what());
     return 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sim/ns3/air-channel.h"
 
-#include "sim/air/scripted_events.hpp"
+#include "sim/run/scripted_events.hpp"
 
 namespace ns3
 {
@@ -18,7 +18,7 @@ AirChannel::GetTypeId()
     return tid;
 }
 
-AirChannel::AirChannel(const perhop::air::air_config& config, AirSimulatorImpl& simulator, perhop::air::run_report& report)
+AirChannel::AirChannel(const perhop::air::air_config& config, AirSimulatorImpl& simulator, perhop::run::run_report& report)
     : m_mac(config.mac),
       m_simulator(simulator),
       m_report(report),
@@ -64,10 +64,10 @@ AirChannel::Submit(uint32_t node, const perhop::air::tx_request& request)
 }
 
 void
-AirChannel::Apply(const perhop::air::event_config& event)
+AirChannel::Apply(const perhop::run::event_config& event)
 {
     Synchronise();
-    perhop::air::apply(m_air, event);
+    perhop::run::apply(m_air, event);
 }
 
 void

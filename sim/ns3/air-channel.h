@@ -4,12 +4,12 @@
 #pragma once
 
 #include "sim/air/air.hpp"
-#include "sim/air/run_report.hpp"
 #include "sim/ns3/air-net-device.h"
 #include "sim/ns3/air-simulator-impl.h"
 #include "sim/ns3/flow.h"
 #include "sim/ns3/frame-capture.h"
 #include "sim/ns3/packet-slots.h"
+#include "sim/run/run_report.hpp"
 
 #include "ns3/channel.h"
 
@@ -26,7 +26,7 @@ class AirChannel : public Channel, public TickSource, private perhop::air::liste
     static TypeId GetTypeId();
 
     /// Neither simulator nor report are owned.
-    AirChannel(const perhop::air::air_config& config, AirSimulatorImpl& simulator, perhop::air::run_report& report);
+    AirChannel(const perhop::air::air_config& config, AirSimulatorImpl& simulator, perhop::run::run_report& report);
     ~AirChannel() override;
 
     /// The device of node GetNDevices().
@@ -61,7 +61,7 @@ class AirChannel : public Channel, public TickSource, private perhop::air::liste
     void Submit(uint32_t node, const perhop::air::tx_request& request);
 
     /// A node moves, or a link goes or comes back.
-    void Apply(const perhop::air::event_config& event);
+    void Apply(const perhop::run::event_config& event);
 
     /// `tell` is called with every packet that is lost at a node, and how.
     void SetLossCallback(std::function<void(const perhop::shim::ip_packet_view&, FlowLoss)> tell)
@@ -123,7 +123,7 @@ class AirChannel : public Channel, public TickSource, private perhop::air::liste
 
     perhop::air::mac_config m_mac;
     AirSimulatorImpl& m_simulator;
-    perhop::air::run_report& m_report;
+    perhop::run::run_report& m_report;
     perhop::air::air m_air;
     PacketSlots m_slots;
     std::vector<Ptr<AirNetDevice>> m_devices;

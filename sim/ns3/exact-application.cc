@@ -18,8 +18,8 @@ constexpr uint32_t IP_AND_UDP_BYTES = 28;
 
 } // namespace
 
-ExactApplication::ExactApplication(const perhop::air::flow_config& config)
-    : m_audio(config.application == perhop::air::exact_application::audio),
+ExactApplication::ExactApplication(const perhop::run::flow_config& config)
+    : m_audio(config.application == perhop::run::exact_application::audio),
       m_payloadBytes(config.payload_bytes),
       m_demandBps(config.demand_bps == 0 ? perhop::wire::unlimited_rate_bps : static_cast<uint64_t>(config.demand_bps)),
       m_diid({.window_us = static_cast<uint64_t>(std::llround(config.diid_s * 1e6))})

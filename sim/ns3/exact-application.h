@@ -4,7 +4,7 @@
 // its microphone at one of a few rates: it takes the fastest one that Delayed Increase Immediate Decrease (host/core) lets it.
 #pragma once
 
-#include "sim/air/run_config.hpp"
+#include "sim/run/run_config.hpp"
 
 #include "host/core/policy/delayed_increase.hpp"
 
@@ -17,7 +17,7 @@ namespace ns3
 class ExactApplication
 {
   public:
-    explicit ExactApplication(const perhop::air::flow_config& config);
+    explicit ExactApplication(const perhop::run::flow_config& config);
 
     /// The path's rate is this from now on.
     void OnSignal(uint64_t nowUs, uint64_t signalBps);

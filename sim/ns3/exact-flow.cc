@@ -16,7 +16,7 @@ constexpr uint64_t MICROPHONE_OFF_GAP_US = 1'000'000;
 
 } // namespace
 
-ExactFlow::ExactFlow(const perhop::air::flow_config& config,
+ExactFlow::ExactFlow(const perhop::run::flow_config& config,
                      std::size_t index,
                      Ptr<Node> source,
                      Ptr<Node> sink,
@@ -229,10 +229,10 @@ ExactFlow::TakeInterval(uint64_t nowUs)
     return interval;
 }
 
-perhop::air::flow_result
+perhop::run::flow_result
 ExactFlow::GetResult(uint64_t nowUs)
 {
-    perhop::air::flow_result result = UdpFlow::GetResult(nowUs);
+    perhop::run::flow_result result = UdpFlow::GetResult(nowUs);
     if (m_roundTrips != 0)
     {
         result.rtt_ms = m_roundTripSumMs / static_cast<double>(m_roundTrips);

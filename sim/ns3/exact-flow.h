@@ -24,7 +24,7 @@ class ExactFlow : public UdpFlow
 {
   public:
     /// @param linkRateBps what no flow can exceed; @param log outlives the flow
-    ExactFlow(const perhop::air::flow_config& config,
+    ExactFlow(const perhop::run::flow_config& config,
               std::size_t index,
               Ptr<Node> source,
               Ptr<Node> sink,
@@ -37,7 +37,7 @@ class ExactFlow : public UdpFlow
     void Attach(ShimAdapter& atSource, ShimAdapter& atSink) override;
     void StartMeasuring(uint64_t nowUs) override;
     FlowInterval TakeInterval(uint64_t nowUs) override;
-    perhop::air::flow_result GetResult(uint64_t nowUs) override;
+    perhop::run::flow_result GetResult(uint64_t nowUs) override;
 
     std::size_t GetIndex() const
     {

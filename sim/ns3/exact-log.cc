@@ -9,7 +9,7 @@ namespace
 {
 
 void
-Open(std::ofstream& file, const perhop::air::run_config& config, const char* name, const char* header)
+Open(std::ofstream& file, const perhop::run::run_config& config, const char* name, const char* header)
 {
     const std::filesystem::path path = config.outputs.directory / name;
     file.open(path);
@@ -21,7 +21,7 @@ Open(std::ofstream& file, const perhop::air::run_config& config, const char* nam
 
 } // namespace
 
-ExactLog::ExactLog(const perhop::air::run_config& config)
+ExactLog::ExactLog(const perhop::run::run_config& config)
 {
     Open(m_signals, config, "signals.csv", "t_us,flow,signal_bps,allowed_bps,app_bps,hops\n");
     Open(m_allocations, config, "allocations.csv", "t_us,node,flow,allocation_bps,load\n");

@@ -4,7 +4,7 @@
 // and, where asked for, exact_packets.csv (each packet at each router).
 #pragma once
 
-#include "sim/air/run_config.hpp"
+#include "sim/run/run_config.hpp"
 
 #include <cstdint>
 #include <fstream>
@@ -39,7 +39,7 @@ class ExactLog
 {
   public:
     /// Opens the files in the run's directory. @throws std::runtime_error one cannot be written
-    explicit ExactLog(const perhop::air::run_config& config);
+    explicit ExactLog(const perhop::run::run_config& config);
 
     void OnSignal(uint64_t nowUs, std::size_t flow, const ExactSignal& signal);
     void OnAllocation(uint64_t nowUs, uint32_t node, std::size_t flow, double allocationBps, double load);

@@ -11,15 +11,14 @@ namespace ns3
 {
 
 perhop::policy::exact_router_config
-ExactNode::RouterConfig(const perhop::air::run_config& config, uint32_t address)
+ExactNode::RouterConfig(const perhop::run::run_config& config, uint32_t address)
 {
-    const perhop::air::exact_config& exact = config.exact;
+    const perhop::run::exact_config& exact = config.exact;
     perhop::policy::exact_router_config router;
     router.profile = config.air.mac.profile;
     router.rts_threshold_bytes = config.air.mac.rts_threshold_bytes;
-    router.mode = exact.mode == perhop::air::exact_mode::m1 ? perhop::policy::exact_mode::m1 : perhop::policy::exact_mode::m2;
-    router.fairness = exact.fairness == perhop::air::exact_fairness::rate ? perhop::policy::exact_fairness::rate
-                                                                          : perhop::policy::exact_fairness::airtime;
+    router.mode = exact.mode;
+    router.fairness = exact.fairness;
     router.eta = exact.eta;
     router.interval_us = exact.interval_ms * 1000;
     router.hello_interval_us = exact.hello_interval_ms * 1000;

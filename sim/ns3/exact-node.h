@@ -22,7 +22,7 @@ class ExactNode
 {
   public:
     /// The router's settings for a node. @param address IPv4 in host byte order
-    static perhop::policy::exact_router_config RouterConfig(const perhop::air::run_config& config, uint32_t address);
+    static perhop::policy::exact_router_config RouterConfig(const perhop::run::run_config& config, uint32_t address);
 
     /// @param shim of this node, with an EXACT router; outlives this, as `log` does
     /// @param sendHello broadcasts this content

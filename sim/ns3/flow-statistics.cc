@@ -208,10 +208,10 @@ FlowStatistics::TakeInterval(uint64_t nowUs)
     return interval;
 }
 
-perhop::air::flow_result
+perhop::run::flow_result
 FlowStatistics::GetResult(uint64_t nowUs)
 {
-    perhop::air::flow_result result;
+    perhop::run::flow_result result;
     if (nowUs < m_measureFromUs)
     {
         return result; // the run ended within its warm-up

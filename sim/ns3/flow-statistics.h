@@ -3,11 +3,11 @@
 // What one TCP flow did: over the measured part of the run, and over each interval of it.
 #pragma once
 
-#include "sim/air/run_report.hpp"
 #include "sim/ns3/flow.h"
 #include "sim/ns3/measured-tcp-socket.h"
 #include "sim/ns3/time-mean.h"
 #include "sim/ns3/udp-statistics.h"
+#include "sim/run/run_report.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -68,7 +68,7 @@ class FlowStatistics : public MeasuredTcpSocket::Observer
     /// The interval that ends now; starts the next.
     FlowInterval TakeInterval(uint64_t nowUs);
 
-    perhop::air::flow_result GetResult(uint64_t nowUs);
+    perhop::run::flow_result GetResult(uint64_t nowUs);
 
   private:
     /// Sums that start anew with the measurement or with an interval.

@@ -3,8 +3,8 @@
 // One flow of a run, whatever it is made of: when it starts and stops, how it meets the shims of its two ends, what is measured of it.
 #pragma once
 
-#include "sim/air/run_report.hpp"
 #include "sim/ns3/node-address.h"
+#include "sim/run/run_report.hpp"
 
 #include "host/core/shim/packet_view.hpp"
 
@@ -63,16 +63,16 @@ class Flow
 {
   public:
     /// Whose packet this is, by its ports.
-    static perhop::air::hop_traffic TrafficOf(const perhop::shim::flow_key& key)
+    static perhop::run::hop_traffic TrafficOf(const perhop::shim::flow_key& key)
     {
-        using perhop::air::hop_traffic;
+        using perhop::run::hop_traffic;
         return key.source_port >= FIRST_SINK_PORT     ? hop_traffic::answer
                : key.source_port >= FIRST_SOURCE_PORT ? hop_traffic::data
                                                       : hop_traffic::control;
     }
 
     /// @param index number of the flow in the run; gives it its ports
-    Flow(const perhop::air::flow_config& config, std::size_t index, uint8_t protocol)
+    Flow(const perhop::run::flow_config& config, std::size_t index, uint8_t protocol)
         : m_config(config)
     {
         m_key.source = perhop::shim::ip_address::from_ipv4(NodeIpv4Address(config.src).Get());
@@ -93,7 +93,7 @@ class Flow
         return m_key;
     }
 
-    const perhop::air::flow_config& GetConfig() const
+    const perhop::run::flow_config& GetConfig() const
     {
         return m_config;
     }
@@ -110,7 +110,7 @@ class Flow
     /// What happened in the interval that ends now; starts the next.
     virtual FlowInterval TakeInterval(uint64_t nowUs) = 0;
 
-    virtual perhop::air::flow_result GetResult(uint64_t nowUs) = 0;
+    virtual perhop::run::flow_result GetResult(uint64_t nowUs) = 0;
 
     /// A packet of the flow, of either direction, was lost at some node.
     virtual void OnPacketLost(const perhop::shim::ip_packet_view&, FlowLoss)
@@ -124,7 +124,7 @@ class Flow
     }
 
   protected:
-    perhop::air::flow_config m_config;
+    perhop::run::flow_config m_config;
     perhop::shim::flow_key m_key;
 
   private:

@@ -54,7 +54,7 @@ class Progress
 };
 
 ns3::ScenarioResult
-RunWithProgress(const std::string& file, const perhop::air::run_config& config)
+RunWithProgress(const std::string& file, const perhop::run::run_config& config)
 {
     Progress progress(config.duration_s);
     progress.Print(0);
@@ -72,19 +72,19 @@ RunWithProgress(const std::string& file, const perhop::air::run_config& config)
         }
         return result;
     }
-    catch (const perhop::air::config_error& error)
+    catch (const perhop::run::config_error& error)
     {
-        throw perhop::air::config_error(file + ": " + error.what());
+        throw perhop::run::config_error(file + ": " + error.what());
     }
 }
 
 int
 Run(const std::string& file)
 {
-    const perhop::air::run_config config = perhop::air::load_run_config(file);
+    const perhop::run::run_config config = perhop::run::load_run_config(file);
     if (config.air.mac.fidelity == perhop::air::mac_fidelity::samples)
     {
-        throw perhop::air::config_error("run.json: field mac.fidelity: samples needs perhop-air and its flows; give core or bytes");
+        throw perhop::run::config_error("run.json: field mac.fidelity: samples needs perhop-air and its flows; give core or bytes");
     }
     std::filesystem::create_directories(config.outputs.directory);
 
@@ -96,7 +96,7 @@ Run(const std::string& file)
     {
         throw std::runtime_error("cannot write " + path.string() + ": check that its directory is writable and the disk not full");
     }
-    return result.interrupted ? perhop::air::exit_interrupted : 0;
+    return result.interrupted ? perhop::run::exit_interrupted : 0;
 }
 
 } // namespace
@@ -107,17 +107,17 @@ main(int argc, char** argv)
     if (argc != 2)
     {
         std::fprintf(stderr, "usage: perhop-sim RUN.JSON\n");
-        return perhop::air::exit_bad_config;
+        return perhop::run::exit_bad_config;
     }
     std::signal(SIGINT, OnInterrupt);
     try
     {
         return Run(argv[1]);
     }
-    catch (const perhop::air::config_error& error)
+    catch (const perhop::run::config_error& error)
     {
         std::fprintf(stderr, "perhop-sim: %s\n", error.what());
-        return perhop::air::exit_bad_config;
+        return perhop::run::exit_bad_config;
     }
     catch (const std::exception& error)
     {

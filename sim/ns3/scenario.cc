@@ -34,8 +34,8 @@ namespace ns3
 namespace
 {
 
-using perhop::air::config_error;
-using perhop::air::run_config;
+using perhop::run::config_error;
+using perhop::run::run_config;
 
 /// A chain may be longer than ns-3's default of 64 hops.
 constexpr uint8_t TIME_TO_LIVE = 255;
@@ -49,11 +49,11 @@ CpuSeconds()
 }
 
 /// CPU seconds by where they went. The air's shares are estimates from a sample, and so is what they leave.
-perhop::air::cpu_times
+perhop::run::cpu_times
 CpuTimes(const perhop::air::air_counters& counters, double cpuSetUpS, double cpuRunS)
 {
     const double scale = std::min(1.0, cpuRunS / std::max(counters.rtl_s + counters.medium_s, 1e-9));
-    perhop::air::cpu_times cpu;
+    perhop::run::cpu_times cpu;
     cpu.total_s = cpuSetUpS + cpuRunS;
     cpu.rtl_s = counters.rtl_s * scale;
     cpu.medium_s = counters.medium_s * scale;
@@ -127,7 +127,7 @@ class Network
 {
   public:
     /// @param exactLog for nodes with EXACT; nullptr: none has it
-    Network(const run_config& config, AirSimulatorImpl& simulator, perhop::air::run_report& report, ExactLog* exactLog)
+    Network(const run_config& config, AirSimulatorImpl& simulator, perhop::run::run_report& report, ExactLog* exactLog)
     {
         const std::size_t count = config.air.nodes.size();
         if (count > MAX_NODES)
@@ -144,7 +144,7 @@ class Network
         {
             AddDevice(config, i, exactLog);
         }
-        for (const perhop::air::route_config& route : config.routes)
+        for (const perhop::run::route_config& route : config.routes)
         {
             m_devices[route.node]->GetRoutes()->AddRoute(route.destination, route.next_hop, m_devices[route.node]);
         }
@@ -190,12 +190,12 @@ class Network
     void AddDevice(const run_config& config, uint32_t i, ExactLog* exactLog)
     {
         Ptr<Node> node = m_nodes.Get(i);
-        const bool onDemand = config.routing == perhop::air::routing_kind::aodv;
+        const bool onDemand = config.routing == perhop::run::routing_kind::aodv;
         Ptr<Ipv4RoutingProtocol> agent = onDemand ? Aodv().Install(node, i) : nullptr;
         Ptr<HostRouting> routes = CreateObject<HostRouting>();
         routes->SetNode(i);
         Ptr<AirNetDevice> device = CreateObject<AirNetDevice>();
-        device->SetAttribute("PurgeOnLinkFailure", BooleanValue(config.link_failure == perhop::air::link_failure_kind::purge));
+        device->SetAttribute("PurgeOnLinkFailure", BooleanValue(config.link_failure == perhop::run::link_failure_kind::purge));
         if (onDemand)
         {
             device->SetAttribute("ResolveByArp", BooleanValue(true));
@@ -257,7 +257,7 @@ using Flows = std::vector<std::unique_ptr<Flow>>;
 std::unique_ptr<Flow>
 MakeExactFlow(const run_config& config, std::size_t index, const Network& network, ExactLog& log)
 {
-    const perhop::air::flow_config& flow = config.flows[index];
+    const perhop::run::flow_config& flow = config.flows[index];
     for (const uint32_t end : {flow.src, flow.dst})
     {
         if (network.GetDevice(end).GetExact() == nullptr)
@@ -284,21 +284,21 @@ MakeExactFlow(const run_config& config, std::size_t index, const Network& networ
 std::unique_ptr<Flow>
 MakeFlow(const run_config& config, std::size_t index, const Network& network, ExactLog* exactLog)
 {
-    const perhop::air::flow_config& flow = config.flows[index];
+    const perhop::run::flow_config& flow = config.flows[index];
     const auto measureFromUs = static_cast<uint64_t>(Seconds(config.warmup_s).GetMicroSeconds());
     const auto endUs = static_cast<uint64_t>(Seconds(config.duration_s).GetMicroSeconds());
     Ptr<Node> source = network.GetNode(flow.src);
     Ptr<Node> sink = network.GetNode(flow.dst);
     switch (flow.kind)
     {
-    case perhop::air::flow_kind::tcp:
+    case perhop::run::flow_kind::tcp:
         return std::make_unique<TcpFlow>(flow, index, source, sink, measureFromUs);
-    case perhop::air::flow_kind::cbr:
+    case perhop::run::flow_kind::cbr:
         return std::make_unique<CbrFlow>(flow, index, source, sink, measureFromUs, endUs);
-    case perhop::air::flow_kind::exact:
+    case perhop::run::flow_kind::exact:
         return MakeExactFlow(config, index, network, *exactLog);
-    case perhop::air::flow_kind::mac_saturated:
-    case perhop::air::flow_kind::mac_poisson:
+    case perhop::run::flow_kind::mac_saturated:
+    case perhop::run::flow_kind::mac_poisson:
         break;
     }
     throw config_error("field flows[" + std::to_string(index) +
@@ -311,7 +311,7 @@ StartFlows(const run_config& config, const Network& network, ExactLog* exactLog)
     Flows flows;
     for (std::size_t i = 0; i < config.flows.size(); ++i)
     {
-        const perhop::air::flow_config& flow = config.flows[i];
+        const perhop::run::flow_config& flow = config.flows[i];
         flows.push_back(MakeFlow(config, i, network, exactLog));
         flows.back()->Attach(network.GetDevice(flow.src).GetShimAdapter(), network.GetDevice(flow.dst).GetShimAdapter());
         flows.back()->Start();
@@ -372,7 +372,7 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
     const auto traceLines = OpenOutput(config, config.outputs.trace, "trace.txt");
     const auto completions = OpenOutput(config, config.outputs.completions, "completions.csv");
     const auto intervals = OpenOutput(config, true, "intervals.csv");
-    perhop::air::run_report report(config, traceLines.get(), completions.get());
+    perhop::run::run_report report(config, traceLines.get(), completions.get());
 
     ScenarioResult result;
     {
@@ -382,9 +382,9 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
         SimulatorLease simulator(config.seed);
         const bool hasExact = std::any_of(config.flows.begin(),
                                           config.flows.end(),
-                                          [](const perhop::air::flow_config& flow)
+                                          [](const perhop::run::flow_config& flow)
                                           {
-                                              return flow.kind == perhop::air::flow_kind::exact;
+                                              return flow.kind == perhop::run::flow_kind::exact;
                                           });
         const auto exactLog = hasExact ? std::make_unique<ExactLog>(config) : nullptr;
         Network network(config, simulator.Get(), report, exactLog.get());
@@ -430,14 +430,14 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
         const uint64_t endUs = simulator.Get().NowTick();
         writer.WriteRows(endUs);
         network.GetChannel().FinishCapture();
-        std::vector<perhop::air::flow_result> flowResults;
+        std::vector<perhop::run::flow_result> flowResults;
         for (const auto& flow : flows)
         {
             flowResults.push_back(flow->GetResult(endUs));
             result.maxPacketsInFlight.push_back(flow->GetMaxPacketsInFlight());
         }
         const perhop::air::air_counters& counters = network.GetChannel().GetCounters();
-        const perhop::air::cpu_times cpu = CpuTimes(counters, cpuAtRunS - cpuAtStartS, cpuRunS);
+        const perhop::run::cpu_times cpu = CpuTimes(counters, cpuAtRunS - cpuAtStartS, cpuRunS);
         result.json = report.result(endUs, counters, cpu, flowResults, result.interrupted);
         if (exactLog)
         {

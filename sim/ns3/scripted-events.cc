@@ -8,8 +8,8 @@ namespace ns3
 namespace
 {
 
-using perhop::air::event_config;
 using perhop::air::node_id;
+using perhop::run::event_config;
 
 void
 AddRoutes(AirChannel& channel, const std::vector<node_id>& path)

@@ -6,8 +6,8 @@
 // has counted that hop already. A node that a new route leaves out keeps its old one, so what is on its way there still arrives.
 #pragma once
 
-#include "sim/air/run_config.hpp"
 #include "sim/ns3/air-channel.h"
+#include "sim/run/run_config.hpp"
 
 #include <vector>
 
@@ -15,6 +15,6 @@ namespace ns3
 {
 
 /// `channel` and its devices must live as long as the run.
-void ScheduleEvents(const std::vector<perhop::air::event_config>& events, AirChannel& channel);
+void ScheduleEvents(const std::vector<perhop::run::event_config>& events, AirChannel& channel);
 
 } // namespace ns3

@@ -24,8 +24,7 @@ namespace ns3
 namespace
 {
 
-using perhop::air::config_error;
-using perhop::air::cwl_policy;
+using perhop::run::config_error;
 
 constexpr uint32_t LARGEST_UNSCALED_WINDOW_BYTES = 65535;
 constexpr uint32_t UNLIMITED_WINDOW_BYTES = 1 << 20;
@@ -80,77 +79,9 @@ KnownVariants()
     return names;
 }
 
-perhop::policy::cwl_kind
-LimitKind(cwl_policy policy)
-{
-    switch (policy)
-    {
-    case cwl_policy::none:
-        break;
-    case cwl_policy::fixed:
-        return perhop::policy::cwl_kind::fixed;
-    case cwl_policy::hop:
-        return perhop::policy::cwl_kind::hop;
-    case cwl_policy::delay:
-        return perhop::policy::cwl_kind::delay;
-    case cwl_policy::pipeline:
-        return perhop::policy::cwl_kind::pipeline;
-    }
-    return perhop::policy::cwl_kind::none;
-}
-
-perhop::policy::tcp_ack_kind
-TcpAckKind(perhop::air::tcp_ack_policy policy)
-{
-    switch (policy)
-    {
-    case perhop::air::tcp_ack_policy::every:
-        break;
-    case perhop::air::tcp_ack_policy::dca:
-        return perhop::policy::tcp_ack_kind::dca;
-    case perhop::air::tcp_ack_policy::daa:
-        return perhop::policy::tcp_ack_kind::daa;
-    }
-    return perhop::policy::tcp_ack_kind::every;
-}
-
-perhop::policy::dca_window_rule
-WindowRule(perhop::air::tcp_ack_rule rule)
-{
-    switch (rule)
-    {
-    case perhop::air::tcp_ack_rule::hop:
-        break;
-    case perhop::air::tcp_ack_rule::delay:
-        return perhop::policy::dca_window_rule::delay;
-    case perhop::air::tcp_ack_rule::hop_and_delay:
-        return perhop::policy::dca_window_rule::hop_and_delay;
-    case perhop::air::tcp_ack_rule::airtime:
-        return perhop::policy::dca_window_rule::airtime;
-    }
-    return perhop::policy::dca_window_rule::hop;
-}
-
-perhop::policy::pacing_kind
-PacingKind(perhop::air::pacing_policy policy)
-{
-    switch (policy)
-    {
-    case perhop::air::pacing_policy::none:
-        break;
-    case perhop::air::pacing_policy::window:
-        return perhop::policy::pacing_kind::window;
-    case perhop::air::pacing_policy::adaptive:
-        return perhop::policy::pacing_kind::adaptive;
-    case perhop::air::pacing_policy::path:
-        return perhop::policy::pacing_kind::path;
-    }
-    return perhop::policy::pacing_kind::none;
-}
-
 } // namespace
 
-TcpFlow::TcpFlow(const perhop::air::flow_config& config, std::size_t index, Ptr<Node> source, Ptr<Node> sink, uint64_t measureFromUs)
+TcpFlow::TcpFlow(const perhop::run::flow_config& config, std::size_t index, Ptr<Node> source, Ptr<Node> sink, uint64_t measureFromUs)
     : Flow(config, index, perhop::shim::ip_protocol_tcp),
       m_source(source),
       m_sink(sink),
@@ -167,7 +98,7 @@ TcpFlow::TcpFlow(const perhop::air::flow_config& config, std::size_t index, Ptr<
                            " ms; write sack false and min_rto_ms " + std::to_string(BSD_LEAST_RTO_MS));
     }
     const uint64_t windowBytes = uint64_t{config.max_window_packets} * config.segment_bytes;
-    const bool limited = config.cwl != cwl_policy::none;
+    const bool limited = config.policy.cwl.kind != perhop::policy::cwl_kind::none;
     if (limited && windowBytes > LARGEST_UNSCALED_WINDOW_BYTES)
     {
         throw config_error(field + "max_window_packets: " + std::to_string(config.max_window_packets) + " segments of " +
@@ -194,18 +125,7 @@ TcpFlow::~TcpFlow()
 perhop::shim::flow_policy
 TcpFlow::GetPolicy() const
 {
-    perhop::shim::flow_policy policy;
-    policy.cwl.kind = LimitKind(m_config.cwl);
-    policy.cwl.fixed_packets = m_config.cwl_packets;
-    policy.cwl.rounding =
-        m_config.round == perhop::air::cwl_rounding::floor ? perhop::policy::cwl_rounding::floor : perhop::policy::cwl_rounding::half_up;
-    policy.tcp_ack.kind = TcpAckKind(m_config.tcp_ack);
-    policy.tcp_ack.rule = WindowRule(m_config.tcp_ack_window_by);
-    policy.tcp_ack.fixed_window_packets = m_config.tcp_ack_window;
-    policy.tcp_ack.whole_window = m_config.tcp_ack_whole_window;
-    policy.tcp_ack.tcp_ack_retransmission = m_config.tcp_ack_retransmission;
-    policy.pacing.kind = PacingKind(m_config.pacing);
-    return policy;
+    return m_config.policy;
 }
 
 bool
@@ -282,7 +202,7 @@ void
 TcpFlow::Connect()
 {
     m_sender = CreateSocket(m_source);
-    if (m_config.tcp_ack == perhop::air::tcp_ack_policy::daa)
+    if (m_config.policy.tcp_ack.kind == perhop::policy::tcp_ack_kind::daa)
     {
         using perhop::policy::tcp_daa_sender;
         m_sender->SetAttribute("ReTxThreshold", UintegerValue(tcp_daa_sender::duplicate_tcp_ack_threshold));

@@ -7,9 +7,9 @@
 // timestamps. Window scaling is on only for a window above 65535 bytes, which no congestion window limit may hold.
 #pragma once
 
-#include "sim/air/run_config.hpp"
 #include "sim/ns3/flow-statistics.h"
 #include "sim/ns3/flow.h"
+#include "sim/run/run_config.hpp"
 
 #include "host/core/shim/shim.hpp"
 
@@ -25,8 +25,8 @@ class TcpFlow : public Flow
 {
   public:
     /// @param index number of the flow in the run; gives it its ports
-    /// @throws perhop::air::config_error a TCP that ns-3 does not have, a window that cannot be advertised
-    TcpFlow(const perhop::air::flow_config& config, std::size_t index, Ptr<Node> source, Ptr<Node> sink, uint64_t measureFromUs);
+    /// @throws perhop::run::config_error a TCP that ns-3 does not have, a window that cannot be advertised
+    TcpFlow(const perhop::run::flow_config& config, std::size_t index, Ptr<Node> source, Ptr<Node> sink, uint64_t measureFromUs);
 
     ~TcpFlow() override;
 
@@ -44,7 +44,7 @@ class TcpFlow : public Flow
         return m_statistics.TakeInterval(nowUs);
     }
 
-    perhop::air::flow_result GetResult(uint64_t nowUs) override
+    perhop::run::flow_result GetResult(uint64_t nowUs) override
     {
         return m_statistics.GetResult(nowUs);
     }

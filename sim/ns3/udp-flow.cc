@@ -85,7 +85,7 @@ NS_OBJECT_ENSURE_REGISTERED(UdpStamp);
 } // namespace
 
 UdpFlow::UdpFlow(
-    const perhop::air::flow_config& config, std::size_t index, Ptr<Node> source, Ptr<Node> sink, uint64_t measureFromUs, uint64_t endUs)
+    const perhop::run::flow_config& config, std::size_t index, Ptr<Node> source, Ptr<Node> sink, uint64_t measureFromUs, uint64_t endUs)
     : Flow(config, index, perhop::shim::ip_protocol_udp),
       m_source(source),
       m_sink(sink),

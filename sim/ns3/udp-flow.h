@@ -16,7 +16,7 @@ class UdpFlow : public Flow
 {
   public:
     /// @param endUs of the run
-    UdpFlow(const perhop::air::flow_config& config,
+    UdpFlow(const perhop::run::flow_config& config,
             std::size_t index,
             Ptr<Node> source,
             Ptr<Node> sink,
@@ -38,7 +38,7 @@ class UdpFlow : public Flow
         return m_statistics.TakeInterval(nowUs);
     }
 
-    perhop::air::flow_result GetResult(uint64_t nowUs) override
+    perhop::run::flow_result GetResult(uint64_t nowUs) override
     {
         return m_statistics.GetResult(nowUs);
     }

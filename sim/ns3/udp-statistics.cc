@@ -102,10 +102,10 @@ UdpStatistics::TakeInterval(uint64_t nowUs)
     return interval;
 }
 
-perhop::air::flow_result
+perhop::run::flow_result
 UdpStatistics::GetResult(uint64_t nowUs) const
 {
-    perhop::air::flow_result result;
+    perhop::run::flow_result result;
     if (nowUs < m_measureFromUs)
     {
         return result; // the run ended within its warm-up

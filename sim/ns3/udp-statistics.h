@@ -3,8 +3,8 @@
 // What one UDP flow did: over the measured part of the run, and over each interval of it.
 #pragma once
 
-#include "sim/air/run_report.hpp"
 #include "sim/ns3/flow.h"
+#include "sim/run/run_report.hpp"
 
 #include <array>
 #include <cstdint>
@@ -40,7 +40,7 @@ class UdpStatistics
 
     void StartMeasuring(uint64_t nowUs);
     FlowInterval TakeInterval(uint64_t nowUs);
-    perhop::air::flow_result GetResult(uint64_t nowUs) const;
+    perhop::run::flow_result GetResult(uint64_t nowUs) const;
 
   private:
     /// Sums that start anew with the measurement or with an interval.

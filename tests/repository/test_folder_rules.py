@@ -92,7 +92,7 @@ def test_host_core_reads_no_clock_and_does_no_io(find, root):
 
 def test_each_policy_is_defined_once_in_host_core(find, root):
     """Adapters may hold a policy; none of the project defines a type of that name again, in whatever spelling."""
-    definition = re.compile(r"^\s*(?:class|struct)\s+(\w+)\s*(?:final\s*)?[:{]", re.MULTILINE)
+    definition = re.compile(r"^\s*(?:class|struct|enum\s+class|enum)\s+(\w+)\s*(?:final\s*)?[:{]", re.MULTILINE)
 
     def types(paths: list[Path]) -> dict[str, Path]:
         return {
@@ -101,11 +101,33 @@ def test_each_policy_is_defined_once_in_host_core(find, root):
 
     policies = types(find("host/core/policy/**/*.hpp"))
     assert policies
-    cxx = ("**/*.hpp", "**/*.cpp", "**/*.h", "**/*.cc")
-    elsewhere = types(
-        [path for path in find(*cxx) if not path.is_relative_to("host/core/policy") and path.parts[0] != "tests"]
-    )
-    assert not set(policies) & set(elsewhere)
+    assert not set(policies) & set(types(outside_of_policies(find)))
+
+
+def test_the_kinds_of_a_policy_are_listed_once(find, root):
+    """An enum elsewhere, of whatever name, that lists two kinds of a policy is a copy which will drift."""
+    definition = re.compile(r"\benum\s+(?:class\s+|struct\s+)?(\w+)[^{};]*\{([^}]*)\}")
+
+    def kinds(paths: list[Path]) -> list[tuple[str, set[str]]]:
+        return [
+            (f"{path}: {name}", set(re.findall(r"(\w+)\s*(?:=[^,]*)?(?:,|$)", body.strip())) - {"none"})
+            for path in paths
+            for name, body in definition.findall(code_of(path, root))
+        ]
+
+    policies = kinds(find("host/core/policy/**/*.hpp"))
+    assert any({"fixed", "hop", "delay"} <= words for _, words in policies)
+    assert not [
+        f"{copy} repeats {policy}"
+        for copy, words in kinds(outside_of_policies(find))
+        for policy, known in policies
+        if len(words & known) >= 2
+    ]
+
+
+def outside_of_policies(find) -> list[Path]:
+    cxx = find("**/*.hpp", "**/*.cpp", "**/*.h", "**/*.cc")
+    return [path for path in cxx if not path.is_relative_to("host/core/policy") and path.parts[0] != "tests"]
 
 
 def test_sim_air_knows_neither_ns3_nor_a_radio(find, root):
@@ -120,11 +142,25 @@ def test_sim_air_knows_neither_ns3_nor_a_radio(find, root):
     assert not wrong + hits(re.compile(r"\bns3::|\buhd::|\bgr::"), files, root)
 
 
+def test_the_medium_knows_nothing_of_what_its_packets_carry(find, root):
+    """No word of TCP, of a window limit or of EXACT in its code; comments may name who uses it."""
+    words = re.compile(r"(?i)(?<![a-z])(tcp|cwnd|cwl|dca|exact|pacing|congestion)(?![a-z])")
+    assert not hits(words, find("sim/air/**/*.hpp", "sim/air/**/*.cpp"), root)
+
+
+def test_sim_run_reads_and_reports_and_holds_no_algorithm(find, root):
+    files = find("sim/run/*.hpp", "sim/run/*.cpp")
+    assert files
+    allowed = re.compile(r'"(sim/air/|sim/run/|host/core/(wire|policy)/|host/core/shim/flow_policy)|<nlohmann/|<sys/')
+    used = [(path, name) for path in files for name in includes_of(path, root) if "/" in name]
+    assert not [f"{path}: {name}" for path, name in used if not allowed.match(name)]
+
+
 def test_host_sockets_and_sim_live_use_what_they_may(find, root):
     """The medium and the daemon share their listening sockets and how privileges are dropped, and nothing else."""
     allowed = {
         "host/sockets": r'"host/sockets/|<nlohmann/|<sys/',
-        "sim/live": r'"(host/core/wire/|host/node/privileges\.hpp|host/sockets/|sim/air/|sim/live/)|<nlohmann/|<sys/',
+        "sim/live": r'"(host/core/wire/|host/node/privileges\.hpp|host/sockets/|sim/(air|live|run)/)|<nlohmann/|<sys/',
     }
     for folder, pattern in allowed.items():
         files = find(f"{folder}/**/*.hpp", f"{folder}/**/*.cpp")

@@ -17,10 +17,16 @@
 #include "host/core/policy/congestion_window_limit_hop.hpp"
 #include "host/core/policy/congestion_window_limit_pipeline.hpp"
 #include "host/core/policy/path_measurement.hpp"
+#include "host/core/policy/words.hpp"
 
 namespace perhop::policy {
 
 enum class cwl_kind : std::uint8_t { none, fixed, hop, delay, pipeline };
+inline constexpr words<cwl_kind, 5> cwl_words{{{"none", cwl_kind::none},
+                                               {"fixed", cwl_kind::fixed},
+                                               {"hop", cwl_kind::hop},
+                                               {"delay", cwl_kind::delay},
+                                               {"pipeline", cwl_kind::pipeline}}};
 
 /// What to build. Fields that the kind does not use are ignored.
 struct cwl_config {

@@ -37,11 +37,14 @@
 #include "host/core/policy/delay_estimator.hpp"
 #include "host/core/policy/exact_neighbourhood.hpp"
 #include "host/core/policy/exact_water_filling.hpp"
+#include "host/core/policy/words.hpp"
 
 namespace perhop::policy {
 
 enum class exact_mode : std::uint8_t { m1, m2 };
+inline constexpr words<exact_mode, 2> exact_mode_words{{{"m1", exact_mode::m1}, {"m2", exact_mode::m2}}};
 enum class exact_fairness : std::uint8_t { rate, airtime };
+inline constexpr words<exact_fairness, 2> exact_fairness_words{{{"rate", exact_fairness::rate}, {"airtime", exact_fairness::airtime}}};
 
 struct exact_router_config {
   const timing_profile* profile = nullptr;  ///< must be set and outlive the router

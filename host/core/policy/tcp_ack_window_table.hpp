@@ -15,10 +15,16 @@
 
 #include <cstdint>
 
+#include "host/core/policy/words.hpp"
+
 namespace perhop::policy {
 
 /// `airtime` is not the paper's: airtime_window.hpp.
 enum class dca_window_rule : std::uint8_t { hop, delay, hop_and_delay, airtime };
+inline constexpr words<dca_window_rule, 4> dca_window_rule_words{{{"hop", dca_window_rule::hop},
+                                                                  {"delay", dca_window_rule::delay},
+                                                                  {"hop_and_delay", dca_window_rule::hop_and_delay},
+                                                                  {"airtime", dca_window_rule::airtime}}};
 
 /// The limit is the sender's whole window: all packets in flight.
 inline constexpr std::uint32_t whole_window_packets = UINT32_MAX;

@@ -42,21 +42,12 @@
 #include "host/core/policy/delayed_tcp_ack.hpp"
 #include "host/core/policy/exact_router.hpp"
 #include "host/core/policy/pacing.hpp"
+#include "host/core/shim/flow_policy.hpp"
 #include "host/core/shim/flow_table.hpp"
 #include "host/core/shim/packet_view.hpp"
 #include "host/core/wire/path_header.hpp"
 
 namespace perhop::shim {
-
-/// The policies of one direction of a connection. The node that originates its data uses `cwl` and `pacing`, the node that
-/// receives the data uses `tcp_ack`; each ignores the rest, so that both can be told the same.
-struct flow_policy {
-  policy::cwl_config cwl{};
-  policy::tcp_ack_config tcp_ack{};
-  policy::pacing_config pacing{};
-
-  friend bool operator==(const flow_policy&, const flow_policy&) = default;
-};
 
 struct shim_config {
   const timing_profile* profile = nullptr;             ///< must be set and outlive the shim

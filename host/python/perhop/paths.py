@@ -13,7 +13,7 @@ from perhop.errors import PerhopError
 
 # Program -> its place below the build folder.
 PROGRAMS = {
-    "perhop-air": "sim/air/perhop-air",
+    "perhop-air": "sim/run/perhop-air",
     "perhop-sim": "sim/ns3/perhop-sim",
     "perhop-exact": "sim/exact/perhop-exact",
     "perhop-live-air": "sim/live/perhop-live-air",

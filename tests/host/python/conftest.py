@@ -42,7 +42,7 @@ warmup_s: 2
 def fake_build(tmp_path, monkeypatch) -> Path:
     """A build folder whose perhop-sim and perhop-air are fake_simulator.py; PERHOP_BUILD names it."""
     build = tmp_path / "build"
-    for name in ("sim/ns3/perhop-sim", "sim/air/perhop-air"):
+    for name in ("sim/ns3/perhop-sim", "sim/run/perhop-air"):
         program = build / name
         program.parent.mkdir(parents=True)
         program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{FAKE}" "$@"\n')

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "tests/sim/air/run_json.hpp"
+#include "tests/sim/run/run_json.hpp"
 
 namespace perhop::live {
 namespace {
@@ -68,7 +68,7 @@ protected:
     return found;
   }
 
-  air::run_config config = air::parse_run_config(air::two_node_run().dump(), "test");
+  run::run_config config = run::parse_run_config(run::two_node_run().dump(), "test");
   recording_outlet out;
   live_medium medium{config, out};
 };
@@ -226,9 +226,9 @@ TEST_F(live_medium_test, a_dead_node_and_lost_frames_let_nothing_through_until_t
 }
 
 TEST_F(live_medium_test, events_of_the_run_hold_from_the_beginning) {
-  nlohmann::json run = air::two_node_run();
+  nlohmann::json run = run::two_node_run();
   run["events"] = {{{"at_s", 0.0}, {"kind", "node_down"}, {"node", 1}}};
-  const air::run_config dead = air::parse_run_config(run.dump(), "test");
+  const run::run_config dead = run::parse_run_config(run.dump(), "test");
   recording_outlet told;
   live_medium other(dead, told);
   other.on_message(1, encoded(wire::air_hello{.node = 0}));

@@ -12,7 +12,7 @@
 
 #include "host/core/wire/generated/registers.hpp"
 #include "sim/live/live_medium.hpp"
-#include "tests/sim/air/run_json.hpp"
+#include "tests/sim/run/run_json.hpp"
 
 namespace perhop::live {
 namespace {
@@ -100,7 +100,7 @@ protected:
     return found;
   }
 
-  air::run_config config = air::parse_run_config(air::two_node_run().dump(), "test");
+  run::run_config config = run::parse_run_config(run::two_node_run().dump(), "test");
   keeping_outlet out;
   live_medium medium{config, out};
 };
@@ -200,7 +200,7 @@ TEST_F(registers_test, malformed_requests_are_counted_and_not_answered) {
 
 /// The times of all completions of a saturated sender, with or without somebody who looks at the registers all the time.
 std::vector<std::uint32_t> times_of_completions(bool looking) {
-  const air::run_config config = air::parse_run_config(air::two_node_run().dump(), "test");
+  const run::run_config config = run::parse_run_config(run::two_node_run().dump(), "test");
   struct : air::listener {
     void on_delivery(air::tick, air::node_id, const air::transmission&) override {}
     void on_completion(air::tick, const air::completion& record) override { times.push_back(static_cast<std::uint32_t>(record.t_done_us)); }

@@ -4,10 +4,10 @@
 
 #include "run_file.h"
 
-#include "sim/air/run_report.hpp"
 #include "sim/ns3/air-channel.h"
 #include "sim/ns3/air-net-device.h"
 #include "sim/ns3/node-address.h"
+#include "sim/run/run_report.hpp"
 
 #include "ns3/inet-socket-address.h"
 #include "ns3/internet-stack-helper.h"
@@ -91,13 +91,13 @@ class AirNetDeviceTest : public testing::Test
     std::map<uint32_t, unsigned> m_received; ///< packets by node
 
   private:
-    perhop::air::run_config Config() const
+    perhop::run::run_config Config() const
     {
         nlohmann::json run = run_file::Chain(NODES - 1, m_folder.Path());
         run["warmup_s"] = 0.0;
         run["mac"]["queue_packets"] = 5;
         run["flows"] = nlohmann::json::array();
-        return perhop::air::parse_run_config(run.dump(), "test");
+        return perhop::run::parse_run_config(run.dump(), "test");
     }
 
     void AddDevice(uint32_t i)
@@ -108,7 +108,7 @@ class AirNetDeviceTest : public testing::Test
         device->Attach(m_channel, i, routes);
         m_nodes.Get(i)->AddDevice(device);
         m_channel->Add(device);
-        for (const perhop::air::route_config& route : m_config.routes)
+        for (const perhop::run::route_config& route : m_config.routes)
         {
             // Nobody beyond node 0 knows the way to node 3: its packets are lost at node 1.
             if (route.node == i && (route.destination != 3 || i == 0))
@@ -139,8 +139,8 @@ class AirNetDeviceTest : public testing::Test
     }
 
     run_file::TemporaryFolder m_folder;
-    perhop::air::run_config m_config;
-    perhop::air::run_report m_report;
+    perhop::run::run_config m_config;
+    perhop::run::run_report m_report;
     Ptr<AirSimulatorImpl> m_simulator;
     Ptr<AirChannel> m_channel;
     NodeContainer m_nodes;

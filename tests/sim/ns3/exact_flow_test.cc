@@ -4,9 +4,9 @@
 
 #include "run_file.h"
 
-#include "sim/air/run_config.hpp"
 #include "sim/ns3/exact-application.h"
 #include "sim/ns3/scenario.h"
+#include "sim/run/run_config.hpp"
 
 #include "ns3/boolean.h"
 #include "ns3/config.h"
@@ -68,7 +68,7 @@ class ExactFlowTest : public testing::Test
   protected:
     nlohmann::json Run(const nlohmann::json& run)
     {
-        return ns3::RunScenario(perhop::air::parse_run_config(run.dump(), "test"),
+        return ns3::RunScenario(perhop::run::parse_run_config(run.dump(), "test"),
                                 [](double)
                                 {
                                     return true;
@@ -282,7 +282,7 @@ TEST_F(ExactFlowTest, AnEndOfAFlowCannotBeSilent)
         Run(run);
         FAIL() << "no error";
     }
-    catch (const perhop::air::config_error& error)
+    catch (const perhop::run::config_error& error)
     {
         EXPECT_NE(std::string(error.what()).find("exact.silent_routers: node 2"), std::string::npos) << error.what();
     }
@@ -333,11 +333,11 @@ TEST_F(ExactFlowTest, ARunIsAFunctionOfItsFileAndLookingChangesNothing)
     EXPECT_EQ(byIp, hash);
 }
 
-perhop::air::flow_config
+perhop::run::flow_config
 Audio(double diidS)
 {
-    perhop::air::flow_config config;
-    config.application = perhop::air::exact_application::audio;
+    perhop::run::flow_config config;
+    config.application = perhop::run::exact_application::audio;
     config.payload_bytes = 280;
     config.diid_s = diidS;
     return config;
@@ -371,7 +371,7 @@ TEST(ExactApplicationTest, AudioRisesOnlyWhenTheSignalHasStayedUp)
 
 TEST(ExactApplicationTest, AGreedyApplicationTakesTheSignalUpToItsDemand)
 {
-    perhop::air::flow_config config;
+    perhop::run::flow_config config;
     config.demand_bps = 50'000;
     ns3::ExactApplication greedy(config);
     greedy.OnSignal(0, 20'000);

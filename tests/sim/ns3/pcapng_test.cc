@@ -180,7 +180,7 @@ TEST_F(PcapngTest, WiresharkReckonsTheSpacesBetweenFramesFromTheirTimes)
     run["warmup_s"] = 0.0;
     run["outputs"]["pcapng"] = true;
     run["mac"]["profile"] = "dsss_short"; // preambles of two lengths
-    ns3::RunScenario(parse_run_config(run.dump(), "test"),
+    ns3::RunScenario(perhop::run::parse_run_config(run.dump(), "test"),
                      [](double)
                      {
                          return true;
@@ -233,7 +233,7 @@ TEST_F(PcapngTest, FramesThatCollidedAreFlaggedAndSayWhere)
     run["medium"]["cs_range_m"] = run["medium"]["tx_range_m"];
     run["outputs"]["pcapng"] = true;
     run["outputs"]["completions"] = true;
-    ns3::RunScenario(parse_run_config(run.dump(), "test"),
+    ns3::RunScenario(perhop::run::parse_run_config(run.dump(), "test"),
                      [](double)
                      {
                          return true;
@@ -268,7 +268,7 @@ TEST_F(PcapngTest, ACaptureOfTcpHasNoBadFrameAndEveryChecksumIsGood)
     run["warmup_s"] = 0.0;
     run["outputs"]["pcapng"] = true;
     run["flows"][0]["policy"] = {{"cwl", "delay"}}; // windows are rewritten
-    const ns3::ScenarioResult result = ns3::RunScenario(parse_run_config(run.dump(), "test"),
+    const ns3::ScenarioResult result = ns3::RunScenario(perhop::run::parse_run_config(run.dump(), "test"),
                                                         [](double)
                                                         {
                                                             return true;

@@ -4,8 +4,8 @@
 
 #include "run_file.h"
 
-#include "sim/air/run_config.hpp"
 #include "sim/ns3/scenario.h"
+#include "sim/run/run_config.hpp"
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ class RoutingTest : public testing::Test
   protected:
     nlohmann::json Run(const nlohmann::json& run)
     {
-        return ns3::RunScenario(perhop::air::parse_run_config(run.dump(), "test"),
+        return ns3::RunScenario(perhop::run::parse_run_config(run.dump(), "test"),
                                 [](double)
                                 {
                                     return true;

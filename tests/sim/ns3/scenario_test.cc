@@ -4,8 +4,8 @@
 
 #include "run_file.h"
 
-#include "sim/air/run_config.hpp"
 #include "sim/ns3/scenario.h"
+#include "sim/run/run_config.hpp"
 
 #include "ns3/boolean.h"
 #include "ns3/config.h"
@@ -27,8 +27,8 @@
 namespace scenario_test
 {
 
-using perhop::air::config_error;
-using perhop::air::parse_run_config;
+using perhop::run::config_error;
+using perhop::run::parse_run_config;
 
 class ScenarioTest : public testing::Test
 {

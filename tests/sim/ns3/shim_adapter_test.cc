@@ -48,7 +48,7 @@ class ShimAdapterTest : public testing::Test
     }
 
     /// One flow from node 0 to node 1 with these policies; the adapter is that of `node`.
-    void Make(uint32_t node, perhop::air::flow_config config)
+    void Make(uint32_t node, perhop::run::flow_config config)
     {
         config.src = SENDER;
         config.dst = RECEIVER;
@@ -66,11 +66,11 @@ class ShimAdapterTest : public testing::Test
         node == SENDER ? m_adapter->AddFlow(*m_flow) : m_adapter->AddReceivedFlow(*m_flow);
     }
 
-    static perhop::air::flow_config Dca(uint32_t window)
+    static perhop::run::flow_config Dca(uint32_t window)
     {
-        perhop::air::flow_config config;
-        config.tcp_ack = perhop::air::tcp_ack_policy::dca;
-        config.tcp_ack_window = window;
+        perhop::run::flow_config config;
+        config.policy.tcp_ack.kind = perhop::policy::tcp_ack_kind::dca;
+        config.policy.tcp_ack.fixed_window_packets = window;
         return config;
     }
 
@@ -204,8 +204,8 @@ TEST_F(ShimAdapterTest, TheLastTcpAckIsRepeatedWhenNothingFollows)
     for (const bool repeats : {true, false})
     {
         m_sent.clear();
-        perhop::air::flow_config config = Dca(2);
-        config.tcp_ack_retransmission = repeats;
+        perhop::run::flow_config config = Dca(2);
+        config.policy.tcp_ack.tcp_ack_retransmission = repeats;
         Make(RECEIVER, config);
         // With one packet in flight each is the answer to the TCP ACK before: a round trip of 10 ms, so a timeout of the least, 1 s.
         for (uint32_t segment = 0; segment < 6; ++segment)
@@ -227,8 +227,8 @@ TEST_F(ShimAdapterTest, TheLastTcpAckIsRepeatedWhenNothingFollows)
 
 TEST_F(ShimAdapterTest, PacedDataGoesInOrderOnePacketAPeriod)
 {
-    perhop::air::flow_config config;
-    config.pacing = perhop::air::pacing_policy::path;
+    perhop::run::flow_config config;
+    config.policy.pacing.kind = perhop::policy::pacing_kind::path;
     Make(SENDER, config);
     Simulator::Schedule(MicroSeconds(1'000),
                         [this]

@@ -4,8 +4,8 @@
 
 #include "run_file.h"
 
-#include "sim/air/run_config.hpp"
 #include "sim/ns3/scenario.h"
+#include "sim/run/run_config.hpp"
 
 #include "ns3/boolean.h"
 #include "ns3/config.h"
@@ -22,7 +22,7 @@ class TcpPolicyTest : public testing::Test
   protected:
     ns3::ScenarioResult Run(const nlohmann::json& run)
     {
-        return ns3::RunScenario(perhop::air::parse_run_config(run.dump(), "test"),
+        return ns3::RunScenario(perhop::run::parse_run_config(run.dump(), "test"),
                                 [](double)
                                 {
                                     return true;

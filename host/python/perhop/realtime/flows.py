@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """From a run's flows to what each node does (`perhop.agent.traffic`), and from what the nodes counted to result.json.
 
-The definitions are the simulator's (sim/air/run_report.cpp, sim/ns3/flow-statistics.cc): goodput is payload received in
+The definitions are the simulator's (sim/run/run_report.cpp, sim/ns3/flow-statistics.cc): goodput is payload received in
 the measured time; a hop's times are means over the packets that its MAC has completed in that time.
 """
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "sim/air/run_report.hpp"
+#include "sim/run/run_report.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,9 @@
 #include <ostream>
 #include <string_view>
 
-namespace perhop::air {
+namespace perhop::run {
+
+using namespace air;
 
 namespace {
 
@@ -280,4 +282,4 @@ ordered_json run_report::result(tick end, const air_counters& counters, const cp
   return result;
 }
 
-}  // namespace perhop::air
+}  // namespace perhop::run

@@ -6,12 +6,14 @@
 #include <cmath>
 #include <set>
 
-#include "../random_run.hpp"
+#include "random_run.hpp"
 #include "sim/air/fcs.hpp"
 #include "sim/air/samples/channel.hpp"
 #include "sim/air/samples/radio_node.hpp"
 
-namespace perhop::air {
+namespace perhop::run {
+
+using namespace air;  // these tests watch the medium itself
 namespace {
 
 using nlohmann::json;
@@ -52,7 +54,7 @@ struct diary final : listener {
   std::vector<std::pair<node_id, std::uint16_t>> deliveries;
   std::vector<completion> records;
   std::size_t good_fcs = 0;
-  air* again = nullptr;
+  perhop::air::air* again = nullptr;
   tx_request next{};
 };
 
@@ -129,7 +131,7 @@ TEST(samples, an_exchange_crosses_and_every_response_comes_sifs_after_what_it_an
     for (const double apart_m : {20.0, 137.0, 240.0}) {
       diary log;
       air_config config = radios({{0, 0}, {apart_m, 0}}, profile, static_cast<std::uint64_t>(apart_m));
-      air medium(config, log);
+      perhop::air::air medium(config, log);
       medium.submit(0, packet_for(1, 60));
       medium.advance(2500);
       ASSERT_EQ(log.frames.size(), 4U) << profile << ' ' << apart_m;
@@ -168,7 +170,7 @@ TEST(samples, the_modem_measures_the_link_and_works_at_the_worst_offsets) {
   config.medium.samples.clock_offset_ppm = {25, -25};
   config.medium.cs_range_m = 250;
   config.medium.noise_dbm = -77;
-  air medium(config, log);
+  perhop::air::air medium(config, log);
   log.again = &medium;
   log.next = packet_for(1, 400);
   medium.submit(0, log.next);
@@ -195,7 +197,7 @@ TEST(samples, the_same_seed_gives_the_same_events_however_time_is_cut) {
   const auto run = [](std::uint64_t seed, tick step) {
     diary log;
     air_config config = radios({{0, 0}, {200, 0}}, "dsss_short", seed);
-    air medium(config, log);
+    perhop::air::air medium(config, log);
     log.again = &medium;
     log.next = packet_for(1, 60);
     medium.submit(0, log.next);
@@ -249,7 +251,7 @@ diary collide(double first_m, double second_m, tick second_after_us, std::uint64
   air_config config = radios({{-first_m, 0}, {0, 0}, {second_m, 0}}, "dsss_long", seed);
   config.blocked = {{0, 2}};
   config.medium.propagation_us = 1;  // chips on top of each other
-  air medium(config, log);
+  perhop::air::air medium(config, log);
   medium.advance(60);
   medium.submit(0, packet_for(1, 60));
   medium.advance(60 + second_after_us);
@@ -281,7 +283,7 @@ TEST(samples, a_station_that_hears_a_cts_is_silent_until_the_mac_ack) {
   diary log;
   air_config config = radios({{-200, 0}, {0, 0}, {200, 0}}, "dsss_short");
   config.blocked = {{0, 2}};
-  air medium(config, log);
+  perhop::air::air medium(config, log);
   medium.submit(0, packet_for(1, 400));
   medium.advance(500);  // within DATA, of which node 2 hears nothing
   medium.submit(2, packet_for(1, 60));
@@ -295,4 +297,4 @@ TEST(samples, a_station_that_hears_a_cts_is_silent_until_the_mac_ack) {
 }
 
 }  // namespace
-}  // namespace perhop::air
+}  // namespace perhop::run

@@ -8,9 +8,11 @@
 
 #include "run_json.hpp"
 #include "sim/air/core_node.hpp"
-#include "sim/air/run_config.hpp"
+#include "sim/run/run_config.hpp"
 
-namespace perhop::air {
+namespace perhop::run {
+
+using namespace air;  // these tests watch the medium itself
 namespace {
 
 void expect_same_outputs(core_node& direct, core_node& reference, int step) {
@@ -116,4 +118,4 @@ TEST(core_node, a_direct_clock_does_what_eval_does) {
 }
 
 }  // namespace
-}  // namespace perhop::air
+}  // namespace perhop::run

@@ -5,13 +5,13 @@
 #include <cstddef>
 #include <span>
 
-#include "sim/air/air.hpp"
-#include "sim/air/run_config.hpp"
+#include "sim/run/air_names.hpp"
+#include "sim/run/run_config.hpp"
 
-namespace perhop::air {
+namespace perhop::run {
 
 /// Applies one event; a route is not the medium's business.
-inline void apply(air& medium, const event_config& event) {
+inline void apply(air::air& medium, const event_config& event) {
   using event_kind = event_config::event_kind;
   switch (event.kind) {
     case event_kind::move:
@@ -41,7 +41,7 @@ public:
   tick next_event() const { return next_ < events_.size() ? events_[next_].at() : never; }
 
   /// Applies everything that is due at `now` == medium.now().
-  void act(tick now, air& medium) {
+  void act(tick now, air::air& medium) {
     while (next_event() <= now) apply(medium, events_[next_++]);
   }
 
@@ -50,4 +50,4 @@ private:
   std::size_t next_ = 0;
 };
 
-}  // namespace perhop::air
+}  // namespace perhop::run

@@ -9,7 +9,9 @@
 #include "sim/air/fcs.hpp"
 #include "sim/air/frame_damage.hpp"
 
-namespace perhop::air {
+namespace perhop::run {
+
+using namespace air;  // these tests watch the medium itself
 namespace {
 
 using nlohmann::json;
@@ -81,7 +83,7 @@ TEST(fidelity, four_addresses_name_the_ends_of_the_path) {
   air_config config = parse_run_config(two_node_run().dump(), "run.json").air;
   config.mac.fidelity = mac_fidelity::bytes;
   byte_log log;
-  air medium(config, log);
+  perhop::air::air medium(config, log);
   medium.submit(0, {.ra = mac_address(1),
                     .peer = 0,
                     .mpdu_bytes = 100,
@@ -108,7 +110,7 @@ TEST(fidelity, a_packet_of_the_wrong_length_is_refused) {
   } short_of_a_byte;
   air_config config = parse_run_config(two_node_run().dump(), "run.json").air;
   config.mac.fidelity = mac_fidelity::bytes;
-  air medium(config, short_of_a_byte);
+  perhop::air::air medium(config, short_of_a_byte);
   EXPECT_THROW(medium.submit(0, {.ra = mac_address(1), .peer = 0, .mpdu_bytes = 100, .rate_index = 1, .use_rts = true, .payload = 5}),
                std::logic_error);
 }
@@ -134,4 +136,4 @@ TEST(frame_damage, no_fcs_takes_a_damaged_frame_for_good) {
 }
 
 }  // namespace
-}  // namespace perhop::air
+}  // namespace perhop::run

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "sim/air/mac_traffic.hpp"
+#include "sim/run/mac_traffic.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -10,7 +10,9 @@
 #include "sim/air/mix.hpp"
 #include "sim/air/pattern.hpp"
 
-namespace perhop::air {
+namespace perhop::run {
+
+using namespace air;
 
 namespace {
 
@@ -239,4 +241,4 @@ std::vector<flow_result> mac_traffic::results(tick end) const {
   return results;
 }
 
-}  // namespace perhop::air
+}  // namespace perhop::run

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "run_json.hpp"
-#include "sim/air/run_config.hpp"
+#include "sim/run/run_config.hpp"
 
-namespace perhop::air {
+namespace perhop::run {
 namespace {
 
 using nlohmann::json;
@@ -38,8 +38,8 @@ TEST(run_config, a_valid_file_is_read) {
   EXPECT_EQ(config.air.medium.propagation_us, 3U);
   EXPECT_EQ(config.air.nodes.at(1).x_m, 250);
   EXPECT_EQ(config.path(0, 1), (std::vector<node_id>{0, 1}));
-  EXPECT_EQ(config.flows.at(1).cwl, cwl_policy::delay);
-  EXPECT_EQ(config.flows.at(1).round, cwl_rounding::floor);
+  EXPECT_EQ(config.flows.at(1).policy.cwl.kind, policy::cwl_kind::delay);
+  EXPECT_EQ(config.flows.at(1).policy.cwl.rounding, policy::cwl_rounding::floor);
   EXPECT_FALSE(config.flows.at(1).stop_s);
   EXPECT_EQ(config.air.medium.sinr_threshold_db.size(), 4U);
 }
@@ -217,18 +217,18 @@ TEST(run_config, the_policies_of_a_tcp_flow_are_read_and_default_to_none) {
   };
 
   const flow_config plain = read(R"({"cwl": "none"})");
-  EXPECT_EQ(plain.tcp_ack, tcp_ack_policy::every);
-  EXPECT_EQ(plain.pacing, pacing_policy::none);
-  EXPECT_TRUE(plain.tcp_ack_retransmission);
+  EXPECT_EQ(plain.policy.tcp_ack.kind, policy::tcp_ack_kind::every);
+  EXPECT_EQ(plain.policy.pacing.kind, policy::pacing_kind::none);
+  EXPECT_TRUE(plain.policy.tcp_ack.tcp_ack_retransmission);
   const flow_config full = read(R"({"cwl": "delay", "tcp_ack": "dca", "tcp_ack_window": 3, "tcp_ack_rule": "hop_and_delay",
     "tcp_ack_whole_window": false, "tcp_ack_retransmission": false, "pacing": "path"})");
-  EXPECT_EQ(full.tcp_ack, tcp_ack_policy::dca);
-  EXPECT_EQ(full.tcp_ack_window, 3U);
-  EXPECT_EQ(full.tcp_ack_window_by, tcp_ack_rule::hop_and_delay);
-  EXPECT_FALSE(full.tcp_ack_retransmission);
-  EXPECT_EQ(full.pacing, pacing_policy::path);
-  EXPECT_TRUE(read(R"({"cwl": "none", "tcp_ack": "dca", "tcp_ack_whole_window": true})").tcp_ack_whole_window);
-  EXPECT_EQ(read(R"({"cwl": "none", "tcp_ack": "daa", "pacing": "adaptive"})").pacing, pacing_policy::adaptive);
+  EXPECT_EQ(full.policy.tcp_ack.kind, policy::tcp_ack_kind::dca);
+  EXPECT_EQ(full.policy.tcp_ack.fixed_window_packets, 3U);
+  EXPECT_EQ(full.policy.tcp_ack.rule, policy::dca_window_rule::hop_and_delay);
+  EXPECT_FALSE(full.policy.tcp_ack.tcp_ack_retransmission);
+  EXPECT_EQ(full.policy.pacing.kind, policy::pacing_kind::path);
+  EXPECT_TRUE(read(R"({"cwl": "none", "tcp_ack": "dca", "tcp_ack_whole_window": true})").policy.tcp_ack.whole_window);
+  EXPECT_EQ(read(R"({"cwl": "none", "tcp_ack": "daa", "pacing": "adaptive"})").policy.pacing.kind, policy::pacing_kind::adaptive);
 
   EXPECT_EQ(refusal(R"({"cwl": "none", "tcp_ack": "some"})"),
             "run.json: field flows[0].policy.tcp_ack: unknown TCP ACK policy 'some'; one of every, dca, daa");
@@ -257,4 +257,4 @@ TEST(run_config, broken_json_is_told_with_its_line) {
 }
 
 }  // namespace
-}  // namespace perhop::air
+}  // namespace perhop::run

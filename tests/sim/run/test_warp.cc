@@ -5,7 +5,7 @@
 
 #include "random_run.hpp"
 
-namespace perhop::air {
+namespace perhop::run {
 namespace {
 
 using nlohmann::json;
@@ -69,4 +69,4 @@ TEST(warp, a_seed_decides_a_run_and_another_one_makes_another) {
 }
 
 }  // namespace
-}  // namespace perhop::air
+}  // namespace perhop::run

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace perhop::air {
+namespace perhop::run {
 
 /// Two nodes 250 m apart, 802.11b at 2 Mb/s, a saturated flow of 1500-byte packets.
 inline nlohmann::json two_node_run() {
@@ -22,4 +22,4 @@ inline nlohmann::json two_node_run() {
   })");
 }
 
-}  // namespace perhop::air
+}  // namespace perhop::run

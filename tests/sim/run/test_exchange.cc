@@ -7,9 +7,11 @@
 
 #include "run_json.hpp"
 #include "sim/air/air.hpp"
-#include "sim/air/run_config.hpp"
+#include "sim/run/run_config.hpp"
 
-namespace perhop::air {
+namespace perhop::run {
+
+using namespace air;  // these tests watch the medium itself
 namespace {
 
 struct recorder final : listener {
@@ -41,7 +43,7 @@ TEST(exchange, rts_to_mac_ack_to_the_microsecond) {
   //   1000   1352  1363   1667  1678    8086  8097      8401
   //   | RTS  |     | CTS  |     | DATA  |     | MAC ACK | -> 8402
   recorder log;
-  air medium(two_nodes(), log);
+  perhop::air::air medium(two_nodes(), log);
   medium.advance(1000);
   ASSERT_TRUE(medium.can_submit(0));
   medium.submit(0, request(42));
@@ -88,7 +90,7 @@ TEST(exchange, rts_to_mac_ack_to_the_microsecond) {
 TEST(exchange, times_stay_absolute_after_a_pause_longer_than_any_register) {
   // 2^32 us and 2^24 ticks are both passed in one jump.
   recorder log;
-  air medium(two_nodes(), log);
+  perhop::air::air medium(two_nodes(), log);
   constexpr tick late = 5'000'000'000;
   medium.advance(late);
   medium.submit(0, request(1));
@@ -101,7 +103,7 @@ TEST(exchange, times_stay_absolute_after_a_pause_longer_than_any_register) {
 
 TEST(exchange, a_packet_for_nobody_is_given_up_after_the_short_retry_limit) {
   recorder log;
-  air medium(two_nodes(), log);
+  perhop::air::air medium(two_nodes(), log);
   medium.submit(0, request(1, 9));
   medium.advance(1'000'000);
   ASSERT_EQ(log.completions.size(), 1U);
@@ -113,7 +115,7 @@ TEST(exchange, a_packet_for_nobody_is_given_up_after_the_short_retry_limit) {
 
 TEST(exchange, nothing_happens_when_nothing_is_submitted) {
   recorder log;
-  air medium(two_nodes(), log);
+  perhop::air::air medium(two_nodes(), log);
   EXPECT_EQ(medium.next_event(), never);
   medium.advance_one();
   EXPECT_EQ(medium.now(), 0U);
@@ -124,7 +126,7 @@ TEST(exchange, nothing_happens_when_nothing_is_submitted) {
 
 TEST(exchange, the_queue_fills_and_says_so) {
   recorder log;
-  air medium(two_nodes(), log);
+  perhop::air::air medium(two_nodes(), log);
   int packets = 0;
   while (medium.can_submit(0)) medium.submit(0, request(packets++));
   EXPECT_GE(packets, 2);
@@ -137,7 +139,7 @@ TEST(exchange, the_queue_fills_and_says_so) {
 
 TEST(exchange, advance_one_stops_at_each_event_and_next_event_foretells_it) {
   recorder stepped, jumped;
-  air one(two_nodes(), stepped), all(two_nodes(), jumped);
+  perhop::air::air one(two_nodes(), stepped), all(two_nodes(), jumped);
   one.submit(0, request(1));
   all.submit(0, request(1));
   while (one.next_event() <= 20'000) {
@@ -158,14 +160,14 @@ struct echo final : listener {
     if (medium->can_submit(to)) medium->submit(to, request(frame.payload + 1, 1 - to));
   }
   void on_completion(tick, const completion&) override { ++completions; }
-  air* medium = nullptr;
+  perhop::air::air* medium = nullptr;
   int deliveries = 0;
   int completions = 0;
 };
 
 TEST(exchange, a_callback_may_submit) {
   echo log;
-  air medium(two_nodes(), log);
+  perhop::air::air medium(two_nodes(), log);
   log.medium = &medium;
   medium.submit(0, request(0));
   medium.advance(1'000'000);
@@ -180,7 +182,7 @@ TEST(exchange, different_seeds_and_nodes_draw_different_slots) {
       recorder log;
       air_config config = two_nodes();
       config.seed = seed;
-      air medium(config, log);
+      perhop::air::air medium(config, log);
       for (int packet = 0; medium.can_submit(node); ++packet) medium.submit(node, request(packet, 1 - node));
       medium.advance(1'000'000);
       std::vector<unsigned> slots;
@@ -195,4 +197,4 @@ TEST(exchange, different_seeds_and_nodes_draw_different_slots) {
 }
 
 }  // namespace
-}  // namespace perhop::air
+}  // namespace perhop::run

@@ -11,19 +11,19 @@
 #include "host/core/wire/path_header.hpp"
 #include "sim/air/air.hpp"
 #include "sim/air/pcapng.hpp"
-#include "sim/air/run_config.hpp"
-#include "sim/air/run_report.hpp"
+#include "sim/run/run_config.hpp"
+#include "sim/run/run_report.hpp"
 
-namespace perhop::air {
+namespace perhop::run {
 
 class mac_traffic final : public listener {
 public:
   /// @param capture where frames are recorded, or null. Everything must outlive the traffic.
   /// @throws config_error a flow that is not MAC-level or not one hop
-  mac_traffic(const run_config& config, run_report& report, pcapng_writer* capture);
+  mac_traffic(const run_config& config, run_report& report, air::pcapng_writer* capture);
 
   /// The air to send through; before anything else.
-  void attach(air& medium) { medium_ = &medium; }
+  void attach(air::air& medium) { medium_ = &medium; }
 
   /// When a flow starts, stops or has a packet next; `never` when nothing comes.
   tick next_event() const;
@@ -78,11 +78,11 @@ private:
 
   const run_config& config_;
   run_report& report_;
-  pcapng_writer* capture_;
-  air* medium_ = nullptr;
+  air::pcapng_writer* capture_;
+  air::air* medium_ = nullptr;
   tick measure_from_;
   std::vector<flow> flows_;
   std::vector<sender> senders_;
 };
 
-}  // namespace perhop::air
+}  // namespace perhop::run

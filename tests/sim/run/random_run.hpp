@@ -7,10 +7,10 @@
 #include <sstream>
 
 #include "run_json.hpp"
-#include "sim/air/mac_traffic.hpp"
-#include "sim/air/scripted_events.hpp"
+#include "sim/run/mac_traffic.hpp"
+#include "sim/run/scripted_events.hpp"
 
-namespace perhop::air {
+namespace perhop::run {
 
 struct outcome {
   std::string lines;
@@ -24,7 +24,7 @@ inline outcome simulate(nlohmann::json run, const char* warp) {
   std::ostringstream lines;
   run_report report(config, &lines);
   mac_traffic traffic(config, report, nullptr);
-  air medium(config.air, traffic);
+  perhop::air::air medium(config.air, traffic);
   traffic.attach(medium);
   scripted_events events(config.events);
   const auto end = static_cast<tick>(config.duration_s * ticks_per_second);
@@ -118,4 +118,4 @@ inline void add_random_events(nlohmann::json& run, unsigned seed) {
   }
 }
 
-}  // namespace perhop::air
+}  // namespace perhop::run

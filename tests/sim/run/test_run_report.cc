@@ -4,9 +4,9 @@
 #include <sstream>
 
 #include "run_json.hpp"
-#include "sim/air/run_report.hpp"
+#include "sim/run/run_report.hpp"
 
-namespace perhop::air {
+namespace perhop::run {
 namespace {
 
 completion record(tick done_us, std::uint32_t backoff_us) {
@@ -115,4 +115,4 @@ TEST(run_report, completions_csv_has_as_many_values_as_names) {
 }
 
 }  // namespace
-}  // namespace perhop::air
+}  // namespace perhop::run

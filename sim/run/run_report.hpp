@@ -12,11 +12,11 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/air/air.hpp"
-#include "sim/air/run_config.hpp"
 #include "sim/air/trace.hpp"
 #include "sim/air/types.hpp"
+#include "sim/run/run_config.hpp"
 
-namespace perhop::air {
+namespace perhop::run {
 
 /// One flow's line in result.json. What a flow does not have is left out of it: a round trip without a sample is not 0.
 struct flow_result {
@@ -139,7 +139,7 @@ private:
 
   run_config config_;
   tick measure_from_;
-  trace trace_;
+  air::trace trace_;
   std::ostream* completions_csv_;
   std::ostream* phy_csv_;
   std::uint64_t transmissions_ = 0;
@@ -156,4 +156,4 @@ private:
 /// Microseconds that the neighbour averages of a completion predict for its own packet.
 double predicted_service_us(const timing_profile& profile, const completion& record);
 
-}  // namespace perhop::air
+}  // namespace perhop::run

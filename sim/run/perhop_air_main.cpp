@@ -17,12 +17,13 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "sim/air/mac_traffic.hpp"
-#include "sim/air/scripted_events.hpp"
+#include "sim/run/mac_traffic.hpp"
+#include "sim/run/scripted_events.hpp"
 
 namespace {
 
 using namespace perhop::air;
+using namespace perhop::run;
 
 // Between two looks at the clock and at SIGINT.
 constexpr tick slice_us_of_frames = 20'000;

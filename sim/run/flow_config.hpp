@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// An element of `flows` of run.json.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "host/core/shim/flow_policy.hpp"
+#include "sim/run/air_names.hpp"
+
+namespace perhop::run {
+
+class json_section;
+
+enum class flow_kind {
+  tcp,            ///< perhop-sim only
+  cbr,            ///< UDP at a constant rate; perhop-sim only
+  exact,          ///< UDP at the rate that EXACT's routers allow; perhop-sim only
+  mac_saturated,  ///< the MAC queue of src is never empty; one hop
+  mac_poisson,    ///< exponential gaps, drop-tail interface queue; one hop
+};
+
+/// Whether flows of this kind cross several hops with IP (perhop-sim).
+inline bool has_ip(flow_kind kind) { return kind == flow_kind::tcp || kind == flow_kind::cbr || kind == flow_kind::exact; }
+/// Whether the far end sends something back to the source.
+inline bool answers(flow_kind kind) { return kind == flow_kind::tcp || kind == flow_kind::exact; }
+
+enum class exact_application {
+  greedy,  ///< sends at the allowed rate, up to demand_bps
+  audio,   ///< raises its rate only to what the signal sustained for diid_s (DIID), in steps of bit rate
+};
+
+struct flow_config {
+  flow_kind kind = flow_kind::tcp;
+  node_id src = 0;
+  node_id dst = 0;
+
+  // tcp
+  std::string variant = "newreno";
+  bool sack = false;
+  std::uint32_t segment_bytes = 1460;
+  double start_s = 0;
+  std::optional<double> stop_s;
+  std::uint32_t tcp_ack_every = 1;
+  std::uint32_t min_rto_ms = 1000;             ///< least retransmission timeout; RFC 6298 says 1000, Linux and ns-2.35 use 200
+  std::uint32_t max_window_packets = 0;        ///< 0: not limited
+  shim::flow_policy policy = shim::no_policy;  ///< where it thins TCP ACKs, tcp_ack_every must be 1
+
+  // cbr, exact
+  std::uint32_t payload_bytes = 1000;  ///< UDP payload of each packet
+  double rate_bps = 0;                 ///< cbr only: of the payload
+  std::uint32_t burst_packets = 1;     ///< cbr only: so many at once, less often
+  exact_application application = exact_application::greedy;
+  double demand_bps = 0;  ///< what the application would send at most, IP bytes; 0: without limit
+  double diid_s = 5;
+  double weight = 1;  ///< share among the flows of a router
+
+  // mac_saturated, mac_poisson
+  std::uint32_t ip_bytes = 1500;
+  bool path_header = true;
+  double rate_packets_per_s = 0;  ///< mac_poisson only
+};
+
+/// @param nodes how many there are
+flow_config read_flow(json_section flow, std::size_t nodes);
+
+}  // namespace perhop::run

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sim/run/run_config.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "sim/air/samples/samples_air.hpp"
+#include "sim/run/air_fields.hpp"
+#include "sim/run/json_section.hpp"
+
+namespace perhop::run {
+
+using air::warp_mode;
+using nlohmann::json;
+
+namespace {
+
+output_config read_outputs(json_section outputs) {
+  output_config config;
+  config.directory = outputs.text("directory");
+  if (config.directory.empty()) outputs.fail("directory", "is empty; name a directory");
+  config.pcapng = outputs.boolean("pcapng");
+  config.trace = outputs.boolean("trace");
+  config.completions = outputs.boolean("completions");
+  config.interval_s = outputs.number("interval_s", 1e-3, 1e9);
+  outputs.finish();
+  return config;
+}
+
+std::vector<route_config> read_routes(json_section& run, std::size_t nodes) {
+  std::vector<route_config> routes;
+  const json& list = run.list("routes");
+  for (std::size_t index = 0; index < list.size(); ++index) {
+    const std::string name = "routes[" + std::to_string(index) + "]";
+    const json& route = list[index];
+    if (!route.is_array() || route.size() != 3) run.fail(name, "must be [node, destination, next_hop]");
+    const auto node = [&](std::size_t place) { return static_cast<node_id>(run.integer(name, route[place], 0, nodes - 1)); };
+    routes.push_back({node(0), node(1), node(2)});
+  }
+  return routes;
+}
+
+std::vector<event_config> read_events(json_section& run, std::size_t nodes) {
+  std::vector<event_config> events;
+  for (std::size_t index = 0; index < run.list("events").size(); ++index) {
+    events.push_back(read_event(run.element("events", index), nodes));
+    if (index > 0 && events[index].at_s < events[index - 1].at_s) {
+      run.fail("events[" + std::to_string(index) + "].at_s", "is earlier than that of the event before; list events in order of time");
+    }
+  }
+  return events;
+}
+
+}  // namespace
+
+std::optional<node_id> run_config::next_hop(node_id node, node_id destination) const {
+  for (const route_config& route : routes) {
+    if (route.node == node && route.destination == destination) return route.next_hop;
+  }
+  return std::nullopt;
+}
+
+std::vector<node_id> run_config::path(node_id src, node_id dst) const {
+  std::vector<node_id> nodes = {src};
+  while (nodes.back() != dst) {
+    const auto next = next_hop(nodes.back(), dst);
+    if (!next || nodes.size() > air.nodes.size()) return {};
+    nodes.push_back(*next);
+  }
+  return nodes;
+}
+
+run_config parse_run_config(const std::string& text, const std::string& name) {
+  json document;
+  try {
+    document = json::parse(text);
+  } catch (const json::parse_error& error) {
+    const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(error.byte, text.size()));
+    throw config_error(name + ": line " + std::to_string(1 + std::count(text.begin(), end, '\n')) + ": no valid JSON (" + error.what() +
+                       ")");
+  }
+
+  json_section run(document, name, "");
+  run_config config;
+  run.integer("schema", 1, 1);
+  config.label = run.text("label");
+  config.seed = run.integer("seed", 0, ~std::uint64_t{0});
+  config.duration_s = run.positive("duration_s", 1e9);
+  config.warmup_s = run.number("warmup_s", 0, 1e9);
+  if (config.warmup_s >= config.duration_s) run.fail("warmup_s", "leaves nothing to measure; give less than duration_s");
+  config.air.seed = config.seed;
+  config.air.mac = read_mac(run.object("mac"));
+  config.air.medium = read_medium(run.object("medium"), *config.air.mac.profile);
+  config.air.warp = run.one_of<warp_mode>(
+      "warp", "warp mode", {{"on", warp_mode::on}, {"all_nodes", warp_mode::all_nodes}, {"every_tick", warp_mode::every_tick}});
+
+  const std::size_t nodes = run.list("nodes").size();
+  if (nodes == 0) run.fail("nodes", "is empty; give at least one");
+  for (std::size_t index = 0; index < nodes; ++index) {
+    json_section node = run.element("nodes", index);
+    config.air.nodes.push_back({node.number("x_m", -1e7, 1e7), node.number("y_m", -1e7, 1e7)});
+    node.finish();
+  }
+  config.routes = read_routes(run, nodes);
+  if (run.has("routing")) {
+    config.routing =
+        run.one_of<routing_kind>("routing", "routing protocol", {{"static", routing_kind::fixed}, {"aodv", routing_kind::aodv}});
+  }
+  if (run.has("link_failure")) {
+    config.link_failure = run.one_of<link_failure_kind>("link_failure", "answer to a failed link",
+                                                        {{"ignore", link_failure_kind::ignore}, {"purge", link_failure_kind::purge}});
+  }
+  if (run.has("events")) config.events = read_events(run, nodes);
+  const std::size_t flows = run.list("flows").size();
+  for (std::size_t index = 0; index < flows; ++index) {
+    config.flows.push_back(read_flow(run.element("flows", index), nodes));
+    const flow_config& flow = config.flows.back();
+    const bool measures = flow.policy != shim::no_policy;
+    if (!config.air.mac.path_header && (flow.kind == flow_kind::exact || measures)) {
+      run.fail("flows[" + std::to_string(index) + "]", "has a policy, which needs the path header; set mac.path_header to true");
+    }
+    const bool unreachable = config.path(flow.src, flow.dst).empty() || (answers(flow.kind) && config.path(flow.dst, flow.src).empty());
+    if (has_ip(flow.kind) && unreachable) {
+      run.fail("flows[" + std::to_string(index) + "].dst", "routes do not lead from node " + std::to_string(flow.src) + " to node " +
+                                                               std::to_string(flow.dst) + " and back; add them to routes");
+    }
+  }
+  if (run.has("exact")) config.exact = read_exact(run.object("exact"), nodes);
+  config.outputs = read_outputs(run.object("outputs"));
+  if (config.air.mac.fidelity == mac_fidelity::samples) {
+    const std::string complaint = air::samples::samples_complaint(config.air);
+    if (!complaint.empty()) throw config_error(name + ": field " + complaint);
+    for (std::size_t index = 0; index < config.events.size(); ++index) {
+      if (config.events[index].kind != event_config::event_kind::loss) continue;
+      run.fail("events[" + std::to_string(index) + "].kind",
+               "at fidelity samples no frame is lost but by its waveform; leave the event out, or set mac.fidelity to core or bytes");
+    }
+  }
+  config.air.tell_losses = config.outputs.pcapng;
+  if (config.outputs.pcapng && config.air.mac.four_address && config.air.mac.fidelity == mac_fidelity::core) {
+    run.fail("outputs.pcapng", "of frames with four addresses needs the framer; set mac.fidelity to bytes, or mac.four_address to false");
+  }
+  run.finish();
+  return config;
+}
+
+run_config load_run_config(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw config_error(file.string() + ": cannot be read; give the path of a run.json");
+  const std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+  return parse_run_config(text, file.filename().string());
+}
+
+}  // namespace perhop::run

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// One run as `perhop run` resolves it: run.json, read by perhop-air and perhop-sim.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/run/air_names.hpp"
+#include "sim/run/config_error.hpp"
+#include "sim/run/event_config.hpp"
+#include "sim/run/exact_config.hpp"
+#include "sim/run/flow_config.hpp"
+
+namespace perhop::run {
+
+struct route_config {
+  node_id node;
+  node_id destination;
+  node_id next_hop;
+};
+
+enum class routing_kind {
+  fixed,  ///< `routes`, as events change them
+  aodv,   ///< ns-3's AODV; `routes` only say which hops the results list first
+};
+
+/// What else becomes of packets when the MAC gives one up.
+enum class link_failure_kind {
+  ignore,
+  purge,  ///< those that wait in the interface queue for the same neighbour are dropped, as ns-2's routing agents do
+};
+
+struct output_config {
+  std::filesystem::path directory;
+  bool pcapng = false;
+  bool trace = false;
+  bool completions = false;
+  double interval_s = 1.0;
+};
+
+struct run_config {
+  std::string label;
+  std::uint64_t seed = 1;
+  double duration_s = 0;
+  double warmup_s = 0;
+  air_config air;
+  std::vector<route_config> routes;
+  routing_kind routing = routing_kind::fixed;
+  link_failure_kind link_failure = link_failure_kind::ignore;
+  std::vector<event_config> events;  ///< in order of time
+  std::vector<flow_config> flows;
+  exact_config exact;
+  output_config outputs;
+
+  /// First node after `node` on the way to `destination`, if a route says so.
+  std::optional<node_id> next_hop(node_id node, node_id destination) const;
+  /// The nodes from src to dst, both included; empty if the routes do not lead there.
+  std::vector<node_id> path(node_id src, node_id dst) const;
+};
+
+/// Every key must be known, present (unless documented as optional in sim/run/README.md) and in range.
+/// @param name what the messages call the text, normally the file's name
+/// @throws config_error
+run_config parse_run_config(const std::string& text, const std::string& name);
+
+/// @throws config_error also when the file cannot be read
+run_config load_run_config(const std::filesystem::path& file);
+
+}  // namespace perhop::run
