@@ -145,16 +145,37 @@ std::string nested(std::string text, std::size_t depth, bool objects) {
   return text;
 }
 
+/// Numbers at the edges of the ranges that there are.
+constexpr std::array<const char*, 14> edges = {"0",     "1",     "255",   "256", "1023",  "1025",       "4097",
+                                               "65535", "65536", "60001", "-1",  "1e300", "4294967296", "18446744073709551615"};
+
+/// A text in which every `#` stands for this number.
+std::string with_number(std::string text, const char* number) {
+  for (std::size_t at = text.find('#'); at != std::string::npos; at = text.find('#', at)) text.replace(at, 1, number);
+  return text;
+}
+
+void check(const std::string& text, bool configuration) {
+  if (configuration) {
+    check_configuration(text);
+  } else {
+    check_command(text);
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   const std::size_t depth = (data[1] & 1) != 0 ? std::size_t{data[1]} * (most_message_bytes / 256 / 2) : data[1];
-  const std::string text = nested(std::string(reinterpret_cast<const char*>(data + 2), size - 2), depth, (data[0] & 2) != 0);
-  if ((data[0] & 1) == 0) {
-    check_configuration(text);
+  const std::string written(reinterpret_cast<const char*>(data + 2), size - 2);
+  const std::string text = nested(written, depth, (data[0] & 2) != 0);
+  const bool configuration = (data[0] & 1) == 0;
+  if (text.find('#') == std::string::npos) {
+    check(text, configuration);
   } else {
-    check_command(text);
+    // Each of them: to find the one that matters would be left to chance.
+    for (const char* number : edges) check(with_number(text, number), configuration);
   }
   return 0;
 }
