@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/// Who the neighbours are: MAC addresses of IP addresses, and slots of the MAC's neighbour table.
+/// Who the neighbours are: MAC addresses of IP addresses.
 ///
 /// There is no ARP on the radio: it would cost a broadcast and an answer for each new neighbour. A MAC address is known from the
 /// configuration, from an IPv6 address that holds it (EUI-64, RFC 4291, appendix A), or from a packet that came over one hop.
@@ -11,7 +11,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -104,29 +103,6 @@ public:
   /// Packets whose source was another neighbour's, and stayed so.
   std::uint64_t newcomers_refused() const { return newcomers_refused_; }
 
-  struct slot {
-    std::uint8_t index;
-    bool replaced;  ///< it was another neighbour's before
-  };
-
-  /// The slot of a next hop in the MAC's neighbour table; the one given out longest ago makes room.
-  slot slot_of(std::uint64_t mac) {
-    for (std::uint8_t index = 0; index < used_; ++index) {
-      if (slots_[index] == mac) return {index, false};
-    }
-    if (used_ < slots_.size()) {
-      slots_[used_] = mac;
-      return {used_++, false};
-    }
-    const std::uint8_t index = next_;
-    next_ = static_cast<std::uint8_t>((next_ + 1) % slots_.size());
-    slots_[index] = mac;
-    return {index, true};
-  }
-
-  /// MAC addresses by slot; 0: none.
-  const std::array<std::uint64_t, neighbour_slots>& slots() const { return slots_; }
-
 private:
   struct learnt {
     std::uint64_t mac = 0;
@@ -141,9 +117,6 @@ private:
   table<std::uint64_t> configured_;
   table<learnt> learnt_;
   std::uint64_t newcomers_refused_ = 0;
-  std::array<std::uint64_t, neighbour_slots> slots_{};
-  std::uint8_t used_ = 0;
-  std::uint8_t next_ = 0;
 };
 
 }  // namespace perhop::node

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/// A packet's way through a node: from IP over the shim to the driver, and back. Time is an argument; the kernel and the driver are
-/// interfaces. The daemon's loop (perhop_node_main.cpp) calls it.
+/// The daemon's host of the hop path (host/core/hop): IP packets as bytes from a TUN interface, routes of the kernel, a driver below.
+/// Time is an argument; the kernel and the driver are interfaces. The daemon's loop (perhop_node_main.cpp) calls it.
 ///
-/// Forwarding is the shim's own: a packet that came with a path header goes on with it, by the kernel's routing table. What cannot
+/// Forwarding is the node's own: a packet that came with a path header goes on with it, by the kernel's routing table. What cannot
 /// go on over the radio (no route, time to live spent, another interface) is given to the kernel, which answers or forwards.
 ///
 /// A frame takes so much IP (most_ip_bytes). What is longer is cut where that is allowed, and else its sender is told (too_big.hpp). A
@@ -12,7 +12,6 @@
 /// five seconds is told to begin anew (credit_watch.hpp).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -23,16 +22,15 @@
 #include <vector>
 
 #include "host/bpf/window_limiter.hpp"
+#include "host/core/hop/hop_path.hpp"
 #include "host/core/shim/shim.hpp"
 #include "host/drivers/driver.hpp"
 #include "host/node/accounts.hpp"
 #include "host/node/credit_watch.hpp"
 #include "host/node/exact_flows.hpp"
-#include "host/node/exact_rider.hpp"
 #include "host/node/ip_packet.hpp"
 #include "host/node/kernel.hpp"
 #include "host/node/neighbours.hpp"
-#include "host/node/slot_history.hpp"
 #include "host/node/too_big.hpp"
 
 namespace perhop::node {
@@ -79,6 +77,13 @@ struct path_counters {
   std::uint64_t mac_stalls = 0;           ///< times that the MAC kept a packet for too long
 };
 
+/// An IP packet that this node sends on.
+struct node_packet {
+  std::vector<std::uint8_t> bytes;
+  ip_packet read{};
+  std::optional<route> to{};  ///< nothing: to be looked up when it goes to the queue
+};
+
 class packet_path : public drivers::driver_listener {
 public:
   packet_path(const packet_path_config& config, kernel& kernel, drivers::driver& driver);
@@ -107,13 +112,13 @@ public:
 
   const path_counters& counters() const { return counters_; }
   /// Nothing before the MAC came up for the first time.
-  const shim::shim* shim() const { return shim_ ? &*shim_ : nullptr; }
+  const shim::shim* shim() const { return path_.started() ? &path_.shim() : nullptr; }
   const std::optional<drivers::mac_properties>& mac() const { return mac_; }
   /// The MAC is there, and completes what it is given.
   bool is_up() const { return up_ && !watch_.failed(); }
   /// Why is_up() is false, in words for a person; empty: it is true, or nothing is known.
   std::string mac_problem() const { return up_ && watch_.failed() ? stall_ : driver_.problem(); }
-  std::size_t queued_packets() const { return queue_.size(); }
+  std::size_t queued_packets() const { return path_.queue().size(); }
   const neighbours& known_neighbours() const { return neighbours_; }
   const neighbour_accounts& neighbour_sums() const { return neighbour_sums_; }
   const flow_accounts& flow_sums() const { return flow_sums_; }
@@ -141,26 +146,49 @@ public:
   };
   std::vector<flow_report> flows() const;
 
+  /// What waits, and until when.
+  const hop::hop_path<packet_path>& path() const { return path_; }
+
 private:
   /// Open connections get changed limits at most so often: it takes milliseconds.
   static constexpr time_us limits_interval_us = 100'000;
 
-  /// Where a packet goes on the radio.
-  struct hop {
-    std::uint64_t receiver_address = 0;
-    std::uint8_t peer = 0;
-    bool group = false;
-    shim::ip_address address{};  ///< the next hop's, as the routing table names it
-  };
-  struct queued_packet {
-    hop to{};
-    time_us since = 0;
+  // ---- What the hop path wants of its host (host/core/hop/hop_path.hpp)
+  friend hop::hop_path<packet_path>;
+  friend hop::waiting_room<hop::outgoing<node_packet>, packet_path>;
+
+  using content = node_packet;
+  /// Waits for the MAC.
+  struct frame {
     std::vector<std::uint8_t> msdu;
+    std::uint8_t peer = 0;
+    shim::ip_address next_hop{};
+    time_us since = 0;
   };
+  using packet = hop::outgoing<content>;
+  using queue_entry = hop::frame_queue<frame>::entry;
+
+  std::optional<std::uint64_t> receiver_of(packet& what);
+  shim::next_hop describe(const packet& what, std::uint64_t receiver, std::uint8_t peer);
+  void before_leaving(packet& what);
+  void on_left(time_us now, packet& what, std::uint64_t receiver, const wire::path_header& header, std::uint64_t arrived_bps);
+  frame make(time_us now, packet&& what, const wire::path_header& header, std::uint64_t receiver, const shim::next_hop& next);
+  frame make_hello(time_us now, std::span<const std::uint8_t> hello, std::uint8_t peer, std::uint32_t mpdu_bytes);
+  /// What is left of the address when the manufacturer's part is gone.
+  static std::uint32_t node_of(std::uint64_t address) { return static_cast<std::uint32_t>(address); }
+  bool mac_is_up() const { return up_; }
+  bool can_submit() const { return driver_.can_send(); }
+  void submit(time_us now, queue_entry&& first);
+  void on_lost(const shim::ip_packet_view&, hop::loss) { ++counters_.queue_drops; }
+  void on_purged(frame&&) {}
+  std::uint32_t window_packets(const shim::ip_packet_view&) const { return 0; }
+  void on_room(hop::room_event event, const shim::ip_packet_view& view);
+
   /// What the MAC has been given and is not done with.
   struct given_packet {
     std::uint32_t cookie = 0;
-    hop to{};
+    std::uint64_t receiver_address = 0;
+    shim::ip_address next_hop{};
   };
   struct flow_hash {
     std::size_t operator()(const shim::flow_key& key) const { return static_cast<std::size_t>(shim::flow_table::hash(key)); }
@@ -173,68 +201,53 @@ private:
     std::uint32_t most_in_flight = 0;
     time_us last_used = 0;
     std::optional<std::uint32_t> told_limit_packets;  ///< what the limiter knows
-    std::vector<std::uint8_t> held_tcp_ack;           ///< empty: none
-    std::vector<std::uint8_t> sent_tcp_ack;           ///< the last bare one
-    std::deque<std::vector<std::uint8_t>> waiting;    ///< data that is paced
-    time_us release = 0;                              ///< of the first that waits
   };
 
   using flow_table = std::unordered_map<shim::flow_key, flow, flow_hash>;
 
   flow& flow_of(const shim::flow_key& key);
-  bool holds_back(flow& flow, const ip_packet& packet, std::span<const std::uint8_t> bytes);
   /// How a packet left.
   struct departure {
     std::uint64_t receiver_address = 0;
     std::uint64_t explicit_rate_bps = 0;
   };
-  std::optional<departure> originate(std::vector<std::uint8_t> bytes, const exact_rider& rider = {}, const shim::exact_view& exact = {});
-  void pass_on(std::span<const std::uint8_t> bytes, const ip_packet& packet, std::optional<wire::path_header> header,
-               const exact_rider& rider, const hop& hop);
-  void enqueue(const hop& hop, const wire::path_header& header, const exact_rider& rider, std::span<const std::uint8_t> packet);
-  void enqueue_plain(const hop& hop, const ip_packet& packet, std::span<const std::uint8_t> bytes);
-  void enqueue(const hop& hop, std::vector<std::uint8_t> msdu);
+  packet packet_of(std::span<const std::uint8_t> bytes, const ip_packet& read, bool own) const;
+  std::optional<departure> originate(std::vector<std::uint8_t> bytes, const hop::exact_rider& rider = {},
+                                     const shim::exact_view& exact = {});
+  void pass_on(packet&& what, const std::optional<wire::path_header>& header, const hop::exact_rider& rider);
   void cut_or_answer(std::span<const std::uint8_t> bytes, const ip_packet& packet, std::size_t most_bytes);
-  bool has_room() const { return queue_.size() < config_.queue_packets; }
-  void tell_queue();
+  bool has_room() const { return !path_.queue().full(); }
   std::optional<given_packet> take_given(std::uint32_t cookie);
   void watch_given();
-  void send_hello();
   std::uint64_t next_hop_to(const shim::ip_address& destination);
-  void pump();
-  std::optional<hop> hop_to(const ip_packet& packet, const shim::ip_address& next_hop, bool group);
-  shim::next_hop shim_hop(const hop& hop, std::size_t bytes) const;
-  void receive(std::span<const std::uint8_t> bytes, const std::optional<wire::path_header>& header, const exact_rider& rider,
+  void receive(std::span<const std::uint8_t> bytes, const std::optional<wire::path_header>& header, const hop::exact_rider& rider,
                std::uint64_t transmitter);
   void limit_sender_of(const ip_packet& packet);
   void tell_limit(const shim::flow_key& key, flow& flow);
   void apply_limits();
   void forget(flow_table::iterator flow);
   void forget_idle();
-  void tell_segment(flow& flow, ip_packet& packet) const;
+  void tell_segment(flow& flow, packet& what) const;
 
   packet_path_config config_;
   kernel& kernel_;
   drivers::driver& driver_;
   neighbours neighbours_;
   std::optional<drivers::mac_properties> mac_;
-  std::optional<shim::shim> shim_;
+  hop::hop_path<packet_path> path_;
   bool up_ = false;
   time_us now_ = 0;
   std::uint32_t next_cookie_ = 0;
-  std::deque<queued_packet> queue_;
+  departure left_;                  ///< how the last packet did
   std::deque<given_packet> given_;  ///< to the MAC, in this order
   credit_watch watch_;
   std::string stall_;  ///< the last one, in words
   rate_bound answers_;
-  slot_history history_;
-  std::uint64_t queued_bytes_ = 0;
   flow_table flows_;
   std::optional<time_us> limits_due_;  ///< when the limiter is to look for open connections
   time_us limits_applied_ = -limits_interval_us;
   time_us idle_looked_for_ = 0;
   std::optional<exact_flows> exact_;
-  std::array<std::uint64_t, neighbour_slots> told_{};  ///< MAC addresses by slot, as the EXACT router knows them
   path_counters counters_;
   neighbour_accounts neighbour_sums_;
   flow_accounts flow_sums_;

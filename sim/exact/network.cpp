@@ -19,6 +19,7 @@ constexpr std::uint32_t report_extra_bytes = header_bytes + static_cast<std::uin
 constexpr std::uint32_t report_ip_bytes = 28;  // IPv4 and UDP, nothing in them
 constexpr time_us hello_us = 2'000;            // on the air
 constexpr std::uint8_t first_ttl = 64;
+constexpr int average_shift = default_average_shift;
 
 const timing_profile& profile() { return *find_profile("dsss_long"); }
 
@@ -28,14 +29,15 @@ network::network(topology nodes, const network_config& config)
     : topology_(std::move(nodes)), config_(config), idle_(profile()), random_(config.seed) {
   config_.router.profile = &profile();
   config_.router.feedback_mpdu_bytes = report_ip_bytes + report_extra_bytes;
-  nodes_.resize(topology_.size());
-  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-    config_.router.neighbourhood.node = i + 1;
+  for (std::uint32_t i = 0; i < topology_.size(); ++i) {
+    config_.router.neighbourhood.node = study_node::node_of(study_node::address_of(i));
     if (config_.positions_known) {
       config_.router.neighbourhood.position = {.x_m = static_cast<std::int16_t>(topology_.at(i).x_m),
                                                .y_m = static_cast<std::int16_t>(topology_.at(i).y_m)};
     }
-    nodes_[i].shim = std::make_unique<shim::shim>(shim::shim_config{.profile = &profile(), .exact = config_.router});
+    nodes_.push_back(std::make_unique<node_state>(*this, i));
+    nodes_[i]->node.path.start({.profile = &profile(), .exact = config_.router});
+    nodes_[i]->node.path.restart_averages(average_shift);
     wake(i);
   }
 }
@@ -44,8 +46,8 @@ std::size_t network::add_flow(const flow_config& flow) {
   const std::size_t index = flows_.size();
   flows_.push_back(
       {.config = flow,
-       .key = {.source = shim::ip_address::from_ipv4(0x0a000001 + flow.path.front()),
-               .destination = shim::ip_address::from_ipv4(0x0a000001 + flow.path.back()),
+       .key = {.source = shim::ip_address::from_ipv4(study_node::ipv4_of(flow.path.front())),
+               .destination = shim::ip_address::from_ipv4(study_node::ipv4_of(flow.path.back())),
                .source_port = static_cast<std::uint16_t>(1000 + index),
                .destination_port = 5001,
                .protocol = shim::ip_protocol_udp},
@@ -91,20 +93,6 @@ void network::run_until(time_us end) {
   now_us_ = end;
 }
 
-std::uint8_t network::peer_of(std::uint32_t node, std::uint32_t neighbour) {
-  node_state& state = nodes_[node];
-  const auto known = std::ranges::find(state.peers, neighbour);
-  const auto slot = static_cast<std::uint8_t>(known - state.peers.begin());
-  if (known == state.peers.end()) {
-    if (slot >= neighbour_slots) throw std::logic_error("network: a node sends to more neighbours than the MAC remembers");
-    state.peers.push_back(neighbour);
-    state.averages.push_back({.peer = slot});
-    state.measured.push_back(false);
-    state.shim->exact()->set_peer_node(slot, neighbour + 1);
-  }
-  return slot;
-}
-
 std::uint8_t network::rate_of(std::uint32_t from, std::uint32_t to) const {
   const auto set = std::ranges::find(rates_, link{from, to}, &std::pair<link, std::uint8_t>::first);
   return set != rates_.end() ? set->second : config_.rate_index;
@@ -116,94 +104,120 @@ double network::idle_delay_us(std::uint32_t from, std::uint32_t to, std::uint32_
 
 // ---- Packets
 
-void network::enqueue(std::uint32_t node, packet p) {
-  node_state& state = nodes_[node];
-  const std::uint32_t to = p.path[p.hop + 1];
-  const shim::next_hop hop{.peer = peer_of(node, to),
-                           .rate_index = rate_of(node, to),
-                           .mpdu_bytes = p.ip_bytes + (p.report ? report_extra_bytes : data_extra_bytes)};
+void network::enqueue(std::uint32_t node, study_packet p) {
+  study_node& state = nodes_[node]->node;
   const flow_state& flow = flows_[p.flow];
-  shim::ip_packet_view view{.flow = p.report ? flow.key.reversed() : flow.key, .ip_bytes = p.ip_bytes, .ttl = p.ttl};
-  if (p.hop == 0) {
-    view.exact.follows = true;
+  const bool first = p.hop == 0;
+  study_node::outgoing leaving{
+      .view = {.flow = p.report ? flow.key.reversed() : flow.key, .ip_bytes = p.ip_bytes},
+      .from = first ? hop::origin::here : hop::origin::radio,
+  };
+  if (p.report) {
+    leaving.rider = p.told;
+  } else {
+    leaving.rider = p.exact;
+  }
+  if (first) {
+    leaving.view.exact.follows = true;
     if (!p.report) {
-      view.exact.wanted_rate_bps = p.header->explicit_rate_bps;
-      view.exact.current_rate_bps = p.header->current_rate_bps;
+      leaving.view.exact.wanted_rate_bps = p.header->explicit_rate_bps;
+      leaving.view.exact.current_rate_bps = p.header->current_rate_bps;
     }
-    p.header = state.shim->on_originate(now_us_, view, hop, 0);
-    if (!p.report) flows_[p.flow].sender.on_first_hop(now_us_, p.header->explicit_rate_bps);
   } else {
     --p.ttl;
-    if (!state.silent) state.shim->on_forward(now_us_, *p.header, view, hop);
+    leaving.header = p.header;
   }
-  if (state.queue.size() >= config_.queue_packets) return;
-  state.queue.push_back(std::move(p));
-  if (state.queue.size() == 1) state.head_since_us = now_us_;
-  state.shim->exact()->on_queue(1500 * state.queue.size());
-  start_transmissions();
+  leaving.view.ttl = p.ttl;
+  leaving.content = std::move(p);
+  state.path.pass(now_us_, std::move(leaving), !state.silent);
   wake(node);
+}
+
+void network::on_first_hop(std::size_t flow, std::uint64_t explicit_rate_bps) {
+  flows_[flow].sender.on_first_hop(now_us_, explicit_rate_bps);
+}
+
+void network::on_submitted(std::uint32_t node) {
+  const study_packet& what = nodes_[node]->node.in_mac->what;
+  if (what.hello.empty()) {
+    start_transmissions();
+    return;
+  }
+  largest_hello_bytes_ = std::max(largest_hello_bytes_, what.hello.size());
+  at(now_us_ + hello_us, [this, node] { finish(node); });
 }
 
 // Everybody whose link is free of others starts, those first who have waited longest.
 void network::start_transmissions() {
   std::vector<std::uint32_t> waiting;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-    if (!nodes_[i].sending && !nodes_[i].queue.empty()) waiting.push_back(i);
+    if (!nodes_[i]->sending && nodes_[i]->node.in_mac && nodes_[i]->node.in_mac->what.hello.empty()) waiting.push_back(i);
   }
-  std::ranges::stable_sort(waiting, {}, [this](std::uint32_t i) { return nodes_[i].head_since_us; });
+  std::ranges::stable_sort(waiting, {}, [this](std::uint32_t i) { return nodes_[i]->node.head_since_us; });
   for (const std::uint32_t i : waiting) {
-    node_state& state = nodes_[i];
-    const packet& p = state.queue.front();
-    const link wanted{i, p.path[p.hop + 1]};
+    node_state& state = *nodes_[i];
+    const study_packet& p = state.node.in_mac->what;
+    const link wanted{i, state.node.in_mac->to};
     bool free = true;
     for (std::uint32_t other = config_.exclusive_medium ? 0 : static_cast<std::uint32_t>(nodes_.size()); other < nodes_.size() && free;
          ++other) {
-      free = !nodes_[other].sending || !topology_.exclude(wanted, {other, nodes_[other].sending_to});
+      free = !nodes_[other]->sending || !topology_.exclude(wanted, {other, nodes_[other]->node.in_mac->to});
     }
     if (!free) continue;
     state.sending = true;
-    state.sending_to = wanted.to;
     const double delay_us = idle_delay_us(wanted.from, wanted.to, p.ip_bytes, p.report ? report_extra_bytes : data_extra_bytes);
     at(now_us_ + static_cast<time_us>(delay_us), [this, i] { finish(i); });
   }
 }
 
 void network::finish(std::uint32_t node) {
-  node_state& state = nodes_[node];
-  packet p = std::move(state.queue.front());
-  state.queue.pop_front();
+  node_state& state = *nodes_[node];
+  study_node::frame done = std::move(*state.node.in_mac);
+  state.node.in_mac.reset();
   state.sending = false;
-  const std::uint32_t to = p.path[p.hop + 1];
+  const bool hello = !done.what.hello.empty();
 
-  // The record that the MAC would give, with its averages (weight 1/16; the first sample counts whole).
-  const std::uint8_t peer = peer_of(node, to);
-  const std::uint32_t mpdu_bytes = p.ip_bytes + (p.report ? report_extra_bytes : data_extra_bytes);
-  const std::uint32_t data_us = airtime_us(profile(), rate_of(node, to), mpdu_bytes);
-  const auto contention_us = static_cast<double>(now_us_ - state.head_since_us) - data_us;
-  policy::neighbour_averages& averages = state.averages[peer];
-  const double before = averages.avg_contention_us16;
+  // The record that the MAC would give, with its averages (the first sample counts whole).
+  const std::uint32_t data_us = hello ? 0 : airtime_us(profile(), rate_of(node, done.to), done.mpdu_bytes);
+  const auto contention_us = hello ? 0 : static_cast<std::uint32_t>(now_us_ - state.node.head_since_us) - data_us;
+  policy::neighbour_averages& averages = state.averages[done.peer];
+  const double before = averages.avg_contention_us16, sample = neighbour_average_steps_per_us * double{contention_us};
+  averages.peer = done.peer;
   averages.avg_contention_us16 =
-      static_cast<std::uint32_t>(state.measured[peer] ? before + (16 * contention_us - before) / 16 : 16 * contention_us);
+      static_cast<std::uint32_t>(state.measured[done.peer] ? before + std::ldexp(sample - before, -average_shift) : sample);
   averages.avg_data_attempts_256 = neighbour_attempt_steps;
-  state.measured[peer] = true;
-  state.shim->on_completion(now_us_, averages);
-
-  state.head_since_us = now_us_;
-  state.shim->exact()->on_queue(1500 * state.queue.size());
+  state.measured[done.peer] = true;
+  state.node.path.on_completion(now_us_, {.receiver_address = hello ? broadcast_address : study_node::address_of(done.to),
+                                          .averages = averages,
+                                          .sample = {.contention_us = contention_us, .data_attempts = 1},
+                                          .delivered = true});
+  state.node.path.pump(now_us_);
   wake(node);
-  ++p.hop;
-  arrive(to, std::move(p));
+  if (hello) {
+    broadcast(node, std::move(done.what.hello));
+  } else {
+    ++done.what.hop;
+    arrive(done.to, std::move(done.what));
+  }
   start_transmissions();
 }
 
-void network::arrive(std::uint32_t node, packet p) {
+void network::broadcast(std::uint32_t node, std::vector<std::uint8_t> hello) {
+  for (std::uint32_t to = 0; to < nodes_.size(); ++to) {
+    if (!topology_.neighbours(node, to) || nodes_[to]->node.silent) continue;
+    nodes_[to]->node.path.on_hello(now_us_, hello);
+    wake(to);
+  }
+}
+
+void network::arrive(std::uint32_t node, study_packet p) {
   if (p.hop + 1 < p.path.size()) {
     enqueue(node, std::move(p));
     return;
   }
   flow_state& flow = flows_[p.flow];
   const shim::ip_packet_view view{.flow = p.report ? flow.key.reversed() : flow.key, .ip_bytes = p.ip_bytes, .ttl = p.ttl};
-  nodes_[node].shim->on_receive(now_us_, p.header, view);
+  nodes_[node]->node.path.receive(now_us_, p.header, view);
   if (p.report) {
     flow.sender.on_report(now_us_, p.told);
     wake_sender(p.flow);
@@ -218,29 +232,16 @@ void network::arrive(std::uint32_t node, packet p) {
 // ---- Timers
 
 void network::wake(std::uint32_t node) {
-  node_state& state = nodes_[node];
-  const std::optional<time_us> next = state.shim->next_deadline();
+  node_state& state = *nodes_[node];
+  const std::optional<time_us> next = state.node.path.next_deadline();
   if (!next || (state.woken_at_us && *state.woken_at_us <= *next)) return;
   const time_us when = std::max(*next, now_us_);
   state.woken_at_us = when;
   at(when, [this, node, when] {
-    node_state& woken = nodes_[node];
+    node_state& woken = *nodes_[node];
     if (woken.woken_at_us != when) return;
     woken.woken_at_us.reset();
-    std::array<shim::tcp_ack_due, 1> none;
-    woken.shim->expire(now_us_, none);
-    if (const std::optional<wire::hello> message = woken.silent ? std::nullopt : woken.shim->exact()->take_hello(now_us_)) {
-      // As bytes, so that what arrives is what a radio would deliver.
-      const std::vector<std::uint8_t> bytes = wire::encode(*message);
-      largest_hello_bytes_ = std::max(largest_hello_bytes_, bytes.size());
-      at(now_us_ + hello_us, [this, node, bytes] {
-        for (std::uint32_t to = 0; to < nodes_.size(); ++to) {
-          if (!topology_.neighbours(node, to) || nodes_[to].silent) continue;
-          nodes_[to].shim->exact()->on_hello(now_us_, *wire::decode_hello(bytes));
-          wake(to);
-        }
-      });
-    }
+    woken.node.path.expire(now_us_);
     wake(node);
   });
 }
@@ -291,7 +292,7 @@ void network::send_data(std::size_t index) {
   if (!last && flow.sender.unacknowledged_packets() >= flow.sender.window_packets()) ++flow.outcome.window_violations;
   const policy::exact_outgoing out = flow.sender.on_send(now_us_, last);
   ++flow.outcome.sent_packets;
-  packet p{.flow = index, .path = flow.config.path, .ip_bytes = flow.config.ip_bytes, .ttl = first_ttl, .exact = out.header};
+  study_packet p{.flow = index, .path = flow.config.path, .ip_bytes = flow.config.ip_bytes, .ttl = first_ttl, .exact = out.header};
   p.header.emplace();
   p.header->explicit_rate_bps = out.explicit_rate_bps;
   p.header->current_rate_bps = flow.config.claimed_bps != 0 && !last ? flow.config.claimed_bps : out.current_rate_bps;
@@ -307,7 +308,7 @@ void network::send_report(std::size_t index) {
     ++flow.outcome.reports_lost;
     return;
   }
-  packet p{.flow = index, .report = true, .path = flow.config.path, .ip_bytes = report_ip_bytes, .ttl = first_ttl};
+  study_packet p{.flow = index, .report = true, .path = flow.config.path, .ip_bytes = report_ip_bytes, .ttl = first_ttl};
   std::ranges::reverse(p.path);
   // As bytes, so that rates and delays are rounded as on the air.
   p.told = *wire::decode_exact_report(wire::encode(report));
@@ -321,7 +322,7 @@ std::optional<double> network::path_allocation_bps(std::size_t flow) {
   double least_bps = std::numeric_limits<double>::infinity();
   const std::vector<std::uint32_t>& path = flows_[flow].config.path;
   for (std::size_t hop = 0; hop + 1 < path.size(); ++hop) {
-    if (nodes_[path[hop]].silent) continue;
+    if (nodes_[path[hop]]->node.silent) continue;
     const std::optional<double> allocation_bps = router(path[hop]).allocation_bps(identity(flow));
     if (!allocation_bps) return std::nullopt;
     least_bps = std::min(least_bps, *allocation_bps);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// A small network of shims with EXACT routers, senders and receivers, over a deterministic model of the medium. For studies
+// A small network of nodes with EXACT routers, senders and receivers, over a deterministic model of the medium. For studies
 // of the algorithm: no contention by chance, no collision, no MAC frame. What the MAC and the air add is sim/ns3's to show.
+// A packet's way through a node is that of all nodes (host/core/hop).
 //
 // The medium: a packet takes the time that it takes on an idle medium (DIFS, mean backoff, the whole exchange). Links that
 // exclude each other (topology.hpp) take turns: whoever has waited longest at the head of its queue goes first. The service
 // time that a router hears of is therefore the waiting for others plus the exchange, as the MAC's averages tell it.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -20,12 +21,10 @@
 
 #include "host/core/policy/exact_receiver.hpp"
 #include "host/core/policy/exact_sender.hpp"
-#include "host/core/shim/shim.hpp"
+#include "sim/exact/study_node.hpp"
 #include "sim/exact/topology.hpp"
 
 namespace perhop::exact_study {
-
-using time_us = std::uint64_t;
 
 inline constexpr time_us us_per_s = 1'000'000;
 
@@ -59,7 +58,7 @@ struct flow_outcome {
   std::uint64_t window_violations = 0;  ///< sends with as many packets under way as the safety window allows, or more
 };
 
-class network {
+class network : private study_network {
 public:
   network(topology nodes, const network_config& config);
 
@@ -69,7 +68,7 @@ public:
   void set_rate(std::uint32_t from, std::uint32_t to, std::uint8_t rate_index);
 
   /// A node that passes packets on without looking at them.
-  void silence(std::uint32_t node) { nodes_[node].silent = true; }
+  void silence(std::uint32_t node) { nodes_[node]->node.silent = true; }
 
   /// From now on the flow's packets take this path.
   void reroute(std::size_t flow, std::vector<std::uint32_t> path);
@@ -86,8 +85,8 @@ public:
 
   time_us now() const { return now_us_; }
   const topology& nodes() const { return topology_; }
-  shim::shim& node(std::uint32_t node) { return *nodes_[node].shim; }
-  policy::exact_router& router(std::uint32_t node) { return *nodes_[node].shim->exact(); }
+  shim::shim& node(std::uint32_t node) { return nodes_[node]->node.path.shim(); }
+  policy::exact_router& router(std::uint32_t node) { return *nodes_[node]->node.path.shim().exact(); }
   const policy::exact_sender& sender(std::size_t flow) const { return flows_[flow].sender; }
   const policy::exact_receiver& receiver(std::size_t flow) const { return flows_[flow].receiver; }
   const flow_outcome& outcome(std::size_t flow) const { return flows_[flow].outcome; }
@@ -104,28 +103,14 @@ public:
   std::vector<double> optimum_bps();
 
 private:
-  struct packet {
-    std::size_t flow = 0;
-    bool report = false;
-    std::vector<std::uint32_t> path;
-    std::size_t hop = 0;  // place in the path
-    std::uint32_t ip_bytes = 0;
-    std::uint8_t ttl = 64;
-    std::optional<wire::path_header> header;
-    wire::exact_header exact;
-    wire::exact_report told;
-  };
   struct node_state {
-    std::unique_ptr<shim::shim> shim;
-    std::deque<packet> queue;
-    bool sending = false;
-    bool silent = false;
-    time_us head_since_us = 0;
-    std::uint32_t sending_to = 0;
-    std::vector<std::uint32_t> peers;  // neighbour slot to node
-    std::vector<policy::neighbour_averages> averages;
-    std::vector<bool> measured;
-    std::optional<time_us> woken_at_us;
+    node_state(network& all, std::uint32_t index) : node(all, index, all.config_.queue_packets) {}
+
+    study_node node;
+    bool sending = false;  // ... on the air; a hello does not keep others off it
+    std::array<policy::neighbour_averages, neighbour_slots> averages{};
+    std::array<bool, neighbour_slots> measured{};
+    std::optional<time_us> woken_at_us{};
   };
   struct flow_state {
     flow_config config;
@@ -145,13 +130,17 @@ private:
     bool operator>(const event& other) const { return at_us != other.at_us ? at_us > other.at_us : number > other.number; }
   };
 
-  std::uint8_t peer_of(std::uint32_t node, std::uint32_t neighbour);
-  std::uint8_t rate_of(std::uint32_t from, std::uint32_t to) const;
+  // What nodes ask (study_network)
+  std::uint8_t rate_of(std::uint32_t from, std::uint32_t to) const override;
+  void on_first_hop(std::size_t flow, std::uint64_t explicit_rate_bps) override;
+  void on_submitted(std::uint32_t node) override;
+
   double idle_delay_us(std::uint32_t from, std::uint32_t to, std::uint32_t ip_bytes, std::uint32_t more_bytes) const;
-  void enqueue(std::uint32_t node, packet p);
+  void enqueue(std::uint32_t node, study_packet p);
+  void broadcast(std::uint32_t node, std::vector<std::uint8_t> hello);
   void start_transmissions();
   void finish(std::uint32_t node);
-  void arrive(std::uint32_t node, packet p);
+  void arrive(std::uint32_t node, study_packet p);
   void wake(std::uint32_t node);
   void wake_sender(std::size_t flow);
   void wake_receiver(std::size_t flow);
@@ -161,7 +150,7 @@ private:
   topology topology_;
   network_config config_;
   policy::delay_estimator idle_;
-  std::vector<node_state> nodes_;
+  std::vector<std::unique_ptr<node_state>> nodes_;
   std::vector<flow_state> flows_;
   std::vector<std::pair<link, std::uint8_t>> rates_;
   std::priority_queue<event, std::vector<event>, std::greater<>> events_;

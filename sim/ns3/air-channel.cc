@@ -155,7 +155,7 @@ AirChannel::on_completion(perhop::air::tick now, const perhop::air::completion& 
     m_report.on_completion(record, Flow::TrafficOf(m_slots.Get(record.payload).ip.view.flow));
     if (record.result == perhop::tx_result::short_retry_limit || record.result == perhop::tx_result::long_retry_limit)
     {
-        TellLoss(m_slots.Get(record.payload).ip, FlowLoss::MacRetries);
+        TellLoss(m_slots.Get(record.payload).ip.view, FlowLoss::MacRetries);
     }
     if (record.result == perhop::tx_result::group_sent)
     {

@@ -69,16 +69,16 @@ class AirChannel : public Channel, public TickSource, private perhop::air::liste
         m_loss = std::move(tell);
     }
 
-    void OnQueueDrop(uint32_t node, const IpView& ip)
+    void OnQueueDrop(uint32_t node, const perhop::shim::ip_packet_view& packet)
     {
         m_report.on_queue_drop(node);
-        TellLoss(ip, FlowLoss::QueueFull);
+        TellLoss(packet, FlowLoss::QueueFull);
     }
 
-    void OnLinkFailureDrop(uint32_t node, const IpView& ip)
+    void OnLinkFailureDrop(uint32_t node, const perhop::shim::ip_packet_view& packet)
     {
         m_report.on_link_failure_drop(node);
-        TellLoss(ip, FlowLoss::LinkFailure);
+        TellLoss(packet, FlowLoss::LinkFailure);
     }
 
     const perhop::air::air_counters& GetCounters() const
@@ -105,11 +105,11 @@ class AirChannel : public Channel, public TickSource, private perhop::air::liste
     /// The simulator's loop has processed everything of the air up to now, so this only moves its clock.
     void Synchronise();
 
-    void TellLoss(const IpView& ip, FlowLoss loss) const
+    void TellLoss(const perhop::shim::ip_packet_view& packet, FlowLoss loss) const
     {
         if (m_loss)
         {
-            m_loss(ip.view, loss);
+            m_loss(packet, loss);
         }
     }
 

@@ -10,6 +10,9 @@
 #include "ns3/ipv4-l3-protocol.h"
 #include "ns3/node.h"
 
+#include <array>
+#include <utility>
+
 namespace ns3
 {
 namespace
@@ -25,10 +28,10 @@ MpduOverheadBytes(const perhop::air::mac_config& mac)
 /// Largest MSDU of 802.11 (8.2.3), less what stands between it and IP.
 constexpr uint16_t MTU_BYTES = 2304 - perhop::llc_snap_bytes - perhop::path_header_bytes;
 
-perhop::shim::next_hop
-HopOf(const perhop::air::tx_request& request)
+bool
+IsGroup(uint64_t address)
 {
-    return {.peer = request.peer, .rate_index = request.rate_index, .mpdu_bytes = request.mpdu_bytes};
+    return (address >> perhop::group_address_bit & 1) != 0;
 }
 
 } // namespace
@@ -92,18 +95,12 @@ AirNetDevice::Attach(Ptr<AirChannel> channel,
     m_index = node;
     m_address = ToMac48Address(perhop::air::mac_address(node));
     m_ipAddress = NodeIpv4Address(node).Get();
-    m_queue = std::make_unique<InterfaceQueue>(mac.queue_packets);
     perhop::shim::shim_config shim;
     shim.profile = mac.profile;
     shim.rts_threshold_bytes = mac.rts_threshold_bytes;
     shim.policy.cwl.kind = perhop::policy::cwl_kind::none; // flows bring their own
     shim.exact = exact;
-    m_shim = std::make_unique<ShimAdapter>(shim,
-                                           m_ipAddress,
-                                           [this](const ShimAdapter::Outgoing& packet)
-                                           {
-                                               SendNow(packet.packet, packet.ip, packet.receiver, packet.packetsInFlight);
-                                           });
+    m_hop = std::make_unique<HopAdapter>(shim, mac.queue_packets, mac.average_shift, m_ipAddress, *this);
 }
 
 void
@@ -118,25 +115,10 @@ AirNetDevice::SetSilent()
     m_silent = true;
 }
 
-void
-AirNetDevice::SendHello(Ptr<Packet> content)
+HopAdapter&
+AirNetDevice::GetHop()
 {
-    if (!HasRoom({}))
-    {
-        return;
-    }
-    const uint32_t mpduBytes = perhop::mac_header_bytes + perhop::llc_snap_bytes + content->GetSize() + perhop::fcs_bytes;
-    PacketSlot& slot = Prepare(content, {}, perhop::broadcast_address, {});
-    slot.request.mpdu_bytes = static_cast<uint16_t>(mpduBytes);
-    slot.header = {};
-    slot.hello = true;
-    Enqueue(slot);
-}
-
-ShimAdapter&
-AirNetDevice::GetShimAdapter()
-{
-    return *m_shim;
+    return *m_hop;
 }
 
 Ptr<HostRouting>
@@ -151,88 +133,22 @@ AirNetDevice::Send(Ptr<Packet> packet, const Address& dest, uint16_t protocolNum
     NS_ASSERT_MSG(protocolNumber == Ipv4L3Protocol::PROT_NUMBER, "this device carries IPv4 only");
     const std::optional<IpView> ip = ReadIpView(packet);
     NS_ASSERT_MSG(ip, "a packet without an IPv4 header was sent");
-    return m_shim->HoldsBack(m_channel->NowUs(), packet, *ip, dest) || SendNow(packet, *ip, dest, std::nullopt);
-}
-
-bool
-AirNetDevice::SendNow(const Ptr<Packet>& packet, IpView ip, const Address& dest, std::optional<uint32_t> packetsInFlight)
-{
-    if (!HasRoom(ip))
+    HopPacket outgoing{.view = ip->view,
+                       .content = {.packet = packet,
+                                   .receiver = FromMac48Address(Mac48Address::ConvertFrom(dest)),
+                                   .source = ip->source,
+                                   .destination = ip->destination,
+                                   .ipHeaderBytes = ip->ipHeaderBytes}};
+    if (PathHeaderTag tag; packet->RemovePacketTag(tag))
     {
-        return false;
+        outgoing.header = tag.GetHeader();
+        outgoing.rider = tag.GetExact();
     }
-    const ExactRider exact = m_exact ? m_exact->OnSend(ip, *packet) : ExactRider{};
-    PacketSlot& slot = Prepare(packet, ip, ReceiverAddress(dest, ip), exact);
-    const uint64_t nowUs = m_channel->NowUs();
-    slot.header = m_shim->OnSend(nowUs, *packet, ip, HopOf(slot.request), packetsInFlight);
-    if (m_exact)
+    else if (m_exact)
     {
-        m_exact->Note(nowUs, ip.view.exact.wanted_rate_bps, slot);
+        m_exact->OnSend(outgoing);
     }
-    Enqueue(slot);
-    return true;
-}
-
-bool
-AirNetDevice::HasRoom(const IpView& ip)
-{
-    if (m_queue->IsFull())
-    {
-        m_channel->OnQueueDrop(m_index, ip);
-        return false;
-    }
-    return true;
-}
-
-PacketSlot&
-AirNetDevice::Prepare(Ptr<const Packet> packet, const IpView& ip, uint64_t receiverAddress, const ExactRider& exact)
-{
-    const perhop::air::mac_config& mac = m_channel->GetMacConfig();
-    PacketSlot& slot = m_channel->GetSlots().Acquire(m_channel->NowUs());
-    perhop::air::tx_request& request = slot.request;
-    const bool group = (receiverAddress >> perhop::group_address_bit & 1) != 0;
-    request.ra = receiverAddress;
-    request.peer = PeerOf(receiverAddress);
-    request.mpdu_bytes = static_cast<uint16_t>(packet->GetSize() + MpduOverheadBytes(mac) + RiderBytes(exact));
-    request.rate_index = group ? mac.profile->lowest_basic_rate_index : mac.data_rate_index;
-    request.four_address = mac.four_address && !group;
-    if (request.four_address)
-    {
-        request.mpdu_bytes += perhop::air::fourth_address_bytes;
-        request.destination = perhop::air::mac_address(NodeOfIpv4Address(ip.destination));
-        request.source = perhop::air::mac_address(NodeOfIpv4Address(ip.source));
-    }
-    request.use_rts = !group && request.mpdu_bytes > mac.rts_threshold_bytes;
-    slot.packet = std::move(packet);
-    slot.ttlSpent = 0;
-    slot.ip = ip;
-    slot.exact = exact;
-    slot.hello = false;
-    return slot;
-}
-
-void
-AirNetDevice::Enqueue(const PacketSlot& slot)
-{
-    if (m_queue->IsEmpty() && MacHasRoom())
-    {
-        Submit(slot.request);
-    }
-    else
-    {
-        m_queue->Push(slot.request.payload);
-        m_queuedBytes += slot.request.mpdu_bytes;
-    }
-    TellQueue();
-}
-
-void
-AirNetDevice::TellQueue()
-{
-    if (m_exact)
-    {
-        m_exact->OnQueue(m_queuedBytes);
-    }
+    return m_hop->Send(m_channel->NowUs(), std::move(outgoing));
 }
 
 bool
@@ -243,88 +159,137 @@ AirNetDevice::Forward(uint64_t nowUs, const PacketSlot& arrived)
     {
         return false;
     }
-    if (HasRoom(arrived.ip))
-    {
-        PacketSlot& slot = Prepare(arrived.packet, arrived.ip, perhop::air::mac_address(nextHop), arrived.exact);
-        slot.ttlSpent = static_cast<uint8_t>(arrived.ttlSpent + 1);
-        --slot.ip.view.ttl;
-        slot.header = arrived.header;
-        if (!m_silent)
-        {
-            m_shim->OnForward(nowUs, slot.header, slot.ip, HopOf(slot.request));
-        }
-        if (m_exact)
-        {
-            m_exact->Note(nowUs, arrived.header.explicit_rate_bps, slot);
-        }
-        Enqueue(slot);
-    }
+    HopPacket outgoing{.view = arrived.ip.view,
+                       .from = perhop::hop::origin::radio,
+                       .header = arrived.header,
+                       .rider = arrived.exact,
+                       .content = {.packet = arrived.packet,
+                                   .receiver = perhop::air::mac_address(nextHop),
+                                   .source = arrived.ip.source,
+                                   .destination = arrived.ip.destination,
+                                   .ipHeaderBytes = arrived.ip.ipHeaderBytes,
+                                   .ttlSpent = static_cast<uint8_t>(arrived.ttlSpent + 1)}};
+    --outgoing.view.ttl;
+    m_hop->Forward(nowUs, std::move(outgoing), !m_silent);
     return true;
 }
 
+// ---- What the hop path asks
+
 uint64_t
-AirNetDevice::ReceiverAddress(const Address& dest, const IpView& ip) const
+AirNetDevice::NextHopTo(uint32_t destination) const
 {
-    const Mac48Address mac = Mac48Address::ConvertFrom(dest);
-    if (mac != Mac48Address::GetBroadcast())
-    {
-        return FromMac48Address(mac);
-    }
-    const uint32_t nextHop = m_routes->NextHop(ip.destination);
+    const uint32_t nextHop = m_routes->NextHop(destination);
     return nextHop == MAX_NODES ? perhop::broadcast_address : perhop::air::mac_address(nextHop);
 }
 
-uint8_t
-AirNetDevice::PeerOf(uint64_t address)
+perhop::shim::next_hop
+AirNetDevice::Describe(const HopPacket& packet, uint64_t receiver, uint8_t peer) const
 {
-    for (std::size_t peer = 0; peer < m_peers.size(); ++peer)
-    {
-        if (m_peers[peer] == address)
-        {
-            return static_cast<uint8_t>(peer);
-        }
-        if (m_peers[peer] == 0)
-        {
-            m_peers[peer] = address;
-            TellPeer(peer);
-            return static_cast<uint8_t>(peer);
-        }
-    }
-    // More next hops than slots: the oldest one makes room. Its averages in the MAC go on from there with the new neighbour's.
-    const std::size_t peer = m_nextPeer;
-    m_nextPeer = (m_nextPeer + 1) % m_peers.size();
-    m_peers[peer] = address;
-    m_shim->OnNeighbourReplaced(static_cast<uint8_t>(peer));
-    TellPeer(peer);
-    return static_cast<uint8_t>(peer);
+    const perhop::air::mac_config& mac = m_channel->GetMacConfig();
+    const bool group = IsGroup(receiver);
+    return {.peer = peer,
+            .rate_index = group ? mac.profile->lowest_basic_rate_index : mac.data_rate_index,
+            .mpdu_bytes =
+                static_cast<uint32_t>(packet.content.packet->GetSize() + MpduOverheadBytes(mac) + perhop::hop::rider_size(packet.rider) +
+                                      (mac.four_address && !group ? perhop::air::fourth_address_bytes : 0))};
 }
 
 void
-AirNetDevice::TellPeer(std::size_t peer)
+AirNetDevice::OnLeft(uint64_t nowUs, const HopPacket& packet, const perhop::wire::path_header& header, uint64_t arrivedBps)
 {
-    if (m_exact && m_peers[peer] != perhop::broadcast_address)
+    if (m_exact)
     {
-        const auto node = static_cast<uint32_t>(m_peers[peer] - perhop::node_address_base - 1);
-        m_exact->OnPeer(static_cast<uint8_t>(peer), NodeIpv4Address(node).Get());
+        m_exact->OnLeft(nowUs, packet, header, arrivedBps);
     }
 }
+
+uint64_t
+AirNetDevice::Make(
+    uint64_t nowUs, HopPacket&& packet, const perhop::wire::path_header& header, uint64_t receiver, const perhop::shim::next_hop& next)
+{
+    const perhop::air::mac_config& mac = m_channel->GetMacConfig();
+    PacketSlot& slot = m_channel->GetSlots().Acquire(nowUs);
+    perhop::air::tx_request& request = slot.request;
+    const bool group = IsGroup(receiver);
+    request.ra = receiver;
+    request.peer = next.peer;
+    request.mpdu_bytes = static_cast<uint16_t>(next.mpdu_bytes);
+    request.rate_index = next.rate_index;
+    request.four_address = mac.four_address && !group;
+    if (request.four_address)
+    {
+        request.destination = perhop::air::mac_address(NodeOfIpv4Address(packet.content.destination));
+        request.source = perhop::air::mac_address(NodeOfIpv4Address(packet.content.source));
+    }
+    request.use_rts = !group && request.mpdu_bytes > mac.rts_threshold_bytes;
+    slot.packet = std::move(packet.content.packet);
+    slot.ttlSpent = packet.content.ttlSpent;
+    slot.ip = {.view = packet.view,
+               .source = packet.content.source,
+               .destination = packet.content.destination,
+               .ipHeaderBytes = packet.content.ipHeaderBytes};
+    slot.header = header;
+    slot.exact = packet.rider;
+    slot.hello = false;
+    return request.payload;
+}
+
+uint64_t
+AirNetDevice::MakeHello(uint64_t nowUs, std::span<const uint8_t> hello, uint8_t peer, uint32_t mpduBytes)
+{
+    const HopPacket packet{.content = {.packet = Create<Packet>(hello.data(), static_cast<uint32_t>(hello.size()))}};
+    const perhop::shim::next_hop next = Describe(packet, perhop::broadcast_address, peer);
+    const uint64_t place = Make(nowUs, HopPacket(packet), {}, perhop::broadcast_address, next);
+    PacketSlot& slot = m_channel->GetSlots().Get(place);
+    slot.request.mpdu_bytes = static_cast<uint16_t>(mpduBytes);
+    slot.hello = true;
+    return place;
+}
+
+bool
+AirNetDevice::CanSubmit() const
+{
+    return m_channel->CanSubmit(m_index) && (!m_purgeOnLinkFailure || m_inMac == 0);
+}
+
+void
+AirNetDevice::Submit(uint64_t place)
+{
+    ++m_inMac;
+    m_channel->Submit(m_index, m_channel->GetSlots().Get(place).request);
+}
+
+void
+AirNetDevice::OnQueueDrop(const perhop::shim::ip_packet_view& packet)
+{
+    m_channel->OnQueueDrop(m_index, packet);
+}
+
+void
+AirNetDevice::OnPurged(uint64_t place)
+{
+    PacketSlots& slots = m_channel->GetSlots();
+    m_channel->OnLinkFailureDrop(m_index, slots.Get(place).ip.view);
+    slots.Release(place);
+}
+
+// ---- Up
 
 void
 AirNetDevice::Receive(uint64_t nowUs, const PacketSlot& slot)
 {
     if (slot.hello)
     {
-        if (m_exact)
-        {
-            m_exact->OnHello(nowUs, *slot.packet);
-        }
+        std::array<uint8_t, perhop::wire::max_hello_bytes> bytes;
+        m_hop->ReceiveHello(nowUs, std::span(bytes).first(slot.packet->CopyData(bytes.data(), bytes.size())));
         return;
     }
     const bool group = slot.request.ra == perhop::broadcast_address;
     Ptr<const Packet> packet = slot.packet;
     if (slot.ip.destination == m_ipAddress || group)
     {
-        const std::optional<uint16_t> windowBytes = m_shim->OnReceive(nowUs, slot.header, slot.ip);
+        const std::optional<uint16_t> windowBytes = m_hop->Receive(nowUs, slot.header, slot.ip.view);
         if (m_exact && m_exact->OnReceive(nowUs, slot))
         {
             return;
@@ -352,18 +317,12 @@ void
 AirNetDevice::Completed(const perhop::air::completion& record)
 {
     --m_inMac;
-    m_shim->OnCompletion(record);
+    m_hop->Completed(record, m_purgeOnLinkFailure);
     if (record.result == perhop::tx_result::short_retry_limit || record.result == perhop::tx_result::long_retry_limit)
     {
-        OnLinkFailure(record.ra);
+        TellLinkFailure(record.ra);
     }
-    while (!m_queue->IsEmpty() && MacHasRoom())
-    {
-        const perhop::air::tx_request& request = m_channel->GetSlots().Get(m_queue->Pop()).request;
-        m_queuedBytes -= request.mpdu_bytes;
-        Submit(request);
-    }
-    TellQueue();
+    m_hop->Pump(m_channel->NowUs());
 }
 
 void
@@ -373,41 +332,12 @@ AirNetDevice::SetLinkFailureCallback(std::function<void(Ipv4Address)> tell)
 }
 
 void
-AirNetDevice::OnLinkFailure(uint64_t receiverAddress)
+AirNetDevice::TellLinkFailure(uint64_t receiverAddress) const
 {
-    if (m_purgeOnLinkFailure)
-    {
-        PacketSlots& slots = m_channel->GetSlots();
-        m_queue->RemoveIf(
-            [&](uint64_t slot)
-            {
-                const bool unwanted = slots.Get(slot).request.ra == receiverAddress;
-                if (unwanted)
-                {
-                    m_queuedBytes -= slots.Get(slot).request.mpdu_bytes;
-                    m_channel->OnLinkFailureDrop(m_index, slots.Get(slot).ip);
-                    slots.Release(slot);
-                }
-                return unwanted;
-            });
-    }
     if (m_linkFailure)
     {
         m_linkFailure(NodeIpv4Address(static_cast<uint32_t>(receiverAddress - perhop::node_address_base - 1)));
     }
-}
-
-bool
-AirNetDevice::MacHasRoom() const
-{
-    return m_channel->CanSubmit(m_index) && (!m_purgeOnLinkFailure || m_inMac == 0);
-}
-
-void
-AirNetDevice::Submit(const perhop::air::tx_request& request)
-{
-    ++m_inMac;
-    m_channel->Submit(m_index, request);
 }
 
 void

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// ns-3's view of one node's MAC gateware: a NetDevice that queues IP packets for it and hands up what it received.
+// ns-3's view of one node's MAC gateware: a NetDevice below whose IP packets go the hop path (host/core/hop), and that hands up what was
+// received.
 //
-// Like the shim of a live node it passes on what is not for this node by itself, by the node's route table: nothing of the packet
+// Like a live node it passes on what is not for this node by itself, by the node's route table: nothing of the packet
 // changes but its time to live, which is counted beside the packet until somebody looks. Packets that it cannot pass on (no route, time
 // to live spent) go to ns-3's IP. With the attribute ForwardInShim off, IP forwards all of them.
 //
@@ -12,15 +13,13 @@
 
 #include "sim/air/air.hpp"
 #include "sim/ns3/exact-node.h"
+#include "sim/ns3/hop-adapter.h"
 #include "sim/ns3/host-routing.h"
-#include "sim/ns3/interface-queue.h"
 #include "sim/ns3/packet-slots.h"
-#include "sim/ns3/shim-adapter.h"
 
 #include "ns3/mac48-address.h"
 #include "ns3/net-device.h"
 
-#include <array>
 #include <functional>
 #include <memory>
 
@@ -29,7 +28,7 @@ namespace ns3
 
 class AirChannel;
 
-class AirNetDevice : public NetDevice
+class AirNetDevice : public NetDevice, public HopDevice
 {
   public:
     static TypeId GetTypeId();
@@ -43,14 +42,11 @@ class AirNetDevice : public NetDevice
                 Ptr<HostRouting> routes,
                 const std::optional<perhop::policy::exact_router_config>& exact = std::nullopt);
 
-    ShimAdapter& GetShimAdapter();
+    HopAdapter& GetHop();
     Ptr<HostRouting> GetRoutes() const;
 
     /// This node takes part in EXACT.
     void SetExact(std::unique_ptr<ExactNode> exact);
-
-    /// Broadcasts a hello of the node's EXACT router.
-    void SendHello(Ptr<Packet> content);
 
     /// This node passes packets on without a shim: it leaves their path headers as they are.
     void SetSilent();
@@ -98,25 +94,24 @@ class AirNetDevice : public NetDevice
 
   private:
     void DoDispose() override;
-    uint64_t ReceiverAddress(const Address& dest, const IpView& ip) const;
-
-    /// A packet of this node, or one that IP passes on, goes to the queue. @param packetsInFlight as in ShimAdapter::Outgoing
-    bool SendNow(const Ptr<Packet>& packet, IpView ip, const Address& dest, std::optional<uint32_t> packetsInFlight);
-
-    /// There is room for one packet more; counts a drop when there is none.
-    bool HasRoom(const IpView& ip);
-    /// A slot with all but its path header filled in.
-    PacketSlot& Prepare(Ptr<const Packet> packet, const IpView& ip, uint64_t receiverAddress, const ExactRider& exact);
-    /// Hands a slot that HasRoom() allowed to the MAC, or queues it.
-    void Enqueue(const PacketSlot& slot);
     /// @return false when IP must decide what becomes of the packet
     bool Forward(uint64_t nowUs, const PacketSlot& arrived);
-    uint8_t PeerOf(uint64_t address);
-    void TellPeer(std::size_t peer);
-    void TellQueue();
-    bool MacHasRoom() const;
-    void Submit(const perhop::air::tx_request& request);
-    void OnLinkFailure(uint64_t receiverAddress);
+    void TellLinkFailure(uint64_t receiverAddress) const;
+
+    // Inherited from HopDevice
+    uint64_t NextHopTo(uint32_t destination) const override;
+    perhop::shim::next_hop Describe(const HopPacket& packet, uint64_t receiver, uint8_t peer) const override;
+    void OnLeft(uint64_t nowUs, const HopPacket& packet, const perhop::wire::path_header& header, uint64_t arrivedBps) override;
+    uint64_t Make(uint64_t nowUs,
+                  HopPacket&& packet,
+                  const perhop::wire::path_header& header,
+                  uint64_t receiver,
+                  const perhop::shim::next_hop& next) override;
+    uint64_t MakeHello(uint64_t nowUs, std::span<const uint8_t> hello, uint8_t peer, uint32_t mpduBytes) override;
+    bool CanSubmit() const override;
+    void Submit(uint64_t place) override;
+    void OnQueueDrop(const perhop::shim::ip_packet_view& packet) override;
+    void OnPurged(uint64_t place) override;
 
     Ptr<AirChannel> m_channel;
     Ptr<HostRouting> m_routes;
@@ -134,13 +129,9 @@ class AirNetDevice : public NetDevice
     ReceiveCallback m_receive;
     PromiscReceiveCallback m_promiscReceive;
 
-    std::unique_ptr<InterfaceQueue> m_queue;
-    std::unique_ptr<ShimAdapter> m_shim;
+    std::unique_ptr<HopAdapter> m_hop;
     std::unique_ptr<ExactNode> m_exact;
     bool m_silent = false;
-    uint64_t m_queuedBytes = 0;                              ///< in m_queue
-    std::array<uint64_t, perhop::neighbour_slots> m_peers{}; ///< next hops by slot of the MAC's neighbour table; 0: free
-    std::size_t m_nextPeer = 0;
 };
 
 } // namespace ns3

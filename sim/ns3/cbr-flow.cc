@@ -9,7 +9,7 @@ namespace ns3
 {
 
 void
-CbrFlow::Attach(ShimAdapter&, ShimAdapter&)
+CbrFlow::Attach(HopAdapter&, HopAdapter&)
 {
     // Every packet goes through the shims; neither has a policy for it.
 }

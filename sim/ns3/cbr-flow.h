@@ -14,7 +14,7 @@ class CbrFlow : public UdpFlow
     using UdpFlow::UdpFlow;
 
     // Inherited from Flow
-    void Attach(ShimAdapter& atSource, ShimAdapter& atSink) override;
+    void Attach(HopAdapter& atSource, HopAdapter& atSink) override;
 
   private:
     void Begin() override;

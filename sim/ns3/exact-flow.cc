@@ -34,7 +34,7 @@ ExactFlow::ExactFlow(const perhop::run::flow_config& config,
 }
 
 void
-ExactFlow::Attach(ShimAdapter&, ShimAdapter&)
+ExactFlow::Attach(HopAdapter&, HopAdapter&)
 {
     // ExactNode stands between this and the device.
 }

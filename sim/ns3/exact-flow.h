@@ -8,7 +8,6 @@
 
 #include "sim/ns3/exact-application.h"
 #include "sim/ns3/exact-log.h"
-#include "sim/ns3/exact-rider.h"
 #include "sim/ns3/time-mean.h"
 #include "sim/ns3/udp-flow.h"
 
@@ -34,7 +33,7 @@ class ExactFlow : public UdpFlow
               ExactLog& log);
 
     // Inherited from Flow
-    void Attach(ShimAdapter& atSource, ShimAdapter& atSink) override;
+    void Attach(HopAdapter& atSource, HopAdapter& atSink) override;
     void StartMeasuring(uint64_t nowUs) override;
     FlowInterval TakeInterval(uint64_t nowUs) override;
     perhop::run::flow_result GetResult(uint64_t nowUs) override;

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sim/ns3/exact-node.h"
 
-#include "sim/ns3/path-header-tag.h"
+#include "sim/ns3/node-address.h"
 
-#include <algorithm>
-#include <array>
-#include <utility>
+#include <variant>
 
 namespace ns3
 {
 
 perhop::policy::exact_router_config
-ExactNode::RouterConfig(const perhop::run::run_config& config, uint32_t address)
+ExactNode::RouterConfig(const perhop::run::run_config& config, uint32_t node)
 {
     const perhop::run::exact_config& exact = config.exact;
     perhop::policy::exact_router_config router;
@@ -22,21 +20,15 @@ ExactNode::RouterConfig(const perhop::run::run_config& config, uint32_t address)
     router.eta = exact.eta;
     router.interval_us = exact.interval_ms * 1000;
     router.hello_interval_us = exact.hello_interval_ms * 1000;
-    router.neighbourhood.node = address;
+    router.neighbourhood.node = NodeIpv4Address(node).Get();
     return router;
 }
 
-ExactNode::ExactNode(uint32_t node, ShimAdapter& shim, ExactLog& log, std::function<void(Ptr<Packet>)> sendHello)
+ExactNode::ExactNode(uint32_t node, HopAdapter& hop, ExactLog& log)
     : m_node(node),
-      m_shim(shim),
-      m_log(log),
-      m_sendHello(std::move(sendHello))
+      m_hop(hop),
+      m_log(log)
 {
-    m_shim.SetTimerCallback(
-        [this](uint64_t nowUs)
-        {
-            OnTimer(nowUs);
-        });
 }
 
 void
@@ -45,7 +37,7 @@ ExactNode::AddFlow(ExactFlow& flow)
     m_flows.push_back(&flow);
     if (flow.GetWeight() != 1)
     {
-        m_shim.GetShim().set_exact_weight(flow.GetKey(), flow.GetWeight());
+        m_hop.GetShim().set_exact_weight(flow.GetKey(), flow.GetWeight());
     }
 }
 
@@ -62,43 +54,39 @@ ExactNode::FlowOf(const perhop::shim::flow_key& key) const
     return nullptr;
 }
 
-ExactRider
-ExactNode::OnSend(IpView& ip, const Packet& packet) const
+void
+ExactNode::OnSend(HopPacket& packet) const
 {
-    if (ip.view.flow.protocol != perhop::shim::ip_protocol_udp)
+    perhop::shim::ip_packet_view& view = packet.view;
+    if (view.flow.protocol != perhop::shim::ip_protocol_udp)
     {
-        return {};
+        return;
     }
-    if (PathHeaderTag tag; packet.PeekPacketTag(tag))
-    {
-        return tag.GetExact();
-    }
-    if (const ExactFlow* flow = FlowOf(ip.view.flow))
+    if (const ExactFlow* flow = FlowOf(view.flow))
     {
         const perhop::policy::exact_outgoing& outgoing = flow->GetOutgoing();
-        ip.view.exact = {.wanted_rate_bps = outgoing.explicit_rate_bps, .current_rate_bps = outgoing.current_rate_bps, .follows = true};
-        return outgoing.header;
+        view.exact = {.wanted_rate_bps = outgoing.explicit_rate_bps, .current_rate_bps = outgoing.current_rate_bps, .follows = true};
+        packet.rider = outgoing.header;
     }
-    if (const ExactFlow* flow = FlowOf(ip.view.flow.reversed()))
+    else if (const ExactFlow* reported = FlowOf(view.flow.reversed()))
     {
-        ip.view.exact.follows = true;
-        return flow->GetReport();
+        view.exact.follows = true;
+        packet.rider = reported->GetReport();
     }
-    return {};
 }
 
 void
-ExactNode::Note(uint64_t nowUs, uint64_t arrivedBps, const PacketSlot& slot) const
+ExactNode::OnLeft(uint64_t nowUs, const HopPacket& packet, const perhop::wire::path_header& header, uint64_t arrivedBps) const
 {
-    const auto* exact = std::get_if<perhop::wire::exact_header>(&slot.exact);
-    ExactFlow* flow = exact == nullptr ? nullptr : FlowOf(slot.ip.view.flow);
+    const auto* exact = std::get_if<perhop::wire::exact_header>(&packet.rider);
+    ExactFlow* flow = exact == nullptr ? nullptr : FlowOf(packet.view.flow);
     if (flow == nullptr)
     {
         return;
     }
     if (flow->StartsAt(m_node))
     {
-        flow->OnFirstHop(nowUs, slot.header.explicit_rate_bps);
+        flow->OnFirstHop(nowUs, header.explicit_rate_bps);
     }
     if (m_log.WantsPackets())
     {
@@ -108,7 +96,7 @@ ExactNode::Note(uint64_t nowUs, uint64_t arrivedBps, const PacketSlot& slot) con
                         .sequence = exact->sequence,
                         .arrivedBps = arrivedBps,
                         .allocationBps = Router().allocation_bps(perhop::shim::shim::flow_identity(flow->GetKey())),
-                        .sentBps = slot.header.explicit_rate_bps});
+                        .sentBps = header.explicit_rate_bps});
     }
 }
 
@@ -146,30 +134,6 @@ ExactNode::OnReceive(uint64_t nowUs, const PacketSlot& slot)
 }
 
 void
-ExactNode::OnHello(uint64_t nowUs, const Packet& content)
-{
-    std::array<uint8_t, perhop::wire::max_hello_bytes> bytes;
-    const uint32_t size = content.CopyData(bytes.data(), bytes.size());
-    if (const auto hello = perhop::wire::decode_hello(std::span(bytes).first(size)))
-    {
-        Router().on_hello(nowUs, *hello);
-        m_shim.Wind(nowUs);
-    }
-}
-
-void
-ExactNode::OnQueue(uint64_t queuedBytes)
-{
-    Router().on_queue(queuedBytes);
-}
-
-void
-ExactNode::OnPeer(uint8_t peer, uint32_t address)
-{
-    Router().set_peer_node(peer, address);
-}
-
-void
 ExactNode::Log(uint64_t nowUs) const
 {
     for (const ExactFlow* flow : m_flows)
@@ -178,16 +142,6 @@ ExactNode::Log(uint64_t nowUs) const
         {
             m_log.OnAllocation(nowUs, m_node, flow->GetIndex(), *allocationBps, Router().load());
         }
-    }
-}
-
-void
-ExactNode::OnTimer(uint64_t nowUs)
-{
-    if (const auto hello = Router().take_hello(nowUs))
-    {
-        const std::vector<uint8_t> bytes = perhop::wire::encode(*hello);
-        m_sendHello(Create<Packet>(bytes.data(), static_cast<uint32_t>(bytes.size())));
     }
 }
 

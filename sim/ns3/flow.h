@@ -15,7 +15,7 @@
 namespace ns3
 {
 
-class ShimAdapter;
+class HopAdapter;
 
 /// One row of intervals.csv. A column that does not apply to a flow stays empty.
 struct FlowInterval
@@ -99,7 +99,7 @@ class Flow
     }
 
     /// Makes the flow known to the shims of its ends. Called once, before Start().
-    virtual void Attach(ShimAdapter& atSource, ShimAdapter& atSink) = 0;
+    virtual void Attach(HopAdapter& atSource, HopAdapter& atSink) = 0;
 
     /// Opens the receiver's socket now and schedules the sender's start and stop.
     virtual void Start() = 0;

@@ -23,26 +23,18 @@ WriteMsdu(const PacketSlot& slot, bool pathHeader, std::vector<uint8_t>& msdu)
         slot.packet->CopyData(bytes.subspan(perhop::llc_snap_bytes).data(), ipBytes);
         return;
     }
-    const uint32_t riderBytes = RiderBytes(slot.exact);
-    const uint32_t headerBytes = perhop::llc_snap_bytes + (pathHeader ? perhop::path_header_bytes : 0);
-    msdu.resize(headerBytes + riderBytes + ipBytes);
-    const std::span<uint8_t> bytes(msdu);
+    msdu.resize(perhop::llc_snap_bytes);
     perhop::wire::llc_snap{.ethertype = pathHeader ? perhop::path_header_ethertype : perhop::ipv4_ethertype}.encode(
-        bytes.first<perhop::wire::llc_snap::size_bytes>());
+        std::span(msdu).first<perhop::wire::llc_snap::size_bytes>());
     if (pathHeader)
     {
-        std::ranges::copy(perhop::wire::encode(slot.header), bytes.subspan(perhop::llc_snap_bytes).begin());
+        const auto header = perhop::wire::encode(slot.header);
+        msdu.insert(msdu.end(), header.begin(), header.end());
     }
-    const std::span<uint8_t> behind = bytes.subspan(headerBytes);
-    if (const auto* data = std::get_if<perhop::wire::exact_header>(&slot.exact))
-    {
-        std::ranges::copy(perhop::wire::encode(*data), behind.begin());
-    }
-    else if (const auto* report = std::get_if<perhop::wire::exact_report>(&slot.exact))
-    {
-        std::ranges::copy(perhop::wire::encode(*report), behind.begin());
-    }
-    const std::span<uint8_t> ip = behind.subspan(riderBytes);
+    perhop::hop::append_rider(msdu, slot.exact);
+    const std::size_t ipAt = msdu.size();
+    msdu.resize(ipAt + ipBytes);
+    const std::span<uint8_t> ip = std::span(msdu).subspan(ipAt);
     slot.packet->CopyData(ip.data(), ipBytes);
     if (slot.ttlSpent != 0)
     {

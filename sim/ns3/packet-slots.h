@@ -4,9 +4,9 @@
 // copied nor looked up.
 #pragma once
 
+#include "host/core/hop/exact_rider.hpp"
 #include "host/core/wire/path_header.hpp"
 #include "sim/air/types.hpp"
-#include "sim/ns3/exact-rider.h"
 #include "sim/ns3/ip-view.h"
 
 #include "ns3/assert.h"
@@ -27,7 +27,7 @@ struct PacketSlot
     uint8_t ttlSpent = 0; ///< by which the time to live in `packet` is too high
     IpView ip;            ///< of the packet as it is now
     perhop::wire::path_header header;
-    ExactRider exact;                ///< behind the path header
+    perhop::hop::exact_rider exact;  ///< behind the path header
     bool hello = false;              ///< `packet` is a hello of EXACT instead: no IP, no path header
     perhop::air::tx_request request; ///< `payload` is this slot's index
 };

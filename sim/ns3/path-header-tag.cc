@@ -7,7 +7,7 @@ namespace ns3
 {
 
 // The tag never leaves this process, so the header is kept as it lies in memory: no coding on the hot path.
-static_assert(std::is_trivially_copyable_v<perhop::wire::path_header> && std::is_trivially_copyable_v<ExactRider>);
+static_assert(std::is_trivially_copyable_v<perhop::wire::path_header> && std::is_trivially_copyable_v<perhop::hop::exact_rider>);
 
 NS_OBJECT_ENSURE_REGISTERED(PathHeaderTag);
 
@@ -24,7 +24,7 @@ PathHeaderTag::GetInstanceTypeId() const
     return GetTypeId();
 }
 
-PathHeaderTag::PathHeaderTag(const perhop::wire::path_header& header, const ExactRider& exact)
+PathHeaderTag::PathHeaderTag(const perhop::wire::path_header& header, const perhop::hop::exact_rider& exact)
     : m_header(header),
       m_exact(exact)
 {
@@ -36,7 +36,7 @@ PathHeaderTag::GetHeader() const
     return m_header;
 }
 
-const ExactRider&
+const perhop::hop::exact_rider&
 PathHeaderTag::GetExact() const
 {
     return m_exact;

@@ -4,8 +4,7 @@
 // knows nothing of it. Never travels from node to node (there the header goes with the frame).
 #pragma once
 
-#include "sim/ns3/exact-rider.h"
-
+#include "host/core/hop/exact_rider.hpp"
 #include "host/core/wire/path_header.hpp"
 
 #include "ns3/tag.h"
@@ -20,10 +19,10 @@ class PathHeaderTag : public Tag
     TypeId GetInstanceTypeId() const override;
 
     PathHeaderTag() = default;
-    explicit PathHeaderTag(const perhop::wire::path_header& header, const ExactRider& exact = {});
+    explicit PathHeaderTag(const perhop::wire::path_header& header, const perhop::hop::exact_rider& exact = {});
 
     const perhop::wire::path_header& GetHeader() const;
-    const ExactRider& GetExact() const;
+    const perhop::hop::exact_rider& GetExact() const;
 
     uint32_t GetSerializedSize() const override;
     void Serialize(TagBuffer buffer) const override;
@@ -32,7 +31,7 @@ class PathHeaderTag : public Tag
 
   private:
     perhop::wire::path_header m_header;
-    ExactRider m_exact;
+    perhop::hop::exact_rider m_exact;
 };
 
 } // namespace ns3

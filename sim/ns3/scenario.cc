@@ -213,14 +213,8 @@ class Network
         }
         else
         {
-            device->Attach(m_channel, i, routes, ExactNode::RouterConfig(config, NodeIpv4Address(i).Get()));
-            device->SetExact(std::make_unique<ExactNode>(i,
-                                                         device->GetShimAdapter(),
-                                                         *exactLog,
-                                                         [device = PeekPointer(device)](Ptr<Packet> content)
-                                                         {
-                                                             device->SendHello(std::move(content));
-                                                         }));
+            device->Attach(m_channel, i, routes, ExactNode::RouterConfig(config, i));
+            device->SetExact(std::make_unique<ExactNode>(i, device->GetHop(), *exactLog));
         }
         node->AddDevice(device);
         m_channel->Add(device);
@@ -313,7 +307,7 @@ StartFlows(const run_config& config, const Network& network, ExactLog* exactLog)
     {
         const perhop::run::flow_config& flow = config.flows[i];
         flows.push_back(MakeFlow(config, i, network, exactLog));
-        flows.back()->Attach(network.GetDevice(flow.src).GetShimAdapter(), network.GetDevice(flow.dst).GetShimAdapter());
+        flows.back()->Attach(network.GetDevice(flow.src).GetHop(), network.GetDevice(flow.dst).GetHop());
         flows.back()->Start();
     }
     return flows;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sim/ns3/tcp-flow.h"
 
+#include "sim/ns3/hop-adapter.h"
 #include "sim/ns3/node-address.h"
-#include "sim/ns3/shim-adapter.h"
 #include "sim/ns3/tcp-bsd-reno.h"
 
 #include "ns3/boolean.h"
@@ -177,7 +177,7 @@ TcpFlow::CreateSocket(Ptr<Node> node) const
 }
 
 void
-TcpFlow::Attach(ShimAdapter& atSource, ShimAdapter& atSink)
+TcpFlow::Attach(HopAdapter& atSource, HopAdapter& atSink)
 {
     atSource.AddFlow(*this);
     atSink.AddReceivedFlow(*this);

@@ -31,7 +31,7 @@ class TcpFlow : public Flow
     ~TcpFlow() override;
 
     // Inherited from Flow
-    void Attach(ShimAdapter& atSource, ShimAdapter& atSink) override;
+    void Attach(HopAdapter& atSource, HopAdapter& atSink) override;
     void Start() override;
 
     void StartMeasuring(uint64_t nowUs) override

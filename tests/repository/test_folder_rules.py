@@ -148,6 +148,21 @@ def test_the_medium_knows_nothing_of_what_its_packets_carry(find, root):
     assert not hits(words, find("sim/air/**/*.hpp", "sim/air/**/*.cpp"), root)
 
 
+def test_the_way_through_a_node_is_in_host_core_alone(find, root):
+    """Hosts of the hop path convert types: none asks the shim what the hop path asks it for them."""
+    asked = re.compile(
+        r"\b(on_tcp_ack|release_time|on_originate|on_forward|on_forward_plain|on_neighbour_replaced)\s*\("
+    )
+    files = [
+        path
+        for path in find(
+            "host/node/*.cpp", "host/node/*.hpp", "sim/**/*.cc", "sim/**/*.cpp", "sim/**/*.h", "sim/**/*.hpp"
+        )
+        if path.parts[:2] != ("sim", "bench")
+    ]
+    assert not hits(asked, files, root)
+
+
 def test_sim_run_reads_and_reports_and_holds_no_algorithm(find, root):
     files = find("sim/run/*.hpp", "sim/run/*.cpp")
     assert files

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// At most one deadline for each of a fixed number of slots: a binary heap that knows where every slot stands. All memory
-// is taken at construction. Setting and clearing take O(log n), the first deadline O(1).
+// At most one deadline for each of a number of slots: a binary heap that knows where every slot stands. All memory is taken at
+// construction, and when it grows. Setting and clearing take O(log n), the first deadline O(1).
 
 #pragma once
 
@@ -18,6 +18,12 @@ namespace perhop::shim {
 class deadline_queue {
 public:
   explicit deadline_queue(std::size_t slots) : place_(slots, none) { heap_.reserve(slots); }
+
+  /// There are so many slots from now on, at least as many as before.
+  void grow(std::size_t slots) {
+    place_.resize(slots, none);
+    heap_.reserve(slots);
+  }
 
   /// @param deadline nothing: the slot waits for nothing
   void set(std::uint32_t slot, std::optional<policy::time_us> deadline) {

@@ -17,6 +17,9 @@ struct flow_policy {
   policy::tcp_ack_config tcp_ack{};
   policy::pacing_config pacing{};
 
+  /// Packets of the flow, or TCP ACKs for them, may wait in the node that sends them.
+  constexpr bool holds_back() const { return tcp_ack.kind != policy::tcp_ack_kind::every || pacing.kind != policy::pacing_kind::none; }
+
   friend bool operator==(const flow_policy&, const flow_policy&) = default;
 };
 

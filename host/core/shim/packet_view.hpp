@@ -60,6 +60,9 @@ struct tcp_view {
   std::uint32_t congestion_window_packets = 0;
   std::optional<std::uint32_t> timestamp_value{};  ///< TSval of the timestamps option
   std::optional<std::uint32_t> timestamp_echo{};   ///< TSecr
+
+  /// Nothing but an acknowledgement.
+  constexpr bool is_bare_tcp_ack() const { return has_tcp_ack && payload_bytes == 0 && !syn && !fin && !rst; }
 };
 
 /// What the EXACT sender of a packet says of its flow; read when this node originates the packet.

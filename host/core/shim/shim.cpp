@@ -112,6 +112,7 @@ shim::shim(const shim_config& config)
       delays_((assert(config.profile != nullptr), *config.profile), config.rts_threshold_bytes),
       flows_(config.max_flows, config.flow_idle_us, config.max_stranger_flows) {
   offered_.reserve(most_offered_syns);
+  holds_back_ = config_.policy.holds_back();
   if (config_.exact) {
     if (config_.exact->profile == nullptr) config_.exact->profile = config_.profile;
     exact_.emplace(*config_.exact);
@@ -120,12 +121,15 @@ shim::shim(const shim_config& config)
 
 void shim::set_flow_policy(const flow_key& flow, const flow_policy& policy) {
   flow_policies_.insert_or_assign(flow, policy);
+  holds_back_ |= policy.holds_back();
   if (const auto slot = flows_.slot_of(flow)) take_sender_policy(*slot, policy);
   if (const auto slot = flows_.slot_of(flow.reversed())) take_receiver_policy(*slot, policy);
 }
 
 void shim::set_policy(const flow_policy& policy) {
   config_.policy = policy;
+  holds_back_ = policy.holds_back() ||
+                std::any_of(flow_policies_.begin(), flow_policies_.end(), [](const auto& entry) { return entry.second.holds_back(); });
   flows_.for_each([this, &policy](std::uint32_t slot) {
     const flow_key& originated = flows_.key_at(slot);
     if (!flow_policies_.contains(originated)) take_sender_policy(slot, policy);
@@ -505,7 +509,7 @@ policy::tcp_ack_action shim::on_tcp_ack(time_us now, const ip_packet_view& packe
     return policy::tcp_ack_action::pass;
   }
   if (!tcp_ack.thins()) return policy::tcp_ack_action::pass;
-  const bool bare = tcp.payload_bytes == 0 && !tcp.syn && !tcp.fin && !tcp.rst;
+  const bool bare = tcp.is_bare_tcp_ack();
   const policy::tcp_ack_verdict verdict = tcp_ack.on_tcp_ack(now, {.tcp_ack = tcp.tcp_ack,
                                                                    .window_bytes = tcp.window_bytes,
                                                                    .bare = bare,

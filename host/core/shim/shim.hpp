@@ -121,6 +121,11 @@ public:
   /// Gives all connections without a policy of their own this one in place of shim_config::policy, those already seen at once.
   void set_policy(const flow_policy& policy);
 
+  const flow_policy& policy_of(const flow_key& flow) const;
+
+  /// Some flow's packets, or TCP ACKs, may have to wait: only then need on_tcp_ack and release_time be asked.
+  bool holds_back() const { return holds_back_; }
+
   /// The local TCP wants to send this packet. @return `hold`: keep it, in place of one of this flow that is kept already.
   /// `pass`: drop one that is kept, and send this one as always (release_time, on_originate). Packets other than TCP pass.
   /// What is kept ends in one of three ways, once: replaced, dropped for one that passes, or told by expire.
@@ -224,7 +229,6 @@ private:
   void take_arrival(time_us now, const flow_table::access& flow, const std::optional<wire::path_header>& header,
                     const ip_packet_view& packet);
   std::uint32_t limit_bytes(const flow_state& state, const flow_key& flow, std::uint32_t limit_packets) const;
-  const flow_policy& policy_of(const flow_key& flow) const;
   void take_sender_policy(std::uint32_t slot, const flow_policy& policy);
   void take_receiver_policy(std::uint32_t slot, const flow_policy& policy);
   void on_data(time_us now, const flow_table::access& flow, const wire::path_header* header, const wire::path_echo& arrived,
@@ -243,6 +247,7 @@ private:
   std::vector<offered_syn> offered_;  // the last ones
   std::size_t next_offered_ = 0;
   std::unordered_map<flow_key, flow_policy, flow_key_hash> flow_policies_;
+  bool holds_back_ = false;
   std::optional<policy::exact_router> exact_;
   std::vector<std::pair<std::uint64_t, double>> exact_weights_;  // by flow identity
   shim_counters counters_;

@@ -157,18 +157,5 @@ TEST(neighbours, whatever_happens_in_whatever_order_the_rules_hold) {
   }
 }
 
-TEST(neighbours, the_slot_given_out_longest_ago_makes_room) {
-  neighbours known;
-  for (std::uint64_t mac = 1; mac <= neighbour_slots; ++mac) {
-    EXPECT_EQ(known.slot_of(mac).index, mac - 1);
-    EXPECT_FALSE(known.slot_of(mac).replaced);
-  }
-  const auto seventeenth = known.slot_of(100);
-  EXPECT_EQ(seventeenth.index, 0);
-  EXPECT_TRUE(seventeenth.replaced);
-  EXPECT_FALSE(known.slot_of(100).replaced);
-  EXPECT_EQ(known.slot_of(1).index, 1);
-}
-
 }  // namespace
 }  // namespace perhop::node

@@ -732,10 +732,10 @@ bytes flow_packet(std::uint32_t source, std::uint32_t destination) {
   return packet;
 }
 
-bytes with_rider(wire::path_header header, const exact_rider& rider, const bytes& packet) {
+bytes with_rider(wire::path_header header, const hop::exact_rider& rider, const bytes& packet) {
   header.exact_follows = true;
   bytes content;
-  append_rider(content, rider);
+  hop::append_rider(content, rider);
   content.insert(content.end(), packet.begin(), packet.end());
   return with_header(header, content);
 }
@@ -748,8 +748,8 @@ protected:
     exact.on_up(mac);
   }
 
-  exact_rider rider_of(const sent_packet& packet) const {
-    return *read_rider(std::span<const std::uint8_t>(packet.msdu).subspan(llc_snap_bytes + path_header_bytes));
+  hop::exact_rider rider_of(const sent_packet& packet) const {
+    return *hop::read_rider(std::span<const std::uint8_t>(packet.msdu).subspan(llc_snap_bytes + path_header_bytes));
   }
 
   const wire::path_header two_hops{

@@ -11,7 +11,7 @@
 
 #include "host/core/wire/exact_header.hpp"
 
-namespace perhop::node {
+namespace perhop::hop {
 
 /// Nothing, for packets of other flows.
 using exact_rider = std::variant<std::monostate, wire::exact_header, wire::exact_report>;
@@ -39,4 +39,4 @@ inline void append_rider(std::vector<std::uint8_t>& bytes, const exact_rider& ri
   }
 }
 
-}  // namespace perhop::node
+}  // namespace perhop::hop

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "host/node/slot_history.hpp"
+#include "host/core/hop/slot_history.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-namespace perhop::node {
+namespace perhop::hop {
 namespace {
 
 /// A slot as the gateware's neighbour_table keeps it.
@@ -50,6 +50,14 @@ protected:
   }
 
   std::mt19937 random{20261121};
+  completion_record without_history(std::uint64_t address, completion_record record) {
+    const policy::neighbour_averages told = history.without_history(address, policy::averages_of(record), sample_of(record));
+    record.avg_contention_us16 = told.avg_contention_us16;
+    record.avg_overhead_us16 = told.avg_overhead_us16;
+    record.avg_data_attempts_256 = static_cast<std::uint16_t>(told.avg_data_attempts_256);
+    return record;
+  }
+
   slot_history history;
   gateware_slot used{GetParam()};
 };
@@ -57,18 +65,18 @@ protected:
 TEST_P(slot_history_test, a_fresh_slot_is_told_as_it_is) {
   for (int i = 0; i < 100; ++i) {
     const completion_record record = sample(used);
-    EXPECT_EQ(history.without_history(11, record), record);
+    EXPECT_EQ(without_history(11, record), record);
   }
 }
 
 TEST_P(slot_history_test, the_next_neighbour_is_told_what_a_fresh_slot_would_tell) {
-  for (int i = 0; i < 50; ++i) history.without_history(11, used.sample(90'000, 5000, 14));
+  for (int i = 0; i < 50; ++i) without_history(11, used.sample(90'000, 5000, 14));
   gateware_slot fresh(GetParam());
   for (int i = 0; i < 200; ++i) {
     const std::uint32_t contention_us = 100 + below(5000), overhead_us = 500 + below(1000);
     const auto attempts = static_cast<std::uint8_t>(1 + below(4));
     const completion_record wanted = fresh.sample(contention_us, overhead_us, attempts);
-    const completion_record told = history.without_history(12, used.sample(contention_us, overhead_us, attempts));
+    const completion_record told = without_history(12, used.sample(contention_us, overhead_us, attempts));
     // Each average is rounded at every step, by half a unit, which fades as the samples do.
     const double rounding = 1 << GetParam();
     EXPECT_NEAR(told.avg_contention_us16, wanted.avg_contention_us16, rounding);
@@ -79,7 +87,7 @@ TEST_P(slot_history_test, the_next_neighbour_is_told_what_a_fresh_slot_would_tel
 
 TEST_P(slot_history_test, a_daemon_started_anew_knows_nothing_of_the_old_one) {
   for (int i = 0; i < 50; ++i) used.sample(90'000, 5000, 14);
-  const completion_record told = history.without_history(12, used.sample(400, 600, 1));
+  const completion_record told = without_history(12, used.sample(400, 600, 1));
   EXPECT_EQ(told.avg_contention_us16, 400U * 16);
   EXPECT_EQ(told.avg_overhead_us16, 600U * 16);
   EXPECT_EQ(told.avg_data_attempts_256, 256U);
@@ -87,11 +95,11 @@ TEST_P(slot_history_test, a_daemon_started_anew_knows_nothing_of_the_old_one) {
 
 TEST_P(slot_history_test, times_that_no_average_holds_are_the_longest_that_one_does) {
   history.restart(static_cast<std::uint8_t>(GetParam()));
-  const completion_record told = history.without_history(12, {.t_head_us = 1, .t_done_us = 0});
+  const completion_record told = without_history(12, {.t_head_us = 1, .t_done_us = 0});
   EXPECT_EQ(told.avg_contention_us16, UINT32_MAX);
 }
 
 INSTANTIATE_TEST_SUITE_P(weights, slot_history_test, testing::Values(0, 1, 4, 7));
 
 }  // namespace
-}  // namespace perhop::node
+}  // namespace perhop::hop

@@ -2,8 +2,8 @@
 //
 // What the adapter keeps back and when it lets go: TCP ACKs of a receiver, paced data of a sender.
 
+#include "sim/ns3/hop-adapter.h"
 #include "sim/ns3/node-address.h"
-#include "sim/ns3/shim-adapter.h"
 #include "sim/ns3/tcp-flow.h"
 
 #include "ns3/ipv4-header.h"
@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace shim_adapter_test
+namespace hop_adapter_test
 {
 
 using namespace ns3;
@@ -29,10 +29,10 @@ constexpr uint32_t SEGMENT_BYTES = 1000;
 constexpr uint64_t GAP_US = 10'000; ///< between two packets of data that arrive
 constexpr uint8_t TCP_ACK_FLAG = 0x10;
 
-class ShimAdapterTest : public testing::Test
+class HopAdapterTest : public testing::Test, public HopDevice
 {
   protected:
-    ShimAdapterTest()
+    HopAdapterTest()
     {
         if (Time::GetResolution() != Time::US)
         {
@@ -40,7 +40,7 @@ class ShimAdapterTest : public testing::Test
         }
     }
 
-    ~ShimAdapterTest() override
+    ~HopAdapterTest() override
     {
         m_adapter.reset();
         m_flow.reset();
@@ -57,12 +57,7 @@ class ShimAdapterTest : public testing::Test
         perhop::shim::shim_config shim;
         shim.profile = perhop::find_profile("dsss_long");
         shim.policy.cwl.kind = perhop::policy::cwl_kind::none;
-        m_adapter = std::make_unique<ShimAdapter>(shim,
-                                                  NodeIpv4Address(node).Get(),
-                                                  [this](const ShimAdapter::Outgoing& packet)
-                                                  {
-                                                      Note(packet.ip);
-                                                  });
+        m_adapter = std::make_unique<HopAdapter>(shim, 50, 4, NodeIpv4Address(node).Get(), *this);
         node == SENDER ? m_adapter->AddFlow(*m_flow) : m_adapter->AddReceivedFlow(*m_flow);
     }
 
@@ -95,33 +90,77 @@ class ShimAdapterTest : public testing::Test
                                 header.total_delay_us = 8000;
                                 header.max_delay_us = 8000;
                                 header.packets_in_flight = static_cast<uint8_t>(packetsInFlight);
-                                m_adapter->OnReceive(us, header, *ReadIpView(DataPacket(segment)));
+                                m_adapter->Receive(us, header, ReadIpView(DataPacket(segment))->view);
                                 Submit(us, TcpAckPacket(tcpAckSegments));
                             });
     }
 
-    /// TCP hands a packet down. What is not held back is sent at once.
+    /// TCP hands a packet down.
     void Submit(uint64_t us, const Ptr<Packet>& packet)
     {
         const IpView ip = *ReadIpView(packet);
-        if (!m_adapter->HoldsBack(us, packet, ip, Mac48Address::GetBroadcast()))
-        {
-            Note(ip);
-        }
+        m_adapter->Send(
+            us,
+            {.view = ip.view,
+             .content = {.packet = packet, .source = ip.source, .destination = ip.destination, .ipHeaderBytes = ip.ipHeaderBytes}});
+    }
+
+    // A MAC that is done with every packet at once. Places are numbers of packets.
+    uint64_t NextHopTo(uint32_t destination) const override
+    {
+        return perhop::air::mac_address(NodeOfIpv4Address(Ipv4Address(destination).Get()));
+    }
+
+    perhop::shim::next_hop Describe(const HopPacket& packet, uint64_t, uint8_t peer) const override
+    {
+        return {.peer = peer, .rate_index = 1, .mpdu_bytes = packet.view.ip_bytes + 60};
+    }
+
+    void OnLeft(uint64_t, const HopPacket&, const perhop::wire::path_header&, uint64_t) override
+    {
+    }
+
+    uint64_t Make(uint64_t, HopPacket&& packet, const perhop::wire::path_header&, uint64_t, const perhop::shim::next_hop&) override
+    {
+        m_made.push_back(packet.view);
+        return m_made.size() - 1;
+    }
+
+    uint64_t MakeHello(uint64_t, std::span<const uint8_t>, uint8_t, uint32_t) override
+    {
+        ADD_FAILURE() << "there is no EXACT router";
+        return 0;
+    }
+
+    bool CanSubmit() const override
+    {
+        return true;
+    }
+
+    void Submit(uint64_t place) override
+    {
+        const perhop::shim::tcp_view& tcp = m_made[place].tcp;
+        const uint32_t number = tcp.payload_bytes == 0 ? tcp.tcp_ack : tcp.sequence;
+        m_sent.emplace_back(Simulator::Now().GetMicroSeconds(), (number - 1) / SEGMENT_BYTES);
+    }
+
+    void OnQueueDrop(const perhop::shim::ip_packet_view&) override
+    {
+        ADD_FAILURE() << "the queue is never full";
+    }
+
+    void OnPurged(uint64_t) override
+    {
+        ADD_FAILURE() << "no neighbour fails";
     }
 
     /// (microsecond, segments that the TCP ACK covers) or (microsecond, segment) of everything sent, in order.
     std::vector<std::pair<uint64_t, uint32_t>> m_sent;
     std::unique_ptr<TcpFlow> m_flow;
-    std::unique_ptr<ShimAdapter> m_adapter;
+    std::unique_ptr<HopAdapter> m_adapter;
 
   private:
-    void Note(const IpView& ip)
-    {
-        const perhop::shim::tcp_view& tcp = ip.view.tcp;
-        const uint32_t number = tcp.payload_bytes == 0 ? tcp.tcp_ack : tcp.sequence;
-        m_sent.emplace_back(Simulator::Now().GetMicroSeconds(), (number - 1) / SEGMENT_BYTES);
-    }
+    std::vector<perhop::shim::ip_packet_view> m_made;
 
     static Ptr<Packet> WithHeaders(const perhop::shim::flow_key& key, uint32_t sequence, uint32_t tcpAck, uint32_t payloadBytes)
     {
@@ -147,7 +186,7 @@ class ShimAdapterTest : public testing::Test
 
 using Sent = std::vector<std::pair<uint64_t, uint32_t>>;
 
-TEST_F(ShimAdapterTest, OneTcpAckInThreeGoesAndItIsTheNewest)
+TEST_F(HopAdapterTest, OneTcpAckInThreeGoesAndItIsTheNewest)
 {
     Make(RECEIVER, Dca(3));
     for (uint32_t segment = 0; segment < 7; ++segment)
@@ -160,7 +199,7 @@ TEST_F(ShimAdapterTest, OneTcpAckInThreeGoesAndItIsTheNewest)
     EXPECT_EQ(m_sent, (Sent{{10'000, 1}, {40'000, 4}, {70'000, 7}}));
 }
 
-TEST_F(ShimAdapterTest, ATcpAckWaitsForNoMorePacketsThanAreInFlight)
+TEST_F(HopAdapterTest, ATcpAckWaitsForNoMorePacketsThanAreInFlight)
 {
     Make(RECEIVER, Dca(5));
     for (uint32_t segment = 0; segment < 7; ++segment)
@@ -172,7 +211,7 @@ TEST_F(ShimAdapterTest, ATcpAckWaitsForNoMorePacketsThanAreInFlight)
     EXPECT_EQ(m_sent, (Sent{{10'000, 1}, {30'000, 3}, {50'000, 5}, {70'000, 7}}));
 }
 
-TEST_F(ShimAdapterTest, DisorderAndTheEndOfAGapAreToldAtOnce)
+TEST_F(HopAdapterTest, DisorderAndTheEndOfAGapAreToldAtOnce)
 {
     Make(RECEIVER, Dca(8));
     ArriveAt(10'000, 0, 1, 10);
@@ -186,7 +225,7 @@ TEST_F(ShimAdapterTest, DisorderAndTheEndOfAGapAreToldAtOnce)
     EXPECT_EQ(m_sent, (Sent{{10'000, 1}, {30'000, 2}, {40'000, 2}, {50'000, 5}}));
 }
 
-TEST_F(ShimAdapterTest, ATcpAckWhoseWindowDoesNotFillGoesByTheTimer)
+TEST_F(HopAdapterTest, ATcpAckWhoseWindowDoesNotFillGoesByTheTimer)
 {
     Make(RECEIVER, Dca(4));
     ArriveAt(10'000, 0, 1, 10);
@@ -199,7 +238,7 @@ TEST_F(ShimAdapterTest, ATcpAckWhoseWindowDoesNotFillGoesByTheTimer)
     EXPECT_EQ(m_flow->GetResult(1).tcp_acks_held, 2U);
 }
 
-TEST_F(ShimAdapterTest, TheLastTcpAckIsRepeatedWhenNothingFollows)
+TEST_F(HopAdapterTest, TheLastTcpAckIsRepeatedWhenNothingFollows)
 {
     for (const bool repeats : {true, false})
     {
@@ -225,7 +264,7 @@ TEST_F(ShimAdapterTest, TheLastTcpAckIsRepeatedWhenNothingFollows)
     }
 }
 
-TEST_F(ShimAdapterTest, PacedDataGoesInOrderOnePacketAPeriod)
+TEST_F(HopAdapterTest, PacedDataGoesInOrderOnePacketAPeriod)
 {
     perhop::run::flow_config config;
     config.policy.pacing.kind = perhop::policy::pacing_kind::path;
@@ -235,14 +274,12 @@ TEST_F(ShimAdapterTest, PacedDataGoesInOrderOnePacketAPeriod)
                         {
                             // A packet must have left before the path is known: 5 hops that take 7 ms for data and 2 ms for a TCP ACK each.
                             Submit(1'000, DataPacket(0));
-                            Ptr<Packet> first = DataPacket(0);
-                            m_adapter->OnSend(1'000, *first, *ReadIpView(first), {.peer = 0, .rate_index = 1, .mpdu_bytes = 1100});
                             perhop::wire::path_header header;
                             header.hops = 5;
                             header.total_delay_us = 5 * 2'000;
                             header.max_delay_us = 2'000;
                             header.echo = perhop::wire::path_echo{.total_delay_us = 5 * 7'008, .max_delay_us = 7'008, .hops = 5};
-                            m_adapter->OnReceive(1'000, header, *ReadIpView(TcpAckPacket(1)));
+                            m_adapter->Receive(1'000, header, ReadIpView(TcpAckPacket(1))->view);
                         });
     Simulator::Schedule(MicroSeconds(100'000),
                         [this]
@@ -267,7 +304,7 @@ TEST_F(ShimAdapterTest, PacedDataGoesInOrderOnePacketAPeriod)
     }
 }
 
-TEST_F(ShimAdapterTest, WithoutAPolicyNothingIsHeldBack)
+TEST_F(HopAdapterTest, WithoutAPolicyNothingIsHeldBack)
 {
     Make(RECEIVER, {});
     for (uint32_t segment = 0; segment < 5; ++segment)
@@ -279,4 +316,4 @@ TEST_F(ShimAdapterTest, WithoutAPolicyNothingIsHeldBack)
     EXPECT_EQ(Simulator::GetEventCount(), 5U) << "and no timer is set";
 }
 
-} // namespace shim_adapter_test
+} // namespace hop_adapter_test

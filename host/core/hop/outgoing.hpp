@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// A packet on its way from a node's IP to its MAC, as the hop path sees it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "host/core/hop/exact_rider.hpp"
+#include "host/core/shim/packet_view.hpp"
+#include "host/core/wire/path_header.hpp"
+
+namespace perhop::hop {
+
+/// Where a packet that leaves comes from.
+enum class origin : std::uint8_t {
+  here,       ///< this node's own IP made it
+  radio,      ///< it came over the radio
+  elsewhere,  ///< it came over another interface of this node: its path begins before the radio
+};
+
+/// @tparam content_type what the host moves: bytes, or a pointer to them. Copied for TCP ACKs that may be sent again.
+template <typename content_type>
+struct outgoing {
+  shim::ip_packet_view view{};
+  origin from = origin::here;
+  /// With which it came to this node; nothing: it has none yet.
+  std::optional<wire::path_header> header{};
+  exact_rider rider{};
+  /// Of its flow when TCP made it, where the host can ask its TCP; nothing: counted by the shim.
+  std::optional<std::uint32_t> packets_in_flight{};
+  content_type content{};
+};
+
+}  // namespace perhop::hop

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// What a sequence of packets, completions and times is played to, whatever host of the hop path is behind it, and what is then seen.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/core/hop/hop_path.hpp"
+
+namespace perhop::hop_test {
+
+using bytes = std::vector<std::uint8_t>;
+using hop::time_us;
+
+/// Node 0 is the one that is looked at; all others are its neighbours.
+inline constexpr std::uint32_t neighbours = 24;
+inline constexpr std::size_t queue_packets = 12;
+inline constexpr std::uint8_t data_rate_index = 1;
+inline constexpr std::uint32_t mtu_bytes = 1500;
+constexpr std::uint32_t ipv4_of(std::uint32_t node) { return 0x0a00'0001 + node; }
+constexpr std::uint64_t mac_of(std::uint32_t node) { return node_address_base + node + 1; }
+
+/// The MAC is done with the frame that it has.
+struct completion {
+  bool delivered = true;
+  std::uint32_t contention_us = 0;
+  std::uint32_t overhead_us = 0;
+  std::uint32_t data_us = 0;
+  std::uint8_t data_attempts = 1;
+  std::uint32_t avg_contention_us16 = 0;
+  std::uint32_t avg_overhead_us16 = 0;
+  std::uint16_t avg_data_attempts_256 = 0;
+};
+
+class host_under_test {
+public:
+  virtual ~host_under_test() = default;
+
+  /// Lets time pass: deadlines up to `now` are kept, each at its time.
+  virtual void pass(time_us now) = 0;
+  /// This node's IP sends a packet to a neighbour.
+  virtual void send(time_us now, const bytes& ip) = 0;
+  /// A packet for this node arrives. @return the window that its TCP header has then; nothing: as it came
+  virtual std::optional<std::uint16_t> receive(time_us now, const wire::path_header& header, const bytes& ip) = 0;
+  /// A packet arrives and goes on to a neighbour.
+  virtual void forward(time_us now, const wire::path_header& header, const hop::exact_rider& rider, const bytes& ip) = 0;
+  /// Requires has_frame().
+  virtual void complete(time_us now, const completion& done) = 0;
+  virtual bool has_frame() const = 0;
+
+  /// Frames that the MAC got since this was last asked, with their path headers; queue, deadline and counters.
+  virtual std::string state() = 0;
+};
+
+struct setting {
+  shim::flow_policy policy{};
+  bool exact = false;
+};
+
+std::unique_ptr<host_under_test> make_ns3_host(const setting& with);
+std::unique_ptr<host_under_test> make_node_host(const setting& with);
+std::unique_ptr<host_under_test> make_study_host(const setting& with);
+
+/// In mode m1, which has no hellos: they begin at times drawn from the node's name, which each host has of its own.
+inline std::optional<policy::exact_router_config> exact_of(const setting& with) {
+  if (!with.exact) return std::nullopt;
+  policy::exact_router_config exact;
+  exact.profile = find_profile("dsss_long");
+  exact.mode = policy::exact_mode::m1;
+  return exact;
+}
+
+inline shim::shim_config shim_of(const setting& with) {
+  shim::shim_config config;
+  config.profile = find_profile("dsss_long");
+  config.policy = with.policy;
+  config.mtu_bytes = mtu_bytes;
+  config.exact = exact_of(with);
+  return config;
+}
+
+/// A frame that the MAC got, in one line.
+inline std::string text_of(std::uint64_t receiver, std::uint8_t peer, std::uint32_t mpdu_bytes, const wire::path_header& header) {
+  std::string text = " frame to " + std::to_string(receiver - node_address_base - 1) + " in slot " + std::to_string(peer) + " of " +
+                     std::to_string(mpdu_bytes) + " header ";
+  for (const std::uint8_t byte : wire::encode(header)) {
+    constexpr const char* digits = "0123456789abcdef";
+    text += {digits[byte >> 4], digits[byte & 15]};
+  }
+  return text;
+}
+
+/// What can be seen of a hop path.
+template <typename path_type>
+std::string text_of(const path_type& path) {
+  const shim::shim_counters& counters = path.shim().counters();
+  const std::optional<time_us> deadline = path.next_deadline();
+  return " queue " + std::to_string(path.queue().size()) + " of " + std::to_string(path.queue().bytes()) + " room " +
+         std::to_string(path.room().size()) + " deadline " + (deadline ? std::to_string(*deadline) : "-") + " originated " +
+         std::to_string(counters.originated) + " forwarded " + std::to_string(counters.forwarded) + " held " +
+         std::to_string(counters.tcp_acks_held) + " delayed " + std::to_string(counters.packets_delayed) + " rewritten " +
+         std::to_string(counters.windows_rewritten);
+}
+
+}  // namespace perhop::hop_test
