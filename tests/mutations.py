@@ -278,7 +278,7 @@ MUTATIONS = (
         "the MAC ACK, and how long it is waited for, are those of the control rate",
         (
             Edit(
-                f"{MAC}/own_frame.sv",
+                f"{MAC}/next_frame.sv",
                 "mac_ack_us  = cfg_response_airtime_us[data_rate];",
                 "mac_ack_us  = cfg_response_airtime_us[cfg_rts_rate];",
             ),
@@ -291,7 +291,7 @@ MUTATIONS = (
         "DATA at any rate is given the airtime of the first rate's MAC ACK to be answered in",
         (
             Edit(
-                f"{MAC}/own_frame.sv",
+                f"{MAC}/next_frame.sv",
                 "(answered && cfg_quirk_fixed_timeout ? 17'(response_us) : 17'd0);",
                 "(answered && cfg_quirk_fixed_timeout ? 17'(cfg_response_airtime_us[0]) : 17'd0);",
             ),

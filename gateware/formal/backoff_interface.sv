@@ -5,7 +5,7 @@
 `default_nettype none
 
 module backoff_interface
-  import elapsed_pkg::*;
+  import tick_shares_pkg::*;
 (
   input wire logic        clk,
   input wire logic        rst,

@@ -6,7 +6,7 @@
 `default_nettype none
 
 module backoff_rules
-  import elapsed_pkg::*;
+  import tick_shares_pkg::*;
 (
   input wire logic        clk,
   input wire logic        rst,

@@ -103,7 +103,7 @@ BREAKS = {
         "a slot that was broken off counts in part",
     ),
     "unit_ticks": Break(
-        f"{MAC}/elapsed_pkg.sv",
+        f"{MAC}/tick_shares_pkg.sv",
         "return unit ? left[23:1] == '0 : n >= left;",
         "return unit ? left == '0 : n >= left;",
         "with UNIT_TICKS a timer ends a microsecond late",

@@ -55,7 +55,7 @@ module jump_top (
     own_transmission u_own_transmission (
       .clk, .rst(1'b0), .tick_n(tick_n[copy]), .hold(1'b0), .hold_us('0), .own_left_us
     );
-    medium_reservation u_medium_reservation (.*);
+    virtual_carrier_sense u_virtual_carrier_sense (.*);
     interframe_space u_interframe_space (
       .clk, .rst(1'b0), .tick_n(tick_n[copy]), .cfg_access_mode, .cfg_slot_us('0), .cfg_difs_us, .cfg_eifs_us,
       .cfg_aifs_extra_slots('0), .cfg_quirk_eifs_as_nav(1'b0), .cca_busy(phy_cca_busy || held), .rx_end(1'b0), .rx_bad(1'b0), .tx_go(1'b0), .waive(1'b0), .reserved_us, .idle_us, .ifs_us,

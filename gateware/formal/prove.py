@@ -39,7 +39,7 @@ FORMAL = "gateware/formal"
 PACKAGES = (
     "gateware/rtl/common/perhop_pkg.sv",
     "gateware/rtl/common/perhop_phy_pkg.sv",
-    "gateware/rtl/mac/elapsed_pkg.sv",
+    "gateware/rtl/mac/tick_shares_pkg.sv",
 )
 RTL = "gateware/rtl"
 REGISTERS = f"{RTL}/common/registers/perhop_register"

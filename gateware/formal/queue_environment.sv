@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What the proofs of one queue take for granted: time passes as the rest of the MAC lets it, and an own frame lasts as
-// long as own_frame and own_transmission say. What the medium, the host and the other queue do is free.
+// long as next_frame and own_transmission say. What the medium, the host and the other queue do is free.
 //
 // Bound into transmit_queue. `rst` is high in the first clock and low ever after.
 
@@ -25,13 +25,13 @@ module queue_environment (
   input wire logic        send,
   input wire logic        rts_next,
   input wire logic        unanswered,
-  input wire logic [16:0] patience_us,
+  input wire logic [16:0] response_deadline_us,
   input wire logic [15:0] own_left_us
 );
 
   logic        started_q = 1'b0;
   logic        send_q, lasts_q, wants_q;
-  logic [16:0] patience_us_q;
+  logic [16:0] response_deadline_us_q;
   logic [15:0] own_left_us_q;
   logic [23:0] tick_n_q;
   logic [31:0] tsf_us_q;
@@ -41,7 +41,7 @@ module queue_environment (
     send_q        <= send;
     wants_q       <= !rst && wants;
     lasts_q       <= send && unanswered && !rts_next;   // a frame that is waited for to its end
-    patience_us_q <= patience_us;
+    response_deadline_us_q <= response_deadline_us;
     own_left_us_q <= own_left_us;
     tick_n_q      <= tick_n;
     tsf_us_q      <= tsf_us;
@@ -67,16 +67,16 @@ module queue_environment (
     assume (!granted || (wants_q && !collided));
   end
 
-  // Own frames: one that nobody answers has its airtime as its patience. None begins over another, or with a tick.
+  // Own frames: one that nobody answers has its airtime as its deadline. None begins over another, or with a tick.
   always_comb if (started_q) begin
-    if (lasts_q) assume (17'(own_left_us) == patience_us_q);
+    if (lasts_q) assume (17'(own_left_us) == response_deadline_us_q);
     else if (!send_q && own_left_us_q != '0) begin
       assume (24'(own_left_us) == (24'(own_left_us_q) > tick_n_q ? 24'(own_left_us_q) - tick_n_q : '0));
     end
-    if (send) assume (own_left_us == '0 && patience_us != '0);
+    if (send) assume (own_left_us == '0 && response_deadline_us != '0);
   end
 
-  // So, while a frame is on the air that nobody answers (ST_GROUP), its timer is what is left of it.
+  // So, while a frame is on the air that nobody answers (ST_UNACKED), its timer is what is left of it.
   always_comb if (started_q && transmit_queue.u_frame_sequence.state_q == 3'd5 && transmit_queue.u_frame_sequence.timer_us_q != '0) begin
     i_timer_of_the_frame : assert (transmit_queue.u_frame_sequence.timer_us_q == 17'(own_left_us));
   end

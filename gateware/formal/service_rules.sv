@@ -92,7 +92,7 @@ module service_rules (
   always_comb if (!rst) begin
     // A wait is open only while a response is awaited.
     if (!(in_rts || in_data)) i_no_wait_open : assert (waited_us_q == '0 || !in_service);
-    if (transmit_queue.u_frame_sequence.state_q == 3'd5) begin   // ST_GROUP: nobody answers
+    if (transmit_queue.u_frame_sequence.state_q == 3'd5) begin   // ST_UNACKED: nobody answers
       i_group_waits_for_none : assert (waited_us_q == '0);
     end
   end

@@ -137,7 +137,7 @@ module transmission_rules
       if ((contention || in_data[queue]) && cfg_access_mode == ACCESS_CSMA) i_csma_rts : assert (!use_rts);
       if (cfg_access_mode != ACCESS_DCF) i_no_backoff : assert (!running && slots_left == '0);
       if (mac_core.in_exchange[queue]) i_sender : assert (mac_core.sender == 1'(queue));
-      if (state == 3'd5) i_group_on_air : assert (timer_us == 17'(own_left_us));   // ST_GROUP
+      if (state == 3'd5) i_group_on_air : assert (timer_us == 17'(own_left_us));   // ST_UNACKED
       if (in_gaps[queue]) i_gap_sifs : assert (25'(timer_us) + 25'(since_heard_us) == 25'(cfg_sifs_us));
     end
   end

@@ -34,7 +34,7 @@ RTL = "gateware/rtl"
 PACKAGES = (
     "gateware/rtl/common/perhop_pkg.sv",
     "gateware/rtl/common/perhop_phy_pkg.sv",
-    "gateware/rtl/mac/elapsed_pkg.sv",
+    "gateware/rtl/mac/tick_shares_pkg.sv",
 )
 FOLDERS = ("common", "common/registers", "mac", "datapath", "phy", "phy/plcp", "phy/tx", "phy/rx", "phy/sap", "top")
 

@@ -8,7 +8,7 @@
 // the order of nodes nor leaving out those without news can be seen from outside.
 //
 // Lazy evaluation (warp_mode::on) holds back news that cannot make a node act earlier than its next timer says, and shows
-// them before its next evaluation (held_news.hpp). Held back are:
+// them before its next evaluation (deferred_indications.hpp). Held back are:
 // - carrier edges of a node that does not contend. It uses the carrier only to know how long it has been idle, so that
 //   they are shown as one busy period;
 // - a rising carrier edge of a contending node: it can only delay what the node does. Also a whole busy period within the
@@ -29,7 +29,7 @@
 #include "sim/air/air_impl.hpp"
 #include "sim/air/bytes_node.hpp"
 #include "sim/air/core_node.hpp"
-#include "sim/air/held_news.hpp"
+#include "sim/air/deferred_indications.hpp"
 #include "sim/air/medium.hpp"
 #include "sim/air/pattern.hpp"
 #include "sim/air/samples/samples_air.hpp"
@@ -90,7 +90,7 @@ private:
 
     node_model core;
     tick local = 0;  // time up to which the core has been clocked
-    held_news held;
+    deferred_indications held;
     tick shown_nav_end = 0;      // as the core counts it; 0 if a reset may end it earlier
     bool shown_bad_end = false;  // the core's last frame end was an error: it will wait EIFS
     std::uint32_t inside = 0;    // packets in the MAC
@@ -112,7 +112,7 @@ private:
   bool hold_back(node& node, node_id id, const indication& news);
   bool hold_back_edge(node& node, bool busy);
   bool hold_back_end(node& node, node_id id, const indication& news);
-  void show_held_news(node& node, node_id id);
+  void show_deferred_indications(node& node, node_id id);
   void show_carrier(node& node, node_id id, bool busy, tick at);
   void evaluate(node_id id, const tx_request* request);
   void strobe_rx_start(node& node, node_id id, const indication& news);
@@ -223,7 +223,7 @@ bool scheduler<node_model>::put_off(node& node, node_id id, const indication& ne
   if (!node.held.any() || news.rx_end || news.rx_start || news.reserve_us != 0) return false;
   if (news.carrier_busy != node.held.carrier(node.core.carrier())) return false;
   ++counters_.wakes;
-  show_held_news(node, id);
+  show_deferred_indications(node, id);
   schedule(node, id);
   return wakes_.of(id) > now_;
 }
@@ -240,7 +240,7 @@ bool scheduler<node_model>::hold_back(node& node, node_id id, const indication& 
 
 template <rtl_node node_model>
 bool scheduler<node_model>::hold_back_edge(node& node, bool busy) {
-  held_news& held = node.held;
+  deferred_indications& held = node.held;
   // A carrier that ended and began again within this tick is no edge.
   if (busy == held.carrier(node.core.carrier())) return true;
   if (busy || !node.core.contending()) {
@@ -276,15 +276,15 @@ bool scheduler<node_model>::hold_back_end(node& node, node_id id, const indicati
     if (node.core.carrier() || now_ > node.shown_nav_end || (ok && node.shown_bad_end)) return false;
   }
   const tick nav_end = now_ + (ok ? duration_us : ns2_ ? profile_.eifs_us : 0);
-  held_news& held = node.held;
+  deferred_indications& held = node.held;
   if (held.has_end && held.nav_end > now_ && held.nav_end > nav_end) return false;
   held.put_end(now_, ok, duration_us, nav_end, news.carrier_busy);
   return true;
 }
 
 template <rtl_node node_model>
-void scheduler<node_model>::show_held_news(node& node, node_id id) {
-  held_news& held = node.held;
+void scheduler<node_model>::show_deferred_indications(node& node, node_id id) {
+  deferred_indications& held = node.held;
   // An edge of this very tick comes with the evaluation: until now the carrier was what it was before.
   if (held.edges != 0 && held.last_edge == now_) {
     held.last_edge = held.previous_edge;
@@ -322,7 +322,7 @@ void scheduler<node_model>::evaluate(node_id id, const tx_request* request) {
   const std::uint64_t listener_before = times_.listener();
 
   node& node = nodes_[id];
-  if (node.held.any()) show_held_news(node, id);
+  if (node.held.any()) show_deferred_indications(node, id);
   approach(node, id, now_);
   const indication news = medium_.board()[id];
   node.core.set_carrier(news.carrier_busy);

@@ -530,8 +530,10 @@ class DcfStation:
         self._emit(transmission)
         self._after_bad_frame = False
         queue.sent_until_us = self._own_until_us = self.now_us + transmission.airtime_us
-        patience_us = self.settings.response_timeout_us + (response_us if self.settings.quirk_fixed_timeout else 0)
-        queue.deadline_us = queue.sent_until_us + (0 if queue.phase == "group" else patience_us)
+        response_deadline_us = self.settings.response_timeout_us + (
+            response_us if self.settings.quirk_fixed_timeout else 0
+        )
+        queue.deadline_us = queue.sent_until_us + (0 if queue.phase == "group" else response_deadline_us)
         queue.response_began = False
 
     def _send_rts(self, queue: Queue) -> None:

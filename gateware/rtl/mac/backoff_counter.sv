@@ -13,7 +13,7 @@
 `default_nettype none
 
 module backoff_counter
-  import elapsed_pkg::*;
+  import tick_shares_pkg::*;
 #(
   parameter int unsigned RADIX_STAGES = 11,  // a jump holds fewer than 2**RADIX_STAGES slots
   parameter bit          UNIT_TICKS   = 1'b0 // a clock carries one tick or none (hardware); one stage will do
@@ -29,7 +29,7 @@ module backoff_counter
   input  wire logic        packet_waiting,
   input  wire logic        access_taken,     // one clock: the packet starts
 
-  // From phy_events and medium_reservation.
+  // From phy_events and virtual_carrier_sense.
   input  wire logic        cca_busy,
   input  wire logic [15:0] reserved_us,
   input  wire logic [15:0] ifs_left_us,

@@ -21,7 +21,7 @@
 // Two queues: each has its own frame_sequence, and queue_arbiter says which one goes. While another is in an exchange
 // (`held`) the medium is busy to this one. One that would go in the same clock as another of higher priority
 // (`collided`) counts a short failure, as if its frame had been lost (IEEE 802.11-2012, 9.19.2.5). How long frames and
-// exchanges take is computed once for all queues, in own_frame.
+// exchanges take is computed once for all queues, in next_frame.
 //
 // Time-outs: the response must begin (PHY-RXSTART) within cfg_response_timeout_us of
 // the end of our frame; if something begins, its end decides. With
@@ -35,7 +35,7 @@
 
 module frame_sequence
   import perhop_pkg::*;
-  import elapsed_pkg::*;
+  import tick_shares_pkg::*;
 #(
   parameter int unsigned RATE_SERIES = 1,  // entries of a packet's rate series: 1 or 4
   parameter int unsigned QUEUES      = 1,  // 1, or 2: then each queue has half of the sequence numbers
@@ -83,7 +83,7 @@ module frame_sequence
   output wire logic        in_exchange,     // from the first frame on the air to the outcome
   output wire logic        outcome,         // one clock: the packet is done; `report` comes with the next
 
-  // From interframe_space, medium_reservation, own_transmission, backoff_counter.
+  // From interframe_space, virtual_carrier_sense, own_transmission, backoff_counter.
   input  wire logic [15:0] idle_us,
   input  wire logic [15:0] ifs_us,
   input  wire logic [15:0] ifs_left_us,
@@ -113,14 +113,14 @@ module frame_sequence
   // To responder.
   output wire logic        may_answer,
 
-  // To transmit_port and own_frame: the frame that is next.
+  // To transmit_port and next_frame: the frame that is next.
   output wire logic        send,            // one clock: it goes
   output wire logic        rts_next,        // it is an RTS, else DATA
   output wire logic        unanswered,      // ... of a packet that nobody answers
   output wire logic [15:0] data_airtime_us,
   output wire logic [47:0] packet_ra,
   output wire logic        send_retry,
-  input  wire logic [16:0] patience_us,     // from its start to the time-out, or, where nobody answers, to its end
+  input  wire logic [16:0] response_deadline_us,     // from its start to the time-out, or, where nobody answers, to its end
 
   // To service_time, and the packet's record.
   output wire logic        in_contention,
@@ -157,7 +157,7 @@ module frame_sequence
     ST_WAIT_CTS,       // RTS on the air, then its CTS awaited
     ST_GAP,            // CTS came; SIFS before DATA
     ST_WAIT_MAC_ACK,   // DATA on the air, then its MAC ACK awaited
-    ST_GROUP,          // DATA on the air that nobody answers: to a group, or with cfg_no_mac_ack
+    ST_UNACKED,          // DATA on the air that nobody answers: to a group, or with cfg_no_mac_ack
     ST_REPORT,         // one clock: the record is complete
     ST_DEFER           // csma, fama: a random time, or the vacation, until the next look at the medium
   } state_e;
@@ -184,7 +184,7 @@ module frame_sequence
   wire logic group      = ra_q[GROUP_BIT];
   assign unanswered = group || cfg_no_mac_ack;
   wire logic in_wait   = state_q == ST_WAIT_CTS || state_q == ST_WAIT_MAC_ACK;
-  wire logic timer_on  = state_q == ST_GAP || state_q == ST_GROUP || state_q == ST_DEFER || (in_wait && !response_began_q);
+  wire logic timer_on  = state_q == ST_GAP || state_q == ST_UNACKED || state_q == ST_DEFER || (in_wait && !response_began_q);
   wire logic timer_over = UNIT_TICKS ? timer_over_q : timer_us_q == '0;
   wire logic timer_end  = timer_on && timer_over && !defer_drawn_q;
 
@@ -210,7 +210,7 @@ module frame_sequence
   wire logic no_frame    = in_wait && timer_end && !rx_end && (!rx_start || cfg_quirk_fixed_timeout);
   wire logic failure     = wrong_frame || no_frame || collided;
   wire logic delivered   = state_q == ST_WAIT_MAC_ACK && response;
-  wire logic sent        = state_q == ST_GROUP && timer_end;
+  wire logic sent        = state_q == ST_UNACKED && timer_end;
 
   // Frames.
   // Which frame is next does not wait for whether it goes now.
@@ -318,7 +318,7 @@ module frame_sequence
           tried_q <= 1'b1;
           if (!tried_q) t_first_tx_us_q <= tsf_us;
           if (go) begin
-            state_q <= send_rts ? ST_WAIT_CTS : unanswered ? ST_GROUP : ST_WAIT_MAC_ACK;
+            state_q <= send_rts ? ST_WAIT_CTS : unanswered ? ST_UNACKED : ST_WAIT_MAC_ACK;
           end else begin
             draw_pending_q <= dcf || !limit_reached;
             if (limit_reached) state_q <= ST_REPORT;
@@ -354,9 +354,9 @@ module frame_sequence
           end
         end
 
-        ST_GAP: if (timer_end) state_q <= unanswered ? ST_GROUP : ST_WAIT_MAC_ACK;
+        ST_GAP: if (timer_end) state_q <= unanswered ? ST_UNACKED : ST_WAIT_MAC_ACK;
 
-        ST_GROUP: if (sent) begin
+        ST_UNACKED: if (sent) begin
           state_q  <= ST_REPORT;
           result_q <= RESULT_GROUP_SENT;
         end
@@ -373,7 +373,7 @@ module frame_sequence
       end
 
       if (send_rts || send_data) begin
-        timer_us_q       <= patience_us;
+        timer_us_q       <= response_deadline_us;
         if (UNIT_TICKS) timer_over_q <= 1'b0;   // no frame takes no time
         response_began_q <= 1'b0;
       end
@@ -412,7 +412,7 @@ module frame_sequence
 
   assign in_contention   = state_q == ST_CONTEND || state_q == ST_DEFER;
   assign in_rts          = state_q == ST_WAIT_CTS;
-  assign in_data         = state_q == ST_WAIT_MAC_ACK || state_q == ST_GROUP;
+  assign in_data         = state_q == ST_WAIT_MAC_ACK || state_q == ST_UNACKED;
   assign in_gap          = state_q == ST_GAP;
   assign in_exchange     = in_rts || in_data || in_gap;
   assign outcome         = delivered || sent || (failure && limit_reached);

@@ -18,7 +18,7 @@
 `default_nettype none
 
 module interframe_space
-  import elapsed_pkg::*;
+  import tick_shares_pkg::*;
   import perhop_pkg::*;
 #(
   parameter bit          UNIT_TICKS = 1'b0,   // a clock carries one tick or none (hardware)
@@ -40,7 +40,7 @@ module interframe_space
   input  wire logic        tx_go,            // an own frame starts
   input  wire logic        waive,            // one clock: the idle medium needs no inter-frame space now
 
-  // From medium_reservation.
+  // From virtual_carrier_sense.
   input  wire logic [15:0] reserved_us,
 
   output wire logic [15:0] idle_us,

@@ -6,7 +6,7 @@
 // (tick_n microseconds; inputs are sampled at their end) or settles (tick_n = 0); ticks
 // are given only when `quiescent`, and at most `next_timer` of them.
 //
-//   descriptors -> descriptor_queue -> transmit_queue (one a queue) -> own_frame -> transmit_port -> PHY
+//   descriptors -> descriptor_queue -> transmit_queue (one a queue) -> next_frame -> transmit_port -> PHY
 //   PHY -> phy_events -> { nav_counter, responder, transmit_queue }
 //   queue_arbiter: whose turn it is; random_draw: one for all
 //   transmit_queue -> neighbour_table -> completion record
@@ -180,13 +180,13 @@ module mac_core
   logic        nav_reset_armed;
   // random_draw
   logic [9:0]  random;
-  // The frame that is next, from own_frame and the queue that sends
+  // The frame that is next, from next_frame and the queue that sends
   logic        send, rts_next, unanswered, send_retry;
   logic [2:0]  send_kind, send_rate, data_rate;
   logic [11:0] send_bytes, send_sequence, data_bytes;
   logic [15:0] send_airtime_us, send_tag, data_airtime_us;
   logic [17:0] send_until_data_us;
-  logic [16:0] send_after_data_us, patience_us;
+  logic [16:0] send_after_data_us, response_deadline_us;
   logic [47:0] send_ra;
   // responder to transmit_port
   logic        answer, responder_busy, accept, accept_data;
@@ -279,7 +279,7 @@ module mac_core
       .in_exchange(in_exchange[queue]), .outcome(outcome[queue]), .draw_wanted(draw_wanted[queue]), .redraw(redraw[queue]),
       .draw_again(draw_again[queue]), .draw(draw[queue]), .random,
       .send(queue_send[queue]), .rts_next(queue_rts_next[queue]), .unanswered(queue_unanswered[queue]),
-      .data_airtime_us(queue_airtime_us[queue]), .packet_ra(packet_ra[queue]), .send_retry(queue_retry[queue]), .patience_us,
+      .data_airtime_us(queue_airtime_us[queue]), .packet_ra(packet_ra[queue]), .send_retry(queue_retry[queue]), .response_deadline_us,
       .may_answer(may_answer[queue]), .contending(queue_contending[queue]), .in_gap(in_gap[queue]),
       .want_rx_start(queue_wants_rx_start[queue]), .work_pending(queue_pending[queue]), .wait_valid(wait_valid[queue]),
       .wait_us(wait_us[queue]), .responded(responded[queue]), .timed_out(timed_out[queue]),
@@ -314,11 +314,11 @@ module mac_core
   assign send_retry      = queue_retry[sender];
   assign send_tag        = packet_tag[sender];
 
-  own_frame u_own_frame (
+  next_frame u_next_frame (
     .cfg_sifs_us, .cfg_response_timeout_us, .cfg_rts_rate, .cfg_rts_airtime_us, .cfg_response_airtime_us,
     .cfg_quirk_fixed_timeout, .rts_next, .unanswered, .data_rate, .data_airtime_us, .data_bytes,
     .kind(send_kind), .rate(send_rate), .bytes(send_bytes), .airtime_us(send_airtime_us), .until_data_us(send_until_data_us),
-    .after_data_us(send_after_data_us), .patience_us
+    .after_data_us(send_after_data_us), .response_deadline_us
   );
 
   responder #(.UNIT_TICKS(UNIT_TICKS)) u_responder (

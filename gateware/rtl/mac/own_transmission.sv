@@ -7,7 +7,7 @@
 `default_nettype none
 
 module own_transmission
-  import elapsed_pkg::*;
+  import tick_shares_pkg::*;
 #(
   parameter bit UNIT_TICKS = 1'b0   // a clock carries one tick or none (hardware)
 ) (

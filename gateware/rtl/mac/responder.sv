@@ -11,7 +11,7 @@
 
 module responder
   import perhop_pkg::*;
-  import elapsed_pkg::*;
+  import tick_shares_pkg::*;
 #(
   parameter bit UNIT_TICKS = 1'b0   // a clock carries one tick or none (hardware)
 ) (

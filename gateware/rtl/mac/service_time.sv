@@ -16,7 +16,7 @@
 `default_nettype none
 
 module service_time
-  import elapsed_pkg::*;
+  import tick_shares_pkg::*;
 (
   input  wire logic        clk,
   input  wire logic        rst,
@@ -34,7 +34,7 @@ module service_time
   input  wire logic        timed_out,
   input  wire logic        report,
 
-  // From phy_events, own_transmission and medium_reservation.
+  // From phy_events, own_transmission and virtual_carrier_sense.
   input  wire logic        cca_busy,
   input  wire logic        held,            // another queue of this station is in an exchange
   input  wire logic [15:0] own_left_us,

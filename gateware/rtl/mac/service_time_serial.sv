@@ -22,7 +22,7 @@ module service_time_serial (
   input  wire logic        responded,
   input  wire logic        timed_out,
 
-  // From phy_events, queue_arbiter, own_transmission and medium_reservation.
+  // From phy_events, queue_arbiter, own_transmission and virtual_carrier_sense.
   input  wire logic        cca_busy,
   input  wire logic        held,
   input  wire logic [15:0] own_left_us,

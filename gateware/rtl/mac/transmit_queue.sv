@@ -80,14 +80,14 @@ module transmit_queue
   input  wire logic        draw,
   input  wire logic [9:0]  random,
 
-  // To transmit_port and own_frame.
+  // To transmit_port and next_frame.
   output wire logic        send,
   output wire logic        rts_next,
   output wire logic        unanswered,
   output wire logic [15:0] data_airtime_us,
   output wire logic [47:0] packet_ra,
   output wire logic        send_retry,
-  input  wire logic [16:0] patience_us,
+  input  wire logic [16:0] response_deadline_us,
 
   // To responder, warp_monitor and whoever watches.
   output wire logic        may_answer,
@@ -137,7 +137,7 @@ module transmit_queue
   output wire logic [31:0] responder_us
 );
 
-  // medium_reservation, interframe_space
+  // virtual_carrier_sense, interframe_space
   logic [15:0] ifs_left_us, ifs_us;
   logic        spaced, waits, waits_on;
   // backoff_counter, contention_window, retry_counters
@@ -151,7 +151,7 @@ module transmit_queue
   // To this queue another one's exchange is a busy medium.
   wire logic busy = cca_busy || held;
 
-  medium_reservation #(.UNIT_TICKS(UNIT_TICKS)) u_medium_reservation (
+  virtual_carrier_sense #(.UNIT_TICKS(UNIT_TICKS)) u_virtual_carrier_sense (
     .own_left_us, .nav_until_us, .idle_us, .ifs_us, .spaced, .waits, .waits_on, .reserved_us, .ifs_left_us
   );
 
@@ -188,7 +188,7 @@ module transmit_queue
     .draw_wanted, .draw_slots, .draw_again, .access_taken, .packet_waiting,
     .short_failure, .long_failure, .long_next, .short_success, .clear_retries, .reset_window, .double_window, .limit_reached,
     .may_answer,
-    .send, .rts_next, .unanswered, .data_airtime_us, .packet_ra, .send_retry, .patience_us,
+    .send, .rts_next, .unanswered, .data_airtime_us, .packet_ra, .send_retry, .response_deadline_us,
     .in_contention, .in_rts, .in_data, .in_gap, .responded, .timed_out, .report, .done_valid(reported), .result,
     .packet_peer, .packet_bytes, .packet_rate, .packet_sequence, .packet_tag, .rts_attempts, .data_attempts,
     .t_head_us, .t_first_tx_us, .want_rx_start, .work_pending, .wait_valid, .wait_us

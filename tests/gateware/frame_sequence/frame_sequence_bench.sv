@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// frame_sequence with the own_frame that its time-outs and frames come from.
+// frame_sequence with the next_frame that its time-outs and frames come from.
 
 `default_nettype none
 
@@ -103,7 +103,7 @@ module frame_sequence_bench #(
   output wire logic [31:0] wait_us
 );
 
-  logic [16:0] patience_us, after_data_us;
+  logic [16:0] response_deadline_us, after_data_us;
   logic [17:0] until_data_us;
 
   // As transmit_port does, a clock later.
@@ -112,11 +112,11 @@ module frame_sequence_bench #(
 
   frame_sequence #(.RATE_SERIES(RATE_SERIES), .QUEUES(QUEUES), .QUEUE(QUEUE)) u_frame_sequence (.*);
 
-  own_frame u_own_frame (
+  next_frame u_next_frame (
     .cfg_sifs_us, .cfg_response_timeout_us, .cfg_rts_rate, .cfg_rts_airtime_us, .cfg_response_airtime_us,
     .cfg_quirk_fixed_timeout, .rts_next, .unanswered, .data_rate(packet_rate), .data_airtime_us, .data_bytes(packet_bytes),
     .kind(send_kind), .rate(send_rate), .bytes(send_bytes), .airtime_us(send_airtime_us), .until_data_us, .after_data_us,
-    .patience_us
+    .response_deadline_us
   );
 
 endmodule

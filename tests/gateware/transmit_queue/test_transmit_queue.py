@@ -32,7 +32,7 @@ class Queue(Clocked):
             dut, *INPUTS, "granted", draw=0, cfg_slot_us=SLOT_US, cfg_sifs_us=SIFS_US, cfg_difs_us=DIFS_US,
             cfg_eifs_us=364, cfg_cw_min=7, cfg_cw_max=31, cfg_aifs_extra_slots=AIFS_SLOTS, cfg_short_retry_limit=3,
             cfg_long_retry_limit=4, head_ra=0x0200_0000_0002, head_peer=1, head_bytes=250, head_airtime_us=DATA_US,
-            head_tag=7, patience_us=PATIENCE_US,
+            head_tag=7, response_deadline_us=PATIENCE_US,
         )  # fmt: skip
         self.now_us = 0
 

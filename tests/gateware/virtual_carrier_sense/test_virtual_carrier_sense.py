@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""medium_reservation: until when the medium is spoken for, and what inter-frame space is left then."""
+"""virtual_carrier_sense: until when the medium is spoken for, and what inter-frame space is left then."""
 
 import random
 
@@ -49,5 +49,5 @@ async def every_input_gives_what_arithmetic_gives(dut):
 
 
 @pytest.mark.parametrize("name", cocotb_tests(globals()))
-def test_medium_reservation(name):
-    simulate("medium_reservation", __file__, name, cocotb_tests(globals()))
+def test_virtual_carrier_sense(name):
+    simulate("virtual_carrier_sense", __file__, name, cocotb_tests(globals()))

@@ -6,7 +6,7 @@
 
 `default_nettype none
 
-module own_frame
+module next_frame
   import perhop_pkg::*;
 (
   input  wire logic [12:0] cfg_sifs_us,
@@ -32,7 +32,7 @@ module own_frame
   output wire logic [16:0] after_data_us,   // and SIFS and the MAC ACK behind the DATA
 
   // To frame_sequence.
-  output wire logic [16:0] patience_us      // from its start to the time-out, or, where nobody answers, to its end
+  output wire logic [16:0] response_deadline_us      // from its start to the time-out, or, where nobody answers, to its end
 );
 
   wire logic [15:0] cts_us      = cfg_response_airtime_us[cfg_rts_rate];
@@ -50,7 +50,7 @@ module own_frame
   assign after_data_us = unanswered ? '0 : 17'(cfg_sifs_us) + 17'(mac_ack_us);
 
   // The response is known last, and is added last.
-  assign patience_us   = (17'(on_air_us) + (answered ? 17'(cfg_response_timeout_us) : 17'd0)) +
+  assign response_deadline_us   = (17'(on_air_us) + (answered ? 17'(cfg_response_timeout_us) : 17'd0)) +
                          (answered && cfg_quirk_fixed_timeout ? 17'(response_us) : 17'd0);
 
 endmodule

@@ -11,7 +11,7 @@
 
 namespace perhop::air {
 
-struct held_news {
+struct deferred_indications {
   // The end of a frame that is not for the node, and the busy carrier before it.
   bool has_end = false;
   bool end_ok = false;  ///< FCS good

@@ -9,7 +9,7 @@
 
 `default_nettype none
 
-module medium_reservation #(
+module virtual_carrier_sense #(
   parameter bit UNIT_TICKS = 1'b0   // a clock carries one tick or none (hardware)
 ) (
   input  wire logic [15:0] own_left_us,

@@ -13,7 +13,7 @@
 // `unit` (a constant, parameter UNIT_TICKS of the modules) says that a clock carries one tick or none, as
 // in hardware: then nothing is compared with tick_n, and of what is left only whether it is 0 or 1 matters.
 
-package elapsed_pkg;
+package tick_shares_pkg;
 
   typedef logic [23:0] ticks_t;
 
