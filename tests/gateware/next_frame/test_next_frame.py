@@ -31,7 +31,11 @@ async def data_reserves_sifs_and_its_mac_ack(dut):
     frame = Frame(dut)
     await frame.settle()
     assert (frame.kind, frame.rate, frame.bytes, frame.airtime_us) == (FrameKind.DATA, 3, 250, 1192)
-    assert (frame.until_data_us, frame.after_data_us, frame.response_deadline_us) == (0, SIFS_US + 190, 1192 + TIMEOUT_US)
+    assert (frame.until_data_us, frame.after_data_us, frame.response_deadline_us) == (
+        0,
+        SIFS_US + 190,
+        1192 + TIMEOUT_US,
+    )
 
 
 @cocotb.test()
