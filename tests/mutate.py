@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mutations import DEFECTS, MUTATIONS, Edit, Mutation
-from perhop.result_line import print_result
+from perhop.report.result_line import print_result
 from rich.console import Console
 from rich.markup import escape
 

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from perhop.result_line import print_result
+from perhop.report.result_line import print_result
 from rich.console import Console
 from rich.table import Table
 from testbench.exchange_bins import GROUPS, SHOWN_BY, Group

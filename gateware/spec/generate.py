@@ -45,7 +45,7 @@ OUTPUTS = {
     "registers.hpp.j2": "host/core/wire/generated/registers.hpp",
     "perhop_registers.h.j2": "host/core/wire/generated/perhop_registers.h",
     "reference.md.j2": "gateware/spec/reference.md",
-    "spec_generated.py.j2": "host/python/perhop/spec_generated.py",
+    "spec_generated.py.j2": "host/python/perhop/registers/spec_generated.py",
     "perhop.lua.j2": "host/python/perhop/wireshark/perhop.lua",
 }
 

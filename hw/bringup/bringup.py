@@ -36,10 +36,10 @@ import numpy as np  # noqa: E402
 import recording  # noqa: E402
 import steps  # noqa: E402
 from perhop.errors import PerhopError  # noqa: E402
-from perhop.radio_registers import RadioRegisters  # noqa: E402
 from perhop.registers import MacRegisters  # noqa: E402
-from perhop.shell_registers import ShellRegisters  # noqa: E402
-from perhop.spec_generated import HostSend  # noqa: E402
+from perhop.registers.radio import RadioRegisters  # noqa: E402
+from perhop.registers.shell import ShellRegisters  # noqa: E402
+from perhop.registers.spec_generated import HostSend  # noqa: E402
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,9 +12,9 @@ from typing import Protocol
 import numpy as np
 import recording
 from numpy.typing import NDArray
-from perhop.radio_registers import RadioRegisters, modem_delays_clocks
 from perhop.registers import Bus, MacRegisters, RegisterError
-from perhop.shell_registers import ShellRegisters
+from perhop.registers.radio import RadioRegisters, modem_delays_clocks
+from perhop.registers.shell import ShellRegisters
 
 SIFS_US = 10.0
 SAMPLE_US = 1 / recording.SAMPLES_PER_US

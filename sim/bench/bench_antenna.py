@@ -21,12 +21,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from perhop import result_line
 from perhop.phy.plcp import RATE_1MBPS, RATE_2MBPS, Frame
 from perhop.phy.transmitter import transmitted
-from perhop.radio_registers import RadioRegisters
 from perhop.registers import WORD, MacRegisters, entry_address, reset_value
-from perhop.spec_generated import PROFILES, RADIO_REGISTERS, REGISTERS
+from perhop.registers.radio import RadioRegisters
+from perhop.registers.spec_generated import PROFILES, RADIO_REGISTERS, REGISTERS
+from perhop.report import result_line
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "out/build/sim/bench/radio_top"

@@ -14,10 +14,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from perhop import studies
-from perhop.progress import ProgressView
-from perhop.result_line import print_result
-from perhop.results import Results
+from perhop.report.result_line import print_result
+from perhop.study import studies
+from perhop.study.progress import ProgressView
+from perhop.study.results import Results
 from rich.console import Console
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,7 +11,8 @@ distance.
 
 import sys
 
-from perhop import exact_studies, result_line
+from perhop.report import result_line
+from perhop.study import exact_studies
 from rich.console import Console
 from rich.table import Table
 

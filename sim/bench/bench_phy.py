@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 from perhop import files
 from perhop.phy.plcp import RATE_1MBPS, RATE_2MBPS
-from perhop.result_line import print_result
+from perhop.report.result_line import print_result
 from phy_bench import carrier_sense, document, frame_errors, spectrum
 from phy_bench.document import Curve, Measured, percent
 from phy_bench.frame_errors import PER_LIMIT, RATE_NAMES, Point

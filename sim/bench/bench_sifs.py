@@ -26,8 +26,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from perhop import paths, result_line
-from perhop.spec_generated import PROFILES
+from perhop import paths
+from perhop.registers.spec_generated import PROFILES
+from perhop.report import result_line
 from rich.console import Console
 from rich.table import Table
 

@@ -28,7 +28,7 @@ from perhop import paths
 from perhop.errors import PerhopError
 from perhop.live import events, namespaces, network
 from perhop.live.plan import make_plan
-from perhop.result_line import print_result
+from perhop.report.result_line import print_result
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPERIMENT = ROOT / "sim/experiments/live_chain"

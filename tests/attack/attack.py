@@ -23,7 +23,7 @@ from bench import Bench, NotSo, Outcome
 from perhop import paths
 from perhop.errors import PerhopError
 from perhop.live import namespaces
-from perhop.result_line import print_result
+from perhop.report.result_line import print_result
 
 # What must hold, in the order in which it is tried; the number is the most seconds that a case may take.
 CASES = {

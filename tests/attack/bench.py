@@ -21,10 +21,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from perhop import spec_generated as spec
 from perhop.errors import PerhopError
 from perhop.live import messages, network
 from perhop.live.plan import make_plan
+from perhop.registers import spec_generated as spec
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAIN = ROOT / "sim/experiments/chain"

@@ -9,9 +9,9 @@ from __future__ import annotations
 import subprocess
 
 from bench import Bench, Outcome, Rogue, udp_packet, wait_until
-from perhop import spec_generated as spec
 from perhop.live import network, state_files
 from perhop.live.plan import INTERFACE, MTU_BYTES
+from perhop.registers import spec_generated as spec
 
 FRAMES = 1000
 LEAST_MSDU_BYTES, MOST_MSDU_BYTES = 2279, 2304

@@ -4,8 +4,8 @@
 import numpy as np
 import pytest
 from perhop import modem
-from perhop.converter_rates import CONVERTER_RATES, resampled
 from perhop.phy.channel import resampled as ideally_resampled
+from perhop.phy.converter_rates import CONVERTER_RATES, resampled
 
 OCTETS = 1024
 ES_N0_DB = 16.9

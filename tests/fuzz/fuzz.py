@@ -21,7 +21,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from perhop.result_line import print_result
+from perhop.report.result_line import print_result
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "tests/fuzz"

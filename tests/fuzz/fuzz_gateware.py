@@ -17,7 +17,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from perhop import result_line
+from perhop.report import result_line
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "out/build/sim/bench/mac_top/perhop-fuzz-gateware"

@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT / "tests/fuzz"))
 
 import fuzz  # noqa: E402
 from perhop import paths  # noqa: E402
-from perhop.result_line import print_result  # noqa: E402
+from perhop.report.result_line import print_result  # noqa: E402
 
 OUT = ROOT / "out/live-sanitized"
 DAEMON = "host_node/perhop-node"

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 from perhop import paths
-from perhop import spec_generated as spec
 from perhop.live import messages, namespaces, state_files
+from perhop.registers import spec_generated as spec
 
 from .conftest import kill_hard, wait_until
 

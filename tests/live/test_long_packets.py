@@ -10,8 +10,8 @@ import socket
 import struct
 
 import pytest
-from perhop import spec_generated as spec
 from perhop.live.namespaces import INTERFACE
+from perhop.registers import spec_generated as spec
 
 from .conftest import kill_hard, wait_until
 

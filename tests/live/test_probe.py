@@ -4,9 +4,9 @@
 import json
 
 import pytest
-from perhop import spec_generated as spec
 from perhop.export import probe as library
 from perhop.export.nodes import find_nodes
+from perhop.registers import spec_generated as spec
 
 from .conftest import kill_hard, wait_until
 

@@ -24,11 +24,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from perhop import paths, resolve
+from perhop import paths
 from perhop.errors import PerhopError
+from perhop.experiment import resolve
+from perhop.experiment.load import load
 from perhop.live import namespaces
 from perhop.live.plan import plan_run
-from perhop.load import load
 
 SSHD = "/usr/sbin/sshd"
 PROGRAM = "import sys; from perhop.cli import main; sys.argv[0] = 'perhop'; main()"

@@ -21,9 +21,11 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from hosts import PROGRAM, Hosts, missing  # noqa: E402
-from perhop import beside, paths, results  # noqa: E402
-from perhop.result_line import print_result  # noqa: E402
-from perhop.rows import STUDENT_T_95, Mean, Summary, mean  # noqa: E402
+from perhop import paths  # noqa: E402
+from perhop.report import beside  # noqa: E402
+from perhop.report.result_line import print_result  # noqa: E402
+from perhop.study import results  # noqa: E402
+from perhop.study.summaries import STUDENT_T_95, Mean, Summary, mean  # noqa: E402
 
 EXPERIMENT = ROOT / "sim/experiments/live_chain"
 OUT = ROOT / "out/ota"

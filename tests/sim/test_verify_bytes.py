@@ -39,7 +39,7 @@ def test_every_fault_in_a_capture_is_found(result):
 
 @pytest.mark.parametrize("profile", ["dsss_long", "dsss_short", "ofdm_20mhz", "ofdm_10mhz", "erp_short_slot"])
 def test_airtimes_computed_from_the_profile_are_the_generated_ones(profile):
-    from perhop.spec_generated import PROFILES, airtime_us
+    from perhop.registers.spec_generated import PROFILES, airtime_us
 
     timing, generated = capture_check.Timing(profile), PROFILES[profile]
     for rate in range(len(generated.rates)):

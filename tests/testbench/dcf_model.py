@@ -20,7 +20,7 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from perhop.spec_generated import AccessMode, FrameKind, TxResult
+from perhop.registers.spec_generated import AccessMode, FrameKind, TxResult
 
 from .exchange import PARTS, Completion, Delivery, Output, Packet, ReceivedFrame, TickInputs, Transmission
 from .settings import CTS_BYTES, QUEUE_SETTINGS, RTS_BYTES, MacSettings

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from perhop.spec_generated import FrameKind, TxResult
+from perhop.registers.spec_generated import FrameKind, TxResult
 
 from .build import COVERAGE_FOLDER
 from .coverage import MODE_OUTCOMES, OUTCOMES, QUEUE_OUTCOMES, SERIES_OUTCOMES

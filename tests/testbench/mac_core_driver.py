@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Protocol
 
 from cocotb.triggers import Timer
-from perhop.spec_generated import FrameKind
+from perhop.registers.spec_generated import FrameKind
 
 from .exchange import Completion, Delivery, Output, Packet, TickInputs, Transmission
 from .settings import MacSettings, apply_settings

@@ -4,7 +4,7 @@
 from cocotb.triggers import RisingEdge, with_timeout
 from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
 from perhop.registers import MacRegisters
-from perhop.spec_generated import RX_STATUS_FIELDS, decode_completion_record
+from perhop.registers.spec_generated import RX_STATUS_FIELDS, decode_completion_record
 
 from testbench.registers_driver import RegistersDriver
 

@@ -6,7 +6,7 @@ import struct
 import zlib
 from dataclasses import dataclass
 
-from perhop.spec_generated import FrameKind
+from perhop.registers.spec_generated import FrameKind
 
 MAX_MPDU_BYTES = 4095
 

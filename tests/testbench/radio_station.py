@@ -12,8 +12,8 @@ from perhop.phy.channel import received
 from perhop.phy.plcp import SIGNALS, Frame
 from perhop.phy.receiver import Receiver
 from perhop.phy.transmitter import transmitted
-from perhop.radio_registers import RadioRegisters
 from perhop.registers import MacRegisters
+from perhop.registers.radio import RadioRegisters
 
 from testbench.antenna import Antenna
 from testbench.mac_host import ADDRESS, MacHost

@@ -4,7 +4,7 @@
 import random
 from dataclasses import dataclass, replace
 
-from perhop.spec_generated import PROFILES, AccessMode, FrameKind
+from perhop.registers.spec_generated import PROFILES, AccessMode, FrameKind
 
 from .exchange import Output, Packet, ReceivedFrame, TickInputs, Transmission
 from .scenario import frame_airtime_us

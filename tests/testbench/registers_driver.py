@@ -9,7 +9,7 @@ from cocotb.task import bridge, resume
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 from perhop.registers import Bus, MacRegisters, entry_address
-from perhop.spec_generated import REGISTERS, Register
+from perhop.registers.spec_generated import REGISTERS, Register
 
 QUEUES = 2
 LEVELS = (

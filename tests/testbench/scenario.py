@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from perhop.spec_generated import PROFILES, FrameKind, TxResult, airtime_us
+from perhop.registers.spec_generated import PROFILES, FrameKind, TxResult, airtime_us
 from ruamel.yaml import YAML
 
 from .exchange import Completion, Delivery, Output, Packet, ReceivedFrame, TickInputs, Transmission

@@ -3,9 +3,9 @@
 
 from dataclasses import dataclass, fields, replace
 
-from perhop.spec_generated import CTS_BYTES as CTS_BYTES
-from perhop.spec_generated import DEFAULT_VACATION_US, PROFILES, AccessMode, airtime_us
-from perhop.spec_generated import RTS_BYTES as RTS_BYTES
+from perhop.registers.spec_generated import CTS_BYTES as CTS_BYTES
+from perhop.registers.spec_generated import DEFAULT_VACATION_US, PROFILES, AccessMode, airtime_us
+from perhop.registers.spec_generated import RTS_BYTES as RTS_BYTES
 
 RATES = 8
 

@@ -11,10 +11,10 @@ from cocotb.queue import Queue
 from cocotb.task import bridge, resume
 from cocotb.triggers import ClockCycles, RisingEdge, Timer, with_timeout
 from numpy.typing import NDArray
-from perhop.radio_registers import RadioRegisters
 from perhop.registers import MacRegisters
-from perhop.shell_registers import ShellRegisters
-from perhop.spec_generated import HostFrame, HostRecord, HostSend, decode_completion_record
+from perhop.registers.radio import RadioRegisters
+from perhop.registers.shell import ShellRegisters
+from perhop.registers.spec_generated import HostFrame, HostRecord, HostSend, decode_completion_record
 
 from testbench.mac_host import ADDRESS
 from testbench.radio_station import LONGEST_WAIT_US, SAMPLES_PER_US, SEED, OnAir, Station

@@ -13,7 +13,7 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
-from perhop.spec_generated import AccessMode, FrameKind
+from perhop.registers.spec_generated import AccessMode, FrameKind
 
 from .exchange import ReceivedFrame, TickInputs
 from .exchange_bins import NAV_RESET, VACATION, ObservedStation

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pmt
 from gnuradio import gr
-from perhop.spec_generated import PROFILES
+from perhop.registers.spec_generated import PROFILES
 
 from perhop_gr import pdus
 

@@ -88,10 +88,10 @@ def run(
 
     Finished runs are kept: after Ctrl-C or a failure the same command continues.
     """
-    from perhop import runner, studies
-    from perhop.cautions import cautions
-    from perhop.progress import ProgressView
-    from perhop.table import flows_table, results_table
+    from perhop.experiment.cautions import cautions
+    from perhop.report.table import flows_table, results_table
+    from perhop.study import runner, studies
+    from perhop.study.progress import ProgressView
 
     start = time.monotonic()
     console = _console(stderr=json_)
@@ -139,7 +139,7 @@ def run(
             highlight=False,
         )
     if result_target and not done.study.interrupted:
-        from perhop.result_line import print_result
+        from perhop.report.result_line import print_result
 
         print_result(result_target, _as_json(done, time.monotonic() - start))
     raise typer.Exit(code)
@@ -163,10 +163,10 @@ def reproduce(
 
     Finished runs are kept: after Ctrl-C the same command continues. Runs of another build are made again.
     """
-    from perhop import reproduce as library
-    from perhop import reproduce_page
-    from perhop.progress import ProgressView
-    from perhop.result_line import print_result
+    from perhop.report.result_line import print_result
+    from perhop.reproduce import page as reproduce_page
+    from perhop.reproduce import reproduction as library
+    from perhop.study.progress import ProgressView
 
     console = _console()
 
@@ -294,7 +294,7 @@ def _show_hosts(findings: list[Any], json_: bool) -> int:
 
 
 def _examine_hosts(inventory: Path, experiment: Path | None) -> list[Any]:
-    from perhop.load import load
+    from perhop.experiment.load import load
     from perhop.radio import checks
     from perhop.radio.backend import Radio, close
 
@@ -370,7 +370,7 @@ def _print_closing(console: Console, done: Any, wall_s: float) -> None:
             Text("check: holds", style="bold green") if done.check.passed else Text("check: does not hold", "bold red")
         )
         console.print(verdict)
-    from perhop.results import packets
+    from perhop.study.results import packets
 
     recorded = packets(done.study)
     rows = [("report", done.written["report"], ""), ("table", done.written["parquet"], "")]
@@ -389,6 +389,6 @@ def _print_closing(console: Console, done: Any, wall_s: float) -> None:
 
 
 def _as_json(done: Any, wall_s: float) -> dict[str, Any]:
-    from perhop.result_line import as_json
+    from perhop.report.result_line import as_json
 
     return as_json(done, wall_s)

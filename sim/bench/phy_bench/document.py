@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from perhop import files, paths
-from perhop.figures import COLOURS, MARKERS, drawing
+from perhop.report.figures import COLOURS, MARKERS, drawing
 
 from phy_bench import carrier_sense, frame_errors, spectrum
 from phy_bench.frame_errors import PER_LIMIT, RATE_NAMES

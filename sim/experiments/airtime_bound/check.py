@@ -13,11 +13,12 @@ from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
-from perhop import airtime_bound, files
-from perhop.figures import COLOURS, RC
-from perhop.results import Results
-from perhop.rows import Mean, mean
-from perhop.studies import Check
+from perhop import files
+from perhop.report.figures import COLOURS, RC
+from perhop.study import airtime_bound
+from perhop.study.results import Results
+from perhop.study.studies import Check
+from perhop.study.summaries import Mean, mean
 
 COMBINED = "combined"
 SHORT_PATH_HOPS = 3

@@ -10,11 +10,11 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from model import Setting, predict
 from perhop import files
-from perhop import spec_generated as spec
-from perhop.figures import COLOURS, MARKERS, RC
-from perhop.results import Results, Row
-from perhop.rows import Mean, mean
-from perhop.studies import Check
+from perhop.registers import spec_generated as spec
+from perhop.report.figures import COLOURS, MARKERS, RC
+from perhop.study.results import Results, Row
+from perhop.study.studies import Check
+from perhop.study.summaries import Mean, mean
 
 TOLERANCE = 0.03
 IP_BYTES = 1500

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from perhop import spec_generated as spec
+from perhop.registers import spec_generated as spec
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ import math
 from pathlib import Path
 
 from model import burst_over, pmf
-from perhop.figures import COLOURS, MARKERS, drawing
-from perhop.results import Results
-from perhop.studies import RowVerdict
+from perhop.report.figures import COLOURS, MARKERS, drawing
+from perhop.study.results import Results
+from perhop.study.studies import RowVerdict
 
 HOPS = 5
 ATTEMPTS_OF_THE_ANALYSIS = 8

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perhop import core
-from perhop.figures import COLOURS, drawing, means_line
-from perhop.results import Results
-from perhop.rows import Mean, by_seed, gain, mean
-from perhop.studies import Check, RowVerdict
+from perhop.report.figures import COLOURS, drawing, means_line
+from perhop.study.results import Results
+from perhop.study.studies import Check, RowVerdict
+from perhop.study.summaries import Mean, by_seed, gain, mean
 
 LONG_FROM = 18  # round-trip hops
 LONG_DIFFERENCE_MOST = 1.0

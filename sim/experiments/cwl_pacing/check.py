@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from perhop.figures import COLOURS, drawing, means_line
-from perhop.results import Results
-from perhop.rows import Mean, by_seed, gain, mean
-from perhop.studies import Check, RowVerdict
+from perhop.report.figures import COLOURS, drawing, means_line
+from perhop.study.results import Results
+from perhop.study.studies import Check, RowVerdict
+from perhop.study.summaries import Mean, by_seed, gain, mean
 
 DIFFERENCE_MOST = 0.1
 HOPS = 15

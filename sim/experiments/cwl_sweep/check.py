@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perhop import core
-from perhop.figures import COLOURS, drawing, means_line
-from perhop.results import Results
-from perhop.rows import Mean, by_seed, mean
-from perhop.studies import Check, RowVerdict
+from perhop.report.figures import COLOURS, drawing, means_line
+from perhop.study.results import Results
+from perhop.study.studies import Check, RowVerdict
+from perhop.study.summaries import Mean, by_seed, mean
 
 FLAT_HOPS_MOST = 2
 FLAT_RATIO_MOST = 1.05

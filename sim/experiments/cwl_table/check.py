@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perhop import core
-from perhop.figures import COLOURS, MARKERS, drawing, means_line
-from perhop.results import Results
-from perhop.rows import Mean, by_seed, mean
-from perhop.studies import Check, RowVerdict
+from perhop.report.figures import COLOURS, MARKERS, drawing, means_line
+from perhop.study.results import Results
+from perhop.study.studies import Check, RowVerdict
+from perhop.study.summaries import Mean, by_seed, mean
 
 # Table 1: up to this many round-trip hops, this limit (packets).
 TABLE_1 = ((4, 2), (8, 1), (12, 2), (20, 3), (26, 4), (30, 5))

@@ -7,12 +7,12 @@ import itertools
 import math
 from pathlib import Path
 
-from perhop.airtime_bound import Link, bound_bps, delayed_tcp_ack_gain
-from perhop.checks import STANDARD, best, draw_windows, mean_of, percent, window_of, window_table, window_word
-from perhop.figures import drawing, means_line
-from perhop.results import Results
-from perhop.rows import Mean, by_seed, gain
-from perhop.studies import Check, RowVerdict
+from perhop.report.figures import drawing, means_line
+from perhop.reproduce.checks import STANDARD, best, draw_windows, mean_of, percent, window_of, window_table, window_word
+from perhop.study.airtime_bound import Link, bound_bps, delayed_tcp_ack_gain
+from perhop.study.results import Results
+from perhop.study.studies import Check, RowVerdict
+from perhop.study.summaries import Mean, by_seed, gain
 
 WHOLE = "dca cwnd no resend"
 LINK = Link(segment_bytes=1000)

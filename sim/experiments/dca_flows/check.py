@@ -6,10 +6,10 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from perhop.checks import STANDARD, best, draw_windows, mean_of, percent, window_of, window_table, window_word
-from perhop.results import Results
-from perhop.rows import by_seed, gain
-from perhop.studies import Check, RowVerdict
+from perhop.reproduce.checks import STANDARD, best, draw_windows, mean_of, percent, window_of, window_table, window_word
+from perhop.study.results import Results
+from perhop.study.studies import Check, RowVerdict
+from perhop.study.summaries import by_seed, gain
 
 WHOLE = "dca cwnd no resend"
 FALL_AT_MOST = 0.02

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from perhop.checks import window_of
-from perhop.figures import drawing, means_line
-from perhop.results import Results
-from perhop.rows import Mean, mean
-from perhop.studies import Check, RowVerdict
+from perhop.report.figures import drawing, means_line
+from perhop.reproduce.checks import window_of
+from perhop.study.results import Results
+from perhop.study.studies import Check, RowVerdict
+from perhop.study.summaries import Mean, mean
 
 TOLERANCE = 0.05
 # Without the handshake and the first TCP ACKs, which are never held.

@@ -6,11 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from perhop import core
-from perhop.checks import mean_of
-from perhop.figures import drawing, means_line
-from perhop.results import Results
-from perhop.rows import by_seed
-from perhop.studies import Check, RowVerdict
+from perhop.report.figures import drawing, means_line
+from perhop.reproduce.checks import mean_of
+from perhop.study.results import Results
+from perhop.study.studies import Check, RowVerdict
+from perhop.study.summaries import by_seed
 
 WITH, WITHOUT = "dca", "dca no resend"
 DIFFERENCE_AT_MOST = 0.02

@@ -6,11 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from perhop.checks import STANDARD, mean_of, percent
-from perhop.figures import COLOURS, drawing
-from perhop.results import Results
-from perhop.rows import by_seed, gain
-from perhop.studies import Check, RowVerdict
+from perhop.report.figures import COLOURS, drawing
+from perhop.reproduce.checks import STANDARD, mean_of, percent
+from perhop.study.results import Results
+from perhop.study.studies import Check, RowVerdict
+from perhop.study.summaries import by_seed, gain
 
 DCA, CAPPED, DAA = "dca", "cwl 4 + dca", "daa"
 OVER_DAA = (0.08, 0.20)

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from perhop.checks import STANDARD, draw_windows, mean_of, percent, window_table
-from perhop.results import Results
-from perhop.rows import by_seed, gain
-from perhop.studies import Check, RowVerdict
+from perhop.reproduce.checks import STANDARD, draw_windows, mean_of, percent, window_table
+from perhop.study.results import Results
+from perhop.study.studies import Check, RowVerdict
+from perhop.study.summaries import by_seed, gain
 
 WHOLE = "dca cwnd no resend"
 ALWAYS, ONLY_DATA = 0, 256

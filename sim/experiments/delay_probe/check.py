@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perhop import core
-from perhop import spec_generated as spec
-from perhop.results import Results
-from perhop.studies import Check, RowVerdict
+from perhop.registers import spec_generated as spec
+from perhop.study.results import Results
+from perhop.study.studies import Check, RowVerdict
 
 PROFILE = "dsss_long"
 RATE_2_MBPS = 1

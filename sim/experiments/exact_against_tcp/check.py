@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from perhop.figures import COLOURS, drawing
-from perhop.results import Results, Row, jain
-from perhop.rows import Mean, mean
-from perhop.studies import Check, RowVerdict
+from perhop.report.figures import COLOURS, drawing
+from perhop.study.results import Results, Row, jain
+from perhop.study.studies import Check, RowVerdict
+from perhop.study.summaries import Mean, mean
 
 KINDS = ("exact", "tcp")
 NAMES = {"exact": "EXACT", "tcp": "TCP-SACK"}

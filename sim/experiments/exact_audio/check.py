@@ -12,12 +12,12 @@ import json
 import statistics
 from pathlib import Path
 
-from perhop import exact_logs
-from perhop.exact_logs import Signal
-from perhop.figures import COLOURS, drawing
-from perhop.results import Results, Row
-from perhop.rows import mean
-from perhop.studies import Check, RowVerdict
+from perhop.report.figures import COLOURS, drawing
+from perhop.study import exact_logs
+from perhop.study.exact_logs import Signal
+from perhop.study.results import Results, Row
+from perhop.study.studies import Check, RowVerdict
+from perhop.study.summaries import mean
 
 AUDIO = 2
 WINDOW_US = 5_000_000

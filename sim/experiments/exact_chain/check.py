@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from perhop import exact_logs
-from perhop import spec_generated as spec
-from perhop.figures import drawing, means_line
-from perhop.results import Results, Row
-from perhop.rows import Mean, mean
-from perhop.studies import Check, RowVerdict
+from perhop.registers import spec_generated as spec
+from perhop.report.figures import drawing, means_line
+from perhop.study import exact_logs
+from perhop.study.results import Results, Row
+from perhop.study.studies import Check, RowVerdict
+from perhop.study.summaries import Mean, mean
 
 ETA = 0.9
 IP_BYTES = 1500

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from perhop import exact_studies
-from perhop.results import Results
-from perhop.studies import Check, RowVerdict
+from perhop.study import exact_studies
+from perhop.study.results import Results
+from perhop.study.studies import Check, RowVerdict
 
 PROGRAMS = (exact_studies.PROGRAM,)
 PAPER_SHARE = 0.04

@@ -8,10 +8,10 @@ import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
-from perhop import exact_logs
-from perhop.figures import COLOURS, drawing
-from perhop.results import Results
-from perhop.studies import Check, RowVerdict
+from perhop.report.figures import COLOURS, drawing
+from perhop.study import exact_logs
+from perhop.study.results import Results
+from perhop.study.studies import Check, RowVerdict
 
 FIRST_EVENT_S, PERIOD_S, EVENTS = 4.0, 2.1, 46
 FLOW = 0

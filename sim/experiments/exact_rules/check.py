@@ -10,9 +10,9 @@ import math
 from pathlib import Path
 from typing import Any
 
-from perhop import exact_studies
-from perhop.results import Results
-from perhop.studies import Check, RowVerdict
+from perhop.study import exact_studies
+from perhop.study.results import Results
+from perhop.study.studies import Check, RowVerdict
 
 PROGRAMS = (exact_studies.PROGRAM,)
 FEEDBACK_INTERVAL_S = 0.2

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from perhop.checks import mean_of
-from perhop.figures import COLOURS, drawing
-from perhop.results import Results
-from perhop.rows import by_seed
-from perhop.studies import Check, RowVerdict
+from perhop.report.figures import COLOURS, drawing
+from perhop.reproduce.checks import mean_of
+from perhop.study.results import Results
+from perhop.study.studies import Check, RowVerdict
+from perhop.study.summaries import by_seed
 
 COLLAPSED_KBPS = 5.0
 # Of what one packet in flight gets over as many hops (Table 1).

@@ -9,9 +9,9 @@ import random
 from pathlib import Path
 
 from loss_model import mean_timeout_factor, paper_timeout_factor, passes, retransmissions
-from perhop.figures import COLOURS, drawing
-from perhop.results import Results
-from perhop.studies import Check, RowVerdict
+from perhop.report.figures import COLOURS, drawing
+from perhop.study.results import Results
+from perhop.study.studies import Check, RowVerdict
 from schedule import best, bound
 
 HOPS = 7

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
-from perhop.figures import COLOURS, drawing
-from perhop.results import Results, jain
-from perhop.rows import Mean, mean
-from perhop.studies import Check, RowVerdict
+from perhop.report.figures import COLOURS, drawing
+from perhop.study.results import Results, jain
+from perhop.study.studies import Check, RowVerdict
+from perhop.study.summaries import Mean, mean
 
 TABLE_3_KBPS = {
     "csma": (275.0, 298.7, 180.5, 400.8, 426.5, 253.6, 307.1, 362.8),

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
-from perhop.figures import COLOURS, drawing
-from perhop.results import Results
-from perhop.rows import mean
-from perhop.studies import Check, RowVerdict
+from perhop.report.figures import COLOURS, drawing
+from perhop.study.results import Results
+from perhop.study.studies import Check, RowVerdict
+from perhop.study.summaries import mean
 
 PAPER_KBPS = {"csma": 111.0, "fama": 0.0}
 SHORT_FLOW = 7

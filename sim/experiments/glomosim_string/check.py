@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
-from perhop.figures import COLOURS, drawing
-from perhop.results import Results, jain
-from perhop.rows import Mean, mean
-from perhop.studies import Check, RowVerdict
+from perhop.report.figures import COLOURS, drawing
+from perhop.study.results import Results, jain
+from perhop.study.studies import Check, RowVerdict
+from perhop.study.summaries import Mean, mean
 
 TABLE_4_KBPS = {
     "csma": (358.7, 20.6, 811.3, 960.7, 21.8, 0.0, 1630.1, 0.0),

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from perhop.checks import mean_of
-from perhop.figures import drawing, means_line
-from perhop.results import Results
-from perhop.rows import by_seed
-from perhop.studies import Check, RowVerdict
+from perhop.report.figures import drawing, means_line
+from perhop.reproduce.checks import mean_of
+from perhop.study.results import Results
+from perhop.study.studies import Check, RowVerdict
+from perhop.study.summaries import by_seed
 
 ONE_PACKET_KBPS = {
     "csma": (1838.4, 921.3, 614.8, 461.4, 369.2, 307.7, 263.4),

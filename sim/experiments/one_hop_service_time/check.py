@@ -11,9 +11,9 @@ from __future__ import annotations
 import statistics
 from pathlib import Path
 
-from perhop import spec_generated as spec
-from perhop.results import Results, Row
-from perhop.studies import Check
+from perhop.registers import spec_generated as spec
+from perhop.study.results import Results, Row
+from perhop.study.studies import Check
 
 TOLERANCE = 0.01
 DATA_RATE_INDEX = 1  # 2 Mb/s

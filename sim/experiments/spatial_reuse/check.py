@@ -8,10 +8,10 @@ import itertools
 from dataclasses import dataclass
 from pathlib import Path
 
-from perhop import spec_generated as spec
-from perhop.figures import COLOURS, drawing
-from perhop.results import Results
-from perhop.studies import Check, RowVerdict
+from perhop.registers import spec_generated as spec
+from perhop.report.figures import COLOURS, drawing
+from perhop.study.results import Results
+from perhop.study.studies import Check, RowVerdict
 
 DATA, MAC_ACK = 2, 3
 MOST_HOPS = 20

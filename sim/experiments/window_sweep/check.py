@@ -14,10 +14,11 @@ from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
-from perhop import airtime_bound, files
-from perhop.figures import RC
-from perhop.results import Results
-from perhop.studies import Check
+from perhop import files
+from perhop.report.figures import RC
+from perhop.study import airtime_bound
+from perhop.study.results import Results
+from perhop.study.studies import Check
 
 LEAST_SHARE = 0.95
 LABEL = re.compile(r"cwl (\d+) \+ dca (\d+)( \+ paced path)?")

@@ -8,7 +8,7 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
-from perhop.spec_generated import PROFILES, AirtimeCoefficients, airtime_coefficients, airtime_us
+from perhop.registers.spec_generated import PROFILES, AirtimeCoefficients, airtime_coefficients, airtime_us
 from testbench.build import cocotb_tests, simulate
 from testbench.clocked import Clocked
 

@@ -5,7 +5,7 @@ import random
 
 import cocotb
 import pytest
-from perhop.spec_generated import COMPLETION_FIELDS, COMPLETION_RECORD_WORDS, decode_completion_record
+from perhop.registers.spec_generated import COMPLETION_FIELDS, COMPLETION_RECORD_WORDS, decode_completion_record
 from testbench.build import cocotb_tests, simulate
 from testbench.clocked import Clocked
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """dsss_phy with a converter of 25 or 20.48 Msps: its frames last as long as their chips, it hears them again, and its
-delays are those that perhop.radio_registers says."""
+delays are those that perhop.registers.radio says."""
 
 import itertools
 import random
@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge
-from perhop.converter_rates import CONVERTER_RATES, resampled
 from perhop.phy.channel import resampled as ideally_resampled
+from perhop.phy.converter_rates import CONVERTER_RATES, resampled
 from perhop.phy.plcp import RATE_2MBPS, Frame
 from perhop.phy.receiver import Receiver
 from perhop.phy.transmitter import transmitted
-from perhop.radio_registers import modem_delays_clocks
+from perhop.registers.radio import modem_delays_clocks
 from testbench.build import cocotb_tests, simulate
 from testbench.converter_air import find_begin_us, wave_of
 

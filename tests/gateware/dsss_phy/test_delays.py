@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""dsss_phy: what perhop.radio_registers says of its delays, from the MAC to the air and from the air to the MAC.
+"""dsss_phy: what perhop.registers.radio says of its delays, from the MAC to the air and from the air to the MAC.
 
 A frame begins on the air half a chip before the middle of its first chip's pulse, and ends half a chip behind that of
 its last one.
@@ -15,7 +15,7 @@ from cocotb.triggers import FallingEdge
 from perhop.phy import constants as phy
 from perhop.phy.plcp import RATE_2MBPS, Frame
 from perhop.phy.transmitter import transmitted
-from perhop.radio_registers import modem_delays_clocks
+from perhop.registers.radio import modem_delays_clocks
 from testbench.build import cocotb_tests, simulate
 
 SEED = 1

@@ -7,7 +7,7 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, RisingEdge
-from perhop.spec_generated import PROFILES, TxResult, airtime_us
+from perhop.registers.spec_generated import PROFILES, TxResult, airtime_us
 from testbench.build import cocotb_tests, simulate
 from testbench.mac_host import ADDRESS, MacHost
 

@@ -9,7 +9,7 @@ import random
 
 import cocotb
 import pytest
-from perhop.spec_generated import EventKind, FrameKind, TxResult
+from perhop.registers.spec_generated import EventKind, FrameKind, TxResult
 from testbench.build import cocotb_tests, simulate
 from testbench.clocked import Clocked
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import cocotb
 import pytest
-from perhop.spec_generated import PROFILES, FrameKind, RadiotapHeader
+from perhop.registers.spec_generated import PROFILES, FrameKind, RadiotapHeader
 from testbench.build import cocotb_tests, simulate
 from testbench.clocked import Clocked
 from testbench.mpdu import control_frame, data_frame

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import cocotb
 import pytest
-from perhop.spec_generated import (
+from perhop.registers.spec_generated import (
     PROFILES,
     RX_STATUS_FIELDS,
     FrameKind,

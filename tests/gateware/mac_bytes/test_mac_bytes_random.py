@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import cocotb
 import pytest
 from gateware.mac_bytes.test_mac_bytes import CTS_US, NET, PARAMETERS, RATE, SIFS_US, TIMING, US, Mac, Sent
-from perhop.spec_generated import FrameKind, TxResult, airtime_us
+from perhop.registers.spec_generated import FrameKind, TxResult, airtime_us
 from testbench.build import cocotb_tests, simulate
 from testbench.mpdu import Reading, control_frame, data_frame, read
 from testbench.settings import station_address

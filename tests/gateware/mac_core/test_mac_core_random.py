@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import cocotb
 import pytest
-from perhop.spec_generated import TxResult
+from perhop.registers.spec_generated import TxResult
 from testbench.build import cocotb_tests, simulate
 from testbench.coverage import MODE_OUTCOMES, OUTCOMES, QUEUE_OUTCOMES, SERIES_OUTCOMES, ExchangeCoverage
 from testbench.dcf_model import DcfStation

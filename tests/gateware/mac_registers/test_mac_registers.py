@@ -20,7 +20,7 @@ from perhop.registers import (
     reset_value,
     split,
 )
-from perhop.spec_generated import (
+from perhop.registers.spec_generated import (
     EVENT_KINDS,
     EVENT_LOG_ENTRIES,
     PROFILES,

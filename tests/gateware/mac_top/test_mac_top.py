@@ -8,13 +8,7 @@ import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, RisingEdge, with_timeout
 from perhop.registers import RegisterError
-from perhop.spec_generated import (
-    PROFILES,
-    EventKind,
-    FrameKind,
-    TxResult,
-    airtime_us,
-)
+from perhop.registers.spec_generated import PROFILES, EventKind, FrameKind, TxResult, airtime_us
 from testbench.build import cocotb_tests, simulate
 from testbench.mac_host import ADDRESS, MacHost
 

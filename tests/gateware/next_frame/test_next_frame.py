@@ -5,7 +5,7 @@ import random
 
 import cocotb
 import pytest
-from perhop.spec_generated import FrameKind
+from perhop.registers.spec_generated import FrameKind
 from testbench.build import cocotb_tests, simulate
 from testbench.clocked import Clocked
 

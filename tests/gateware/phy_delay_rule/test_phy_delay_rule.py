@@ -5,7 +5,7 @@ import random
 
 import cocotb
 import pytest
-from perhop.spec_generated import REGISTERS
+from perhop.registers.spec_generated import REGISTERS
 from testbench.build import cocotb_tests, simulate
 from testbench.clocked import Clocked
 

@@ -11,9 +11,9 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
-from perhop.radio_registers import RadioRegisters
 from perhop.registers import RegisterError, entry_address, reset_value, split
-from perhop.spec_generated import RADIO_REGISTERS, RADIO_REGISTERS_BASE, REGISTER_SPACE_BYTES, REGISTERS
+from perhop.registers.radio import RadioRegisters
+from perhop.registers.spec_generated import RADIO_REGISTERS, RADIO_REGISTERS_BASE, REGISTER_SPACE_BYTES, REGISTERS
 from testbench.build import cocotb_tests, simulate
 from testbench.registers_driver import RegistersDriver
 

@@ -11,7 +11,7 @@ from perhop.phy.channel import received
 from perhop.phy.plcp import RATE_1MBPS, RATE_2MBPS, Frame
 from perhop.phy.transmitter import transmitted
 from perhop.registers import RegisterError
-from perhop.spec_generated import PROFILES, FrameKind, TxResult, airtime_us
+from perhop.registers.spec_generated import PROFILES, FrameKind, TxResult, airtime_us
 from testbench import mpdu
 from testbench.build import cocotb_tests, simulate
 from testbench.mac_host import ADDRESS

@@ -10,7 +10,7 @@ import random
 import cocotb
 import pytest
 from perhop.registers import entry_address, reset_value
-from perhop.spec_generated import REGISTER_SPACE_BYTES, REGISTERS, Register
+from perhop.registers.spec_generated import REGISTER_SPACE_BYTES, REGISTERS, Register
 from testbench.build import cocotb_tests, simulate
 from testbench.clocked import Clocked
 

@@ -5,7 +5,7 @@ import random
 
 import cocotb
 import pytest
-from perhop.spec_generated import PROFILES, airtime_coefficients, airtime_us
+from perhop.registers.spec_generated import PROFILES, airtime_coefficients, airtime_us
 from testbench.build import cocotb_tests, simulate
 from testbench.clocked import Clocked
 

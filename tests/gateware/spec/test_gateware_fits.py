@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from perhop.spec_generated import COMPLETION_FIELDS, DESCRIPTOR_FIELDS, GROUP_SLOTS, REGISTERS
+from perhop.registers.spec_generated import COMPLETION_FIELDS, DESCRIPTOR_FIELDS, GROUP_SLOTS, REGISTERS
 
 RTL = Path(__file__).resolve().parents[3] / "gateware/rtl"
 MAC_CORE = RTL / "mac/mac_core.sv"

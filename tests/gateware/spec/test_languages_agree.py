@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from perhop import spec_generated as spec
+from perhop.registers import spec_generated as spec
 
 ROOT = Path(__file__).resolve().parents[3]
 SEED = 802_11

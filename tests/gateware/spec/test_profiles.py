@@ -7,7 +7,7 @@ the editions before 2012 (20 for OFDM), as the 2012 values differ by the time a 
 """
 
 import pytest
-from perhop.spec_generated import CTS_BYTES, MAC_ACK_BYTES, PROFILES, RTS_BYTES, airtime_us
+from perhop.registers.spec_generated import CTS_BYTES, MAC_ACK_BYTES, PROFILES, RTS_BYTES, airtime_us
 
 # profile: slot, SIFS, DIFS, CWmin, CWmax, EIFS, PHY-RX-START delay, response timeout, NAV reset
 TIMING_US = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from perhop.registers import ORDERED, Rules, reset_value, split
-from perhop.spec_generated import (
+from perhop.registers.spec_generated import (
     CTS_BYTES,
     PROFILES,
     REGISTER_SPACE_BYTES,

@@ -6,7 +6,7 @@ Two queues in one MAC are in tests/gateware/mac_core.
 
 import cocotb
 import pytest
-from perhop.spec_generated import TxResult
+from perhop.registers.spec_generated import TxResult
 from testbench.build import cocotb_tests, simulate
 from testbench.clocked import Clocked
 

@@ -6,7 +6,7 @@ import random
 import cocotb
 import numpy as np
 import pytest
-from perhop.converter_rates import CONVERTER_RATES, resampled
+from perhop.phy.converter_rates import CONVERTER_RATES, resampled
 from testbench.build import cocotb_tests, simulate
 from testbench.clocked import Clocked
 

@@ -4,7 +4,7 @@
 import math
 
 import pytest
-from perhop.airtime_bound import (
+from perhop.study.airtime_bound import (
     NEIGHBOUR_REUSE_HOPS,
     Backoff,
     Link,

@@ -7,8 +7,9 @@ import io
 from pathlib import Path
 
 import pytest
-from perhop import airtime_bound, paths, studies
-from perhop.results import Results
+from perhop import paths
+from perhop.study import airtime_bound, studies
+from perhop.study.results import Results
 from rich.console import Console
 
 FOLDER = paths.repository() / "sim/experiments/airtime_bound"

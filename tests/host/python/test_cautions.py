@@ -4,9 +4,9 @@
 from pathlib import Path
 
 import pytest
-from perhop.cautions import HELLOS_ON_A_MESH, cautions
+from perhop.experiment.cautions import HELLOS_ON_A_MESH, cautions
+from perhop.experiment.load import load
 from perhop.live import plan
-from perhop.load import load
 
 FILE = """
 name: said

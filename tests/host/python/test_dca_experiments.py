@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from perhop import studies
-from perhop.results import Results
+from perhop.study import studies
+from perhop.study.results import Results
 
 EXPERIMENTS = Path(__file__).resolve().parents[3] / "sim" / "experiments"
 WINDOWS = (1, 2, 3, 4, 5, 6, 8, 12, None)
@@ -17,7 +17,7 @@ STANDARD_KBPS = {1: 1060, 2: 530, 3: 348, 4: 247, 5: 216, 7: 187, 9: 177, 10: 17
 @pytest.fixture(autouse=True)
 def nothing_drawn(monkeypatch):
     """Figures take seconds and decide nothing."""
-    monkeypatch.setattr("perhop.figures._svg", lambda figure: "<svg/>")
+    monkeypatch.setattr("perhop.report.figures._svg", lambda figure: "<svg/>")
 
 
 def verdicts(folder: str, results: Results, tmp_path: Path) -> dict[str, studies.RowVerdict]:

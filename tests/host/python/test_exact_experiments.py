@@ -2,12 +2,13 @@
 """CBR and EXACT flows in experiment files, and the checks of rows X-13 to X-16 on made-up records."""
 
 import pytest
-from perhop import exact_logs, paths, studies
+from perhop import paths
 from perhop.errors import ExperimentError
-from perhop.exact_logs import Signal
-from perhop.load import load
-from perhop.resolve import resolve
-from perhop.words import swept_word
+from perhop.experiment.load import load
+from perhop.experiment.resolve import resolve
+from perhop.experiment.words import swept_word
+from perhop.study import exact_logs, studies
+from perhop.study.exact_logs import Signal
 
 TWO_FLOWS = """\
 name: two

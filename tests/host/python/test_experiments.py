@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from perhop import spec_generated as spec
-from perhop import studies
-from perhop.results import Results
+from perhop.registers import spec_generated as spec
+from perhop.study import studies
+from perhop.study.results import Results
 
 EXPERIMENTS = Path(__file__).resolve().parents[3] / "sim" / "experiments"
 

@@ -160,7 +160,7 @@ def test_results_that_cannot_be_kept_end_the_command(experiment, fake_build, per
     def refuse(outcome, code, tail, work, stopped) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(work))
 
-    monkeypatch.setattr("perhop.runner._settle", refuse)
+    monkeypatch.setattr("perhop.study.runner._settle", refuse)
     assert_one_message(perhop("run", experiment, "--out", tmp_path / "out"), str(tmp_path / "out"), "no space left")
 
 
@@ -170,7 +170,7 @@ def test_a_mistake_of_ours_beside_a_run_ends_the_command(experiment, fake_build,
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a mistake")
 
-    monkeypatch.setattr("perhop.runner._settle", fail)
+    monkeypatch.setattr("perhop.study.runner._settle", fail)
     with pytest.raises(ZeroDivisionError):
         perhop("run", experiment, "--out", tmp_path / "out")
 
@@ -184,7 +184,7 @@ def test_runs_that_an_error_of_ours_ends_are_cut_short_and_have_not_failed(
         if any(outcome.status == "running" for outcome in study.outcomes):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "screen")
 
-    monkeypatch.setattr("perhop.progress.ProgressView.update", give_up)
+    monkeypatch.setattr("perhop.study.progress.ProgressView.update", give_up)
     assert_one_message(perhop("run", experiment, "--out", tmp_path / "out", "--jobs", 2), "screen")
     left = list((tmp_path / "out/runs").iterdir())
     assert len(left) == 2 and all(folder.suffix == ".partial" for folder in left), left

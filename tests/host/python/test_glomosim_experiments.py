@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from perhop import studies
-from perhop.results import Results
+from perhop.study import studies
+from perhop.study.results import Results
 
 EXPERIMENTS = Path(__file__).resolve().parents[3] / "sim" / "experiments"
 SEEDS = (1, 2, 3)
@@ -34,7 +34,7 @@ TABLE_4 = {
 @pytest.fixture(autouse=True)
 def nothing_drawn(monkeypatch):
     """Figures take seconds and decide nothing."""
-    monkeypatch.setattr("perhop.figures._svg", lambda figure: "<svg/>")
+    monkeypatch.setattr("perhop.report.figures._svg", lambda figure: "<svg/>")
 
 
 def verdicts(folder: str, results: Results | None, tmp_path: Path) -> dict[str, str]:

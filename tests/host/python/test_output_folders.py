@@ -5,7 +5,7 @@ import json
 import shutil
 
 import pytest
-from perhop import runner
+from perhop.study import runner
 
 
 @pytest.fixture

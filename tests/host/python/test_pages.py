@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from perhop import figures, page, reproduce, reproduce_page
 from perhop.cli import app
-from perhop.results import PARTS
-from perhop.rows import Hop, Mean
+from perhop.report import figures, page
+from perhop.reproduce import page as reproduce_page
+from perhop.reproduce import reproduction as reproduce
+from perhop.study.results import PARTS
+from perhop.study.summaries import Hop, Mean
 from typer.testing import CliRunner
 
 SEVERAL = """\
@@ -51,8 +53,8 @@ rows:
   B-03: {paper: "000", title: Later, claim: Comes, check: none, experiment: null, numeric: true}
 """
 CHECK = """\
-from perhop.figures import drawing
-from perhop.studies import Check, RowVerdict
+from perhop.report.figures import drawing
+from perhop.study.studies import Check, RowVerdict
 
 
 def check(results, folder):

@@ -2,7 +2,7 @@
 """The words for policies: what they mean, their labels, and what is said about wrong ones."""
 
 import pytest
-from perhop.policies import COMBINED, parse_policy
+from perhop.experiment.policies import COMBINED, parse_policy
 from pydantic_core import PydanticCustomError
 
 

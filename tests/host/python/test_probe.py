@@ -4,12 +4,12 @@
 import io
 
 import pytest
-from perhop import spec_generated as spec
 from perhop.errors import PerhopError
 from perhop.export import nodes, probe, top, top_text
 from perhop.export.probe_text import print_probe
 from perhop.export.words import PARTS, legend, rate_text, stacked_bar, time_text
 from perhop.live.messages import NoAnswer
+from perhop.registers import spec_generated as spec
 from rich.console import Console
 
 MAC = "02:00:00:00:00:02"

@@ -23,7 +23,7 @@ from perhop.registers import (
     reset_value,
     split,
 )
-from perhop.spec_generated import CORE_ID, PROFILES, REGISTERS, EventKind, FrameKind
+from perhop.registers.spec_generated import CORE_ID, PROFILES, REGISTERS, EventKind, FrameKind
 
 WORD = 0xFFFF_FFFF
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 from perhop.errors import ExperimentError
-from perhop.load import load
-from perhop.resolve import resolve
+from perhop.experiment.load import load
+from perhop.experiment.resolve import resolve
 
 
 @pytest.fixture

@@ -10,8 +10,10 @@ from html.parser import HTMLParser
 
 import pyarrow.parquet as pq
 import pytest
-from perhop import rows, studies, table
-from perhop.results import PARTS
+from perhop.report import table
+from perhop.study import studies
+from perhop.study import summaries as rows
+from perhop.study.results import PARTS
 from rich.console import Console
 
 
@@ -131,7 +133,7 @@ def test_provenance_is_enough_to_run_again(finished, experiment):
 
 CHECK = """
 from helper import WORD
-from perhop.studies import Check
+from perhop.study.studies import Check
 
 def check(results, folder):
     return Check(len(results.flows) == {flows}, [WORD], {{"flows": len(results.flows)}})

@@ -7,8 +7,8 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from perhop import experiment as ex
-from perhop import routes, topology
+from perhop.experiment import routes, topology
+from perhop.experiment import schema as ex
 from pydantic import TypeAdapter
 
 MEDIUM = ex.Medium()

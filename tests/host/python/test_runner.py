@@ -10,7 +10,8 @@ import time
 
 import pyarrow.parquet as pq
 import pytest
-from perhop import results, rows
+from perhop.study import results
+from perhop.study import summaries as rows
 
 
 @pytest.fixture
@@ -158,7 +159,8 @@ def test_a_crash_is_told_and_the_other_runs_go_on(experiment, fake_build, perhop
 
 def start(experiment, out, patience_s=20.0, **environment):
     """The command in a process of its own, two runs at a time, that gives simulators `patience_s` to stop."""
-    program = f"from perhop import cli, runner; runner.STOP_PATIENCE_S = {patience_s}; cli.main()"
+    set_up = f"from perhop.study import runner; runner.STOP_PATIENCE_S = {patience_s}"
+    program = f"{set_up}; from perhop import cli; cli.main()"
     call = [sys.executable, "-c", program, "run", experiment, "--out", out, "--jobs", "2"]
     return subprocess.Popen(
         [str(word) for word in call],

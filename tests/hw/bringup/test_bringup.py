@@ -11,8 +11,8 @@ import pytest
 from perhop.phy.channel import received, resampled
 from perhop.phy.plcp import RATE_1MBPS, RATE_2MBPS, Frame
 from perhop.phy.transmitter import transmitted
-from perhop.radio_registers import RadioRegisters
-from perhop.spec_generated import RADIO_REGISTERS, REGISTERS, SHELL_REGISTERS, FrameKind
+from perhop.registers.radio import RadioRegisters
+from perhop.registers.spec_generated import RADIO_REGISTERS, REGISTERS, SHELL_REGISTERS, FrameKind
 from testbench.mpdu import control_frame, data_frame
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from perhop.phy.channel import resampled
 from perhop.phy.plcp import RATE_1MBPS, RATE_2MBPS, SIGNALS, Frame
 from perhop.phy.receiver import Receiver
-from perhop.spec_generated import PROFILES, FrameKind, TxResult, airtime_us
+from perhop.registers.spec_generated import PROFILES, FrameKind, TxResult, airtime_us
 from testbench import mpdu
 from testbench.build import cocotb_tests, simulate
 from testbench.converter_air import find_begin_us, wave_of

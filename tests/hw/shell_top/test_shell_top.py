@@ -5,7 +5,7 @@ import cocotb
 import pytest
 from cocotb.triggers import ClockCycles, RisingEdge, Timer
 from perhop.phy.plcp import RATE_1MBPS, RATE_2MBPS
-from perhop.spec_generated import (
+from perhop.registers.spec_generated import (
     PROFILES,
     RADIO_REGISTERS,
     REGISTERS,

@@ -11,8 +11,8 @@ from pydantic import AfterValidator, Field, ValidationError
 from perhop.dlep import wire
 from perhop.dlep.modem import networks
 from perhop.errors import PerhopError, refused
-from perhop.experiment import Section
-from perhop.load import explained, read
+from perhop.experiment.load import explained, read
+from perhop.experiment.schema import Section
 
 
 def _router(text: str) -> str:

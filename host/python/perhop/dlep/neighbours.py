@@ -14,9 +14,9 @@ import ipaddress
 from dataclasses import dataclass, field
 from typing import Any
 
-from perhop import spec_generated as spec
 from perhop.dlep.session import Destination, Metrics
 from perhop.export.probe import BROADCAST, full_mpdu_bytes
+from perhop.registers import spec_generated as spec
 
 # So many packets lost in a row: the neighbour is gone.
 LOST_IN_A_ROW = 3

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perhop import spec_generated as spec
 from perhop.live import messages, network
 from perhop.registers import HISTOGRAM_BINS, NeighbourSnapshot, RegisterError, entry_address, find_register, split
+from perhop.registers import spec_generated as spec
 
 SNAPSHOT_REGISTERS = (
     "neighbour_contention",

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from perhop import spec_generated as spec
 from perhop.errors import PerhopError
 from perhop.export.nodes import (
     NodeSocket,
@@ -22,6 +21,7 @@ from perhop.export.nodes import (
 )
 from perhop.live.messages import NoAnswer
 from perhop.registers import NeighbourSnapshot
+from perhop.registers import spec_generated as spec
 
 SETTINGS = (
     "version",

@@ -10,9 +10,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from perhop import spec_generated as spec
 from perhop.export.probe import histogram_bounds_us
 from perhop.export.words import PARTS, neighbour_name, rate_text, share_text, stacked_bar, time_text
+from perhop.registers import spec_generated as spec
 
 BAR_CELLS = 48
 COUNTERS = (

@@ -15,7 +15,7 @@ from typing import Any
 from perhop.errors import PerhopError
 from perhop.export.nodes import NodeSocket
 from perhop.live import messages, network
-from perhop.spec_generated import SERVICE_TIME_PARTS
+from perhop.registers.spec_generated import SERVICE_TIME_PARTS
 
 PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP", 58: "ICMPv6"}
 UDP = 17

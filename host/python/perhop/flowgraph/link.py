@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, ValidationError
 
-from perhop import spec_generated as spec
 from perhop.errors import FieldError, PerhopError, refused
-from perhop.experiment import Section
-from perhop.load import Document, explained, located, read
+from perhop.experiment.load import Document, explained, located, read
+from perhop.experiment.schema import Section
+from perhop.registers import spec_generated as spec
 
 EXAMPLE = "flowgraphs/links/bench_chain.yml"
 DSSS_RATE_HZ = 22e6

@@ -19,13 +19,14 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from ruamel.yaml.error import YAMLError
 
-from perhop import experiment as ex
-from perhop import files, yaml_text
+from perhop import files
 from perhop.errors import PerhopError
+from perhop.experiment import schema as ex
+from perhop.experiment import yaml_text
+from perhop.experiment.load import Document, explained
+from perhop.experiment.resolve import nodes_of_event
 from perhop.live import messages, namespaces, state_files
 from perhop.live.plan import Node
-from perhop.load import Document, explained
-from perhop.resolve import nodes_of_event
 
 # A medium that is being started again answers within this time, or reads what happened in run.json.
 MEDIUM_TIMEOUT_S = 5

@@ -8,8 +8,8 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from perhop import spec_generated as spec
 from perhop.errors import PerhopError
+from perhop.registers import spec_generated as spec
 
 NO_NODE = 0xFFFF
 MOST_ANSWER_BYTES = 1 << 20

@@ -13,13 +13,13 @@ from typing import Any
 
 from pydantic_core import PydanticCustomError
 
-from perhop import resolve, routes
-from perhop import spec_generated as spec
-from perhop import topology as topo
-from perhop.cautions import cautions
 from perhop.errors import PerhopError
-from perhop.load import load
-from perhop.policies import Policy, parse_policy
+from perhop.experiment import resolve, routes
+from perhop.experiment import topology as topo
+from perhop.experiment.cautions import cautions
+from perhop.experiment.load import load
+from perhop.experiment.policies import Policy, parse_policy
+from perhop.registers import spec_generated as spec
 
 INTERFACE = "radio0"
 # So that a packet with path header still fits the largest MSDU, and TCP's segments are those of a wired host.

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
-from perhop import spec_generated as spec
 from perhop.errors import refused
-from perhop.experiment import OnePolicy, Section
-from perhop.load import explained, read
+from perhop.experiment.load import explained, read
+from perhop.experiment.policies import FORMS as POLICY_FORMS
+from perhop.experiment.policies import parse_policy
+from perhop.experiment.schema import OnePolicy, Section
 from perhop.node import ebpf
-from perhop.policies import FORMS as POLICY_FORMS
-from perhop.policies import parse_policy
+from perhop.registers import spec_generated as spec
 
 MOST_SOCKET_BYTES = 107
 

@@ -11,16 +11,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from perhop import backends, resolve, runner
 from perhop.doctor import Finding
 from perhop.errors import PerhopError
-from perhop.experiment import Experiment
+from perhop.experiment import resolve
+from perhop.experiment.load import Point
+from perhop.experiment.resolve import Run
+from perhop.experiment.schema import Experiment
 from perhop.live.plan import make_node
-from perhop.load import Point
 from perhop.radio import checks
 from perhop.radio import inventory as inv
 from perhop.radio.checks import Looked, Wanted
-from perhop.resolve import Run
+from perhop.study import backends, runner
 
 TOKEN = "PERHOP_RADIO_TOKEN"
 

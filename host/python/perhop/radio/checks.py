@@ -11,10 +11,11 @@ import subprocess
 from dataclasses import dataclass
 from typing import Any
 
-from perhop import paths, profiles
+from perhop import paths
 from perhop.doctor import Finding
 from perhop.errors import PerhopError
-from perhop.experiment import Mac
+from perhop.experiment import profiles
+from perhop.experiment.schema import Mac
 from perhop.live.plan import Node
 from perhop.radio import ssh
 from perhop.radio.inventory import Inventory

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
 from perhop.errors import ExperimentError, refused
-from perhop.experiment import Section
-from perhop.load import Document, explained, read
+from perhop.experiment.load import Document, explained, read
+from perhop.experiment.schema import Section
 from perhop.node.configuration import MOST_SOCKET_BYTES, Driver
 
 EXAMPLE = "hw/inventory/hosts.yml"

@@ -10,9 +10,10 @@ mac.enable()
 
 from __future__ import annotations
 
-from perhop.radio_registers import RadioRegisters
-from perhop.registers import Bus, MacRegisters, MappedRegisters
-from perhop.spec_generated import SHELL_ID, SHELL_REGISTERS, SHELL_VERSION_MAJOR
+from perhop.registers.mac import MacRegisters
+from perhop.registers.mapped import Bus, MappedRegisters
+from perhop.registers.radio import RadioRegisters
+from perhop.registers.spec_generated import SHELL_ID, SHELL_REGISTERS, SHELL_VERSION_MAJOR
 
 COUNTERS = tuple(name for name in SHELL_REGISTERS if name.startswith("stat_"))
 

@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from perhop import files
-from perhop.rows import Hop, Mean, Summary
+from perhop.study.summaries import Hop, Mean, Summary
 
 # Okabe and Ito's palette, without its yellow (too pale on white), and a grey.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")

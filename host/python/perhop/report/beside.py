@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perhop import backends, page, paths, results
+from perhop import paths
 from perhop.errors import PerhopError
-from perhop.load import Point
-from perhop.rows import Mean, Summary, data_links, link_name, summarise
-from perhop.table import MIXED
-from perhop.words import swept_word
+from perhop.experiment.load import Point
+from perhop.experiment.words import swept_word
+from perhop.report import page
+from perhop.report.table import MIXED
+from perhop.study import backends, results
+from perhop.study.summaries import Mean, Summary, data_links, link_name, summarise
 
 # What must be the same for results to be compared; durations and seeds need not be.
 COMPARED = ("topology", "medium", "mac", "routing", "flows", "events", "exact")
@@ -122,7 +124,7 @@ def section(places: list[Place]) -> str:
     found = rows(places)
     if not found:
         return ""
-    from perhop import figures
+    from perhop.report import figures
 
     names = [place.backend for place in places]
     shown = [one for _, each in found for one in each.values()]

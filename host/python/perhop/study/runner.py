@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 from perhop import files, paths
 from perhop.errors import PerhopError
-from perhop.resolve import OPTIONAL_OUTPUTS, Run
+from perhop.experiment.resolve import OPTIONAL_OUTPUTS, Run
 
 Status = Literal["pending", "running", "finished", "interrupted", "failed"]
 

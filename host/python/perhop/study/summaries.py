@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from perhop.results import PARTS, Results, Row, goodput_sum_bps, jain_of_flows
+from perhop.study.results import PARTS, Results, Row, goodput_sum_bps, jain_of_flows
 
 # Two-sided 95 % quantiles of Student's t for 1..30 degrees of freedom (beyond: the normal's 1.96).
 STUDENT_T_95 = (

@@ -9,16 +9,17 @@ import platform
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perhop import beside, page, paths, table
-from perhop import results as res
-from perhop.page import text as _text
-from perhop.rows import Hop, Mean, Summary, data_links, link_name, shown_flows
-from perhop.runner import Study
-from perhop.words import swept_word
+from perhop import paths
+from perhop.experiment.words import swept_word
+from perhop.report import beside, page, table
+from perhop.report.page import text as _text
+from perhop.study import results as res
+from perhop.study.runner import Study
+from perhop.study.summaries import Hop, Mean, Summary, data_links, link_name, shown_flows
 
 if TYPE_CHECKING:
-    from perhop.beside import Place
-    from perhop.studies import Check, Plan
+    from perhop.report.beside import Place
+    from perhop.study.studies import Check, Plan
 
 # Cells of hops beyond this many are left to hops.parquet.
 HOP_CELLS_MAX = 16
@@ -40,7 +41,7 @@ def render(
 
     `places` are where the experiment has been made, this one among them: two or more are shown side by side.
     """
-    from perhop import figures  # matplotlib takes a second to load, which `perhop doctor` need not wait for
+    from perhop.report import figures  # matplotlib takes a second to load, which `perhop doctor` need not wait for
 
     experiment = plan.points[0].experiment
     x_name = _x_name(summaries)
@@ -360,7 +361,7 @@ def _check(check: Check) -> str:
 
 
 def _picture(file: Path) -> str:
-    from perhop import figures
+    from perhop.report import figures
 
     label = "Figure of the check: " + file.stem.replace("_", " ")
     if file.suffix == ".svg":

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from perhop.results import Row
+from perhop.study.results import Row
 
 
 @dataclass(frozen=True)

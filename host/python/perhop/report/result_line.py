@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perhop import files, paths
-from perhop.rows import FlowSummary, Hop, Mean, Summary
+from perhop.study.summaries import FlowSummary, Hop, Mean, Summary
 
 if TYPE_CHECKING:
-    from perhop.studies import Finished
+    from perhop.study.studies import Finished
 
 
 def as_json(done: Finished, run_s: float) -> dict[str, Any]:

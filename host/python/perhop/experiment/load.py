@@ -21,9 +21,9 @@ from pydantic import BaseModel, ValidationError
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from perhop import yaml_text
 from perhop.errors import ExperimentError, FieldError, choose_from, near_miss
-from perhop.experiment import Experiment
+from perhop.experiment import yaml_text
+from perhop.experiment.schema import Experiment
 
 KeyPath = tuple[str | int, ...]
 

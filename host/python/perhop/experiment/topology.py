@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 import random
 
-from perhop import experiment as ex
 from perhop.errors import FieldError
+from perhop.experiment import schema as ex
 
 Positions = list[tuple[float, float]]
 

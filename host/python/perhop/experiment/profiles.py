@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from perhop import spec_generated as spec
 from perhop.errors import FieldError, choose_from
+from perhop.registers import spec_generated as spec
 
 
 def find(name: str) -> spec.TimingProfile:

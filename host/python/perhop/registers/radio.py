@@ -15,8 +15,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from perhop.registers import Bus, MacRegisters, MappedRegisters, RegisterError
-from perhop.spec_generated import RADIO_ID, RADIO_REGISTERS, RADIO_VERSION_MAJOR
+from perhop.registers.lookup import RegisterError
+from perhop.registers.mac import MacRegisters
+from perhop.registers.mapped import Bus, MappedRegisters
+from perhop.registers.spec_generated import RADIO_ID, RADIO_REGISTERS, RADIO_VERSION_MAJOR
 
 LONG_PREAMBLE, SHORT_PREAMBLE = "dsss_long", "dsss_short"
 """The timing profiles that the modem can keep."""

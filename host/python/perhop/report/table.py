@@ -12,8 +12,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from perhop.rows import FlowSummary, Hop, Link, Mean, Summary, data_links, link_name, shown_flows
-from perhop.words import swept_word
+from perhop.experiment.words import swept_word
+from perhop.study.summaries import FlowSummary, Hop, Link, Mean, Summary, data_links, link_name, shown_flows
 
 # Up to this many links each has a column; beyond, the mean and the slowest stand for them.
 LINK_COLUMNS_MAX = 8

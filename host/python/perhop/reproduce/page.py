@@ -11,9 +11,10 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from perhop import figures, files, page, paths
-from perhop.page import text as _text
-from perhop.reproduce import VERDICTS, Part, Reproduction, RowResult, Verdict, cpu_s
+from perhop import files, paths
+from perhop.report import figures, page
+from perhop.report.page import text as _text
+from perhop.reproduce.reproduction import VERDICTS, Part, Reproduction, RowResult, Verdict, cpu_s
 
 BADGES: dict[Verdict, str] = {
     "pass": "pass",

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from perhop import experiment as ex
-from perhop import topology as topo
+from perhop.experiment import schema as ex
+from perhop.experiment import topology as topo
 
 HELLOS_ON_A_MESH = (
     "exact.mode is m2 by default, and this topology is a mesh: the hellos of m2 take air from every node in range and "

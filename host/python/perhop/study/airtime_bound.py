@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
-from perhop import spec_generated as spec
+from perhop.registers import spec_generated as spec
 
 IPV4_AND_TCP_BYTES = 20 + 20
 

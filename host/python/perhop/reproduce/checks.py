@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from perhop.figures import drawing, means_line
-from perhop.rows import Mean, mean
+from perhop.report.figures import drawing, means_line
+from perhop.study.summaries import Mean, mean
 
 STANDARD = "no limit"
 LEGEND_LETTERS = 120

@@ -19,9 +19,10 @@ from typing import Any, Literal
 
 from ruamel.yaml import YAML
 
-from perhop import paths, runner, studies
+from perhop import paths
 from perhop.errors import PerhopError, choose_from
-from perhop.results import collect, write
+from perhop.study import runner, studies
+from perhop.study.results import collect, write
 
 Verdict = Literal["pass", "finding", "fail", "not finished", "not built"]
 VERDICTS: tuple[Verdict, ...] = ("pass", "finding", "fail", "not finished", "not built")

@@ -2,7 +2,7 @@
 """From an experiment file or folder to results on disk: what `perhop run` does, without a terminal.
 
 An experiment folder holds experiment.yaml and may hold check.py with
-  check(results: perhop.results.Results, folder: pathlib.Path) -> perhop.studies.Check
+  check(results: perhop.study.results.Results, folder: pathlib.Path) -> perhop.study.studies.Check
 which compares the results with what the experiment claims; it may draw into `folder`. A folder of arithmetic alone has
 no experiment.yaml, and its check gets None for the results (`perhop reproduce` calls it).
 """
@@ -16,12 +16,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from perhop import backends, beside, files, paths, report, resolve, runner
-from perhop.backends import Backend
+from perhop import files, paths
 from perhop.errors import ExperimentError, PerhopError
-from perhop.load import Point, load
-from perhop.results import Results, collect, write
-from perhop.rows import Summary, summarise
+from perhop.experiment import resolve
+from perhop.experiment.load import Point, load
+from perhop.report import beside
+from perhop.report import study_page as report
+from perhop.study import backends, runner
+from perhop.study.backends import Backend
+from perhop.study.results import Results, collect, write
+from perhop.study.summaries import Summary, summarise
 
 
 @dataclass(frozen=True)

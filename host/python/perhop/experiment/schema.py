@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from perhop import spec_generated as spec
 from perhop.errors import refused as _refused
-from perhop.policies import FORMS as POLICY_FORMS
-from perhop.policies import parse_policy
+from perhop.experiment.policies import FORMS as POLICY_FORMS
+from perhop.experiment.policies import parse_policy
+from perhop.registers import spec_generated as spec
 
 
 class Section(BaseModel):
@@ -221,7 +221,7 @@ class Mac(Section):
     )
 
 
-# --- policies (their words: perhop.policies) --------------------------------------------------------------------------
+# --- policies (their words: perhop.experiment.policies) ------------------------------------------------------
 
 
 def _policy_text(value: Any) -> Any:

@@ -11,11 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from perhop import experiment as ex
-from perhop import paths, resolve, runner
+from perhop import paths
 from perhop.errors import FieldError, PerhopError, choose_from
-from perhop.load import Point, located
-from perhop.resolve import Run
+from perhop.experiment import resolve
+from perhop.experiment import schema as ex
+from perhop.experiment.load import Point, located
+from perhop.experiment.resolve import Run
+from perhop.study import runner
 
 NAMES = ("sim", "live", "radio")
 

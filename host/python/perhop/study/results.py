@@ -26,8 +26,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from perhop import files, paths
-from perhop.load import Point
-from perhop.runner import Outcome, Study
+from perhop.experiment.load import Point
+from perhop.study.runner import Outcome, Study
 
 # The ten parts of a completion record; they sum to t_done - t_enqueue.
 PARTS = (

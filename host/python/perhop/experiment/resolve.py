@@ -11,15 +11,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from perhop import experiment as ex
-from perhop import profiles
-from perhop import routes as static
-from perhop import spec_generated as spec
-from perhop import topology as topo
 from perhop.errors import FieldError
-from perhop.load import Document, Point, located
-from perhop.policies import Policy, parse_policy
-from perhop.words import swept_word
+from perhop.experiment import profiles
+from perhop.experiment import routes as static
+from perhop.experiment import schema as ex
+from perhop.experiment import topology as topo
+from perhop.experiment.load import Document, Point, located
+from perhop.experiment.policies import Policy, parse_policy
+from perhop.experiment.words import swept_word
+from perhop.registers import spec_generated as spec
 
 SCHEMA = 1
 # Outputs that a run has or has not, and that change nothing else in it.
