@@ -16,6 +16,8 @@ from pathlib import Path
 
 from perhop.report.result_line import print_result
 from perhop.study import studies
+from perhop.study.check import load_check
+from perhop.study.plan import make_plan
 from perhop.study.progress import ProgressView
 from perhop.study.results import Results
 from rich.console import Console
@@ -29,7 +31,7 @@ DELAYED_LABEL = "delayed tcp ack"
 
 def run(name: str, overrides: list[str], options: argparse.Namespace, console: Console) -> studies.Finished:
     """Run the experiment, or what is left of it."""
-    planned = studies.plan(FOLDER, overrides, quick=options.quick, out=options.out / name)
+    planned = make_plan(FOLDER, overrides, quick=options.quick, out=options.out / name)
     with ProgressView(console) as view:
         done = studies.run(planned, options.jobs, options.fresh, on_change=view.update, check=False)
     if not done.study.complete:
@@ -55,7 +57,7 @@ def main() -> int:
     start_s = time.monotonic()
     policies = run("policies", options.set, options, console)
     delayed = run("delayed_tcp_ack", [*options.set, *DELAYED], options, console)
-    verdict = studies.load_check(FOLDER / "check.py")(merged(policies.results, delayed.results), options.out)
+    verdict = load_check(FOLDER / "check.py")(merged(policies.results, delayed.results), options.out)
     for line in verdict.lines:
         print(line)
     experiment = policies.plan.points[0].experiment

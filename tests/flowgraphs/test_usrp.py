@@ -27,7 +27,8 @@ import uhd_stand_in  # noqa: E402
 from gnuradio import blocks  # noqa: E402
 from perhop_gr import pdus  # noqa: E402
 from perhop_gr.faults import RadioError  # noqa: E402
-from perhop_gr.usrp import events_of, rate_remedy  # noqa: E402
+from perhop_gr.usrp import rate_remedy  # noqa: E402
+from perhop_gr.usrp_bursts import events_of  # noqa: E402
 from uhd_stand_in import Device  # noqa: E402
 
 SPEED = 0.05

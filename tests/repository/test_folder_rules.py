@@ -281,3 +281,16 @@ def test_what_runs_on_nodes_needs_the_standard_library_only(find, root):
                 if name != "perhop.agent" and name.split(".")[0] not in sys.stdlib_module_names
             ]
     assert not wrong
+
+
+def test_rooms_of_experiments_use_those_before_them_only(find, root):
+    """A file is read and resolved without its runs, runs are made without their report, a report without the papers."""
+    rooms = ["registers", "experiment", "study", "report", "reproduce"]
+    wrong = []
+    for place, room in enumerate(rooms):
+        files = find(f"host/python/perhop/{room}/*.py")
+        assert files
+        for path in files:
+            used = set(re.findall(r"\bfrom perhop\.(\w+)", (root / path).read_text()))
+            wrong += [f"{path}: {later}" for later in rooms[place + 1 :] if later in used]
+    assert not wrong

@@ -4,44 +4,18 @@
 from __future__ import annotations
 
 import math
-import threading
 from typing import Any
 
-import pmt
 from gnuradio import gr
 
 from perhop_gr.faults import Faults, RadioError
+from perhop_gr.radio_time import RadioTime
 from perhop_gr.usrp_bursts import usrp_bursts
 from perhop_gr.usrp_guard import usrp_guard
 
 RATE_TOLERANCE = 1e-6
 FREQUENCY_TOLERANCE_HZ = 100.0
 LENGTH_TAG = "packet_len"
-
-
-class RadioTime:
-    """Times of the radio, and of the MAC that hears its samples: `samples_per_us` samples are a microsecond of the MAC.
-
-    `first_s` is the radio's time of the first sample that it gave, None until then; `passed` counts those that it gave.
-    `marked_us` is how far the MAC has come. `most_lag_us`: how far samples were ahead of the MAC when it sent, at most;
-    with what the bus takes, a latency must be above it.
-    """
-
-    def __init__(self, samp_rate: float, samples_per_us: float, latency_us: int) -> None:
-        self.samp_rate, self.samples_per_us, self.latency_us = samp_rate, samples_per_us, latency_us
-        self.first_s: float | None = None
-        self.passed = self.marked_us = 0
-        self.most_lag_us = 0.0
-        self.lock = threading.Lock()
-        self.sending: list[tuple[int, int]] = []
-
-    def sample_of(self, at_us: int) -> int:
-        """Where in the stream of received samples a burst begins that the MAC sends at `at_us`."""
-        return round((at_us + self.latency_us) * self.samples_per_us)
-
-    def seconds_of(self, sample: int) -> float:
-        """The radio's time of a sample. Only with first_s."""
-        return self.first_s + sample / self.samp_rate
 
 
 class usrp(gr.hier_block2):
@@ -149,9 +123,7 @@ class usrp(gr.hier_block2):
         if clock_source:
             known = list(half.get_clock_sources(0))
             if clock_source not in known:
-                raise RadioError(
-                    "clock_source", f"the device has none called {clock_source!r}", f"use one of: {', '.join(known)}"
-                )
+                raise none_such("clock_source", clock_source, known)
             half.set_clock_source(clock_source, 0)
         half.set_samp_rate(samp_rate)
         got = half.get_samp_rate()
@@ -171,9 +143,7 @@ class usrp(gr.hier_block2):
             )
         known = list(half.get_antennas(0))
         if antenna not in known:
-            raise RadioError(
-                f"{prefix}_antenna", f"the device has none called {antenna!r}", f"use one of: {', '.join(known)}"
-            )
+            raise none_such(f"{prefix}_antenna", antenna, known)
         half.set_antenna(antenna, 0)
         gains = half.get_gain_range(0)
         if not gains.start() <= gain_db <= gains.stop():
@@ -204,15 +174,3 @@ def rate_remedy(clock_hz: float, samp_rate: float) -> str:
         f"its clock of {clock_hz / 1e6:.10g} MHz is divided by whole numbers: use {rates}, {every}; "
         f"or another clock, where it has one (device: ..., master_clock_rate={2 * samp_rate:.10g})"
     )
-
-
-def events_of(message: Any) -> list[str]:
-    """The names in a message of usrp_sink's port `async_msgs`; empty where it is none."""
-    if not pmt.is_pair(message) or not pmt.is_dict(pmt.cdr(message)):
-        return []
-    codes = pmt.dict_ref(pmt.cdr(message), pmt.intern("event_code"), pmt.PMT_NIL)
-    names = []
-    while pmt.is_pair(codes):
-        names.append(pmt.symbol_to_string(pmt.car(codes)))
-        codes = pmt.cdr(codes)
-    return names

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time as clock
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pmt
@@ -13,9 +13,7 @@ from gnuradio import gr
 
 from perhop_gr import pdus
 from perhop_gr.faults import Faults
-
-if TYPE_CHECKING:
-    from perhop_gr.usrp import RadioTime
+from perhop_gr.radio_time import RadioTime
 
 IDLE_S = 0.0002
 UNDERFLOW_REMEDY = "this computer is too slow, or busy: close other programs, lower sample_rate_hz (at all nodes)"
@@ -73,8 +71,6 @@ class usrp_bursts(gr.sync_block):
         self._queue.append((wave, at_s))
 
     def _told(self, message) -> None:
-        from perhop_gr.usrp import events_of
-
         for event in events_of(message):
             if event in ("underflow", "underflow_in_packet"):
                 self.faults.tell("underflow", "a burst had gaps: its samples came too slowly", UNDERFLOW_REMEDY)
@@ -104,3 +100,15 @@ class usrp_bursts(gr.sync_block):
         out[:count] = self._now[self._at : self._at + count]
         self._at += count
         return count
+
+
+def events_of(message: Any) -> list[str]:
+    """The names in a message of usrp_sink's port `async_msgs`; empty where it is none."""
+    if not pmt.is_pair(message) or not pmt.is_dict(pmt.cdr(message)):
+        return []
+    codes = pmt.dict_ref(pmt.cdr(message), pmt.intern("event_code"), pmt.PMT_NIL)
+    names = []
+    while pmt.is_pair(codes):
+        names.append(pmt.symbol_to_string(pmt.car(codes)))
+        codes = pmt.cdr(codes)
+    return names

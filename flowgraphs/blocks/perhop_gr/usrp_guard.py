@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pmt
 from gnuradio import gr
 
 from perhop_gr.faults import Faults
-
-if TYPE_CHECKING:
-    from perhop_gr.usrp import RadioTime
+from perhop_gr.radio_time import RadioTime
 
 OVERFLOW_REMEDY = (
     "this computer is too slow, or busy: close other programs, lower sample_rate_hz (at all nodes), leave windows away"

@@ -89,8 +89,11 @@ def run(
     Finished runs are kept: after Ctrl-C or a failure the same command continues.
     """
     from perhop.experiment.cautions import cautions
+    from perhop.report import study_page
+    from perhop.report.beside import demand
     from perhop.report.table import flows_table, results_table
     from perhop.study import runner, studies
+    from perhop.study.plan import make_plan
     from perhop.study.progress import ProgressView
 
     start = time.monotonic()
@@ -101,9 +104,9 @@ def run(
             raise PerhopError("--resume and --fresh contradict each other", "give one of them")
         if out is None and result_target:
             out = paths.repository() / "out" / result_target
-        planned = studies.plan(
-            experiment, overrides, quick, out, backend, inventory, _folders_by_backend(beside) if beside else None
-        )
+        others = _folders_by_backend(beside) if beside else None
+        planned = make_plan(experiment, overrides, quick, out, backend, inventory, others)
+        demand(planned.points, planned.backend.name, others or {})
         if resume and not runner.state_exists(planned.folder):
             raise PerhopError(
                 f"there is nothing to resume in {paths.shown(planned.folder)}", "leave --resume away, or give its --out"
@@ -118,6 +121,7 @@ def run(
         planned.backend.note = lambda text: console.print(text, highlight=False)
         with ProgressView(console) as view:
             done = studies.run(planned, jobs, fresh, command=_command(), on_change=view.update, check=not quick)
+        done = study_page.write(done, _command())
     except PerhopError as error:
         fail(error, json_)
 

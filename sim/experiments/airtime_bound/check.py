@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from perhop import files
 from perhop.report.figures import COLOURS, RC
 from perhop.study import airtime_bound
+from perhop.study.check import Check
 from perhop.study.results import Results
-from perhop.study.studies import Check
 from perhop.study.summaries import Mean, mean
 
 COMBINED = "combined"

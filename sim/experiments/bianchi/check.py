@@ -12,8 +12,8 @@ from model import Setting, predict
 from perhop import files
 from perhop.registers import spec_generated as spec
 from perhop.report.figures import COLOURS, MARKERS, RC
+from perhop.study.check import Check
 from perhop.study.results import Results, Row
-from perhop.study.studies import Check
 from perhop.study.summaries import Mean, mean
 
 TOLERANCE = 0.03

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from model import burst_over, pmf
 from perhop.report.figures import COLOURS, MARKERS, drawing
+from perhop.study.check import RowVerdict
 from perhop.study.results import Results
-from perhop.study.studies import RowVerdict
 
 HOPS = 5
 ATTEMPTS_OF_THE_ANALYSIS = 8

@@ -9,8 +9,8 @@ import numpy as np
 from bursts import judge
 from model import CONTENTION_WINDOWS, SLOT_US, burst, burst_over, f, pmf
 from perhop.report.figures import COLOURS, MARKERS, drawing
+from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results
-from perhop.study.studies import Check, RowVerdict
 
 TOLERANCE = 1e-5
 # P(w, h) is stated to four digits.

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from perhop import core
 from perhop.report.figures import COLOURS, drawing
+from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results
-from perhop.study.studies import Check, RowVerdict
 from pipeline import run
 
 # Table 1: up to this many round-trip hops, this limit (packets).

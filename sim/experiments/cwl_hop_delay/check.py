@@ -9,8 +9,8 @@ from pathlib import Path
 
 from perhop import core
 from perhop.report.figures import COLOURS, drawing, means_line
+from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results
-from perhop.study.studies import Check, RowVerdict
 from perhop.study.summaries import Mean, by_seed, gain, mean
 
 LONG_FROM = 18  # round-trip hops

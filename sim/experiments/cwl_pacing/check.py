@@ -10,8 +10,8 @@ import math
 from pathlib import Path
 
 from perhop.report.figures import COLOURS, drawing, means_line
+from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results
-from perhop.study.studies import Check, RowVerdict
 from perhop.study.summaries import Mean, by_seed, gain, mean
 
 DIFFERENCE_MOST = 0.1

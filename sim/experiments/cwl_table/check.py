@@ -15,8 +15,8 @@ from pathlib import Path
 
 from perhop import core
 from perhop.report.figures import COLOURS, MARKERS, drawing, means_line
+from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results
-from perhop.study.studies import Check, RowVerdict
 from perhop.study.summaries import Mean, by_seed, mean
 
 # Table 1: up to this many round-trip hops, this limit (packets).

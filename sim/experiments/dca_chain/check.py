@@ -10,8 +10,8 @@ from pathlib import Path
 from perhop.report.figures import drawing, means_line
 from perhop.reproduce.checks import STANDARD, best, draw_windows, mean_of, percent, window_of, window_table, window_word
 from perhop.study.airtime_bound import Link, bound_bps, delayed_tcp_ack_gain
+from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results
-from perhop.study.studies import Check, RowVerdict
 from perhop.study.summaries import Mean, by_seed, gain
 
 WHOLE = "dca cwnd no resend"

@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from perhop.reproduce.checks import STANDARD, best, draw_windows, mean_of, percent, window_of, window_table, window_word
+from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results
-from perhop.study.studies import Check, RowVerdict
 from perhop.study.summaries import by_seed, gain
 
 WHOLE = "dca cwnd no resend"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from perhop.report.figures import drawing, means_line
 from perhop.reproduce.checks import window_of
+from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results
-from perhop.study.studies import Check, RowVerdict
 from perhop.study.summaries import Mean, mean
 
 TOLERANCE = 0.05

@@ -8,8 +8,8 @@ from pathlib import Path
 from perhop import core
 from perhop.report.figures import drawing, means_line
 from perhop.reproduce.checks import mean_of
+from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results
-from perhop.study.studies import Check, RowVerdict
 from perhop.study.summaries import by_seed
 
 WITH, WITHOUT = "dca", "dca no resend"

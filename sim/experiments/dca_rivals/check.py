@@ -8,8 +8,8 @@ from typing import Literal
 
 from perhop.report.figures import COLOURS, drawing
 from perhop.reproduce.checks import STANDARD, mean_of, percent
+from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results
-from perhop.study.studies import Check, RowVerdict
 from perhop.study.summaries import by_seed, gain
 
 DCA, CAPPED, DAA = "dca", "cwl 4 + dca", "daa"

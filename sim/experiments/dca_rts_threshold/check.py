@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from perhop.reproduce.checks import STANDARD, draw_windows, mean_of, percent, window_table
+from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results
-from perhop.study.studies import Check, RowVerdict
 from perhop.study.summaries import by_seed, gain
 
 WHOLE = "dca cwnd no resend"

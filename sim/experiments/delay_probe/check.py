@@ -14,8 +14,8 @@ from pathlib import Path
 
 from perhop import core
 from perhop.registers import spec_generated as spec
+from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results
-from perhop.study.studies import Check, RowVerdict
 
 PROFILE = "dsss_long"
 RATE_2_MBPS = 1

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 from perhop.report.figures import COLOURS, drawing
+from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results, Row, jain
-from perhop.study.studies import Check, RowVerdict
 from perhop.study.summaries import Mean, mean
 
 KINDS = ("exact", "tcp")

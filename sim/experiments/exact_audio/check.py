@@ -14,9 +14,9 @@ from pathlib import Path
 
 from perhop.report.figures import COLOURS, drawing
 from perhop.study import exact_logs
+from perhop.study.check import Check, RowVerdict
 from perhop.study.exact_logs import Signal
 from perhop.study.results import Results, Row
-from perhop.study.studies import Check, RowVerdict
 from perhop.study.summaries import mean
 
 AUDIO = 2

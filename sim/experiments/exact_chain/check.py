@@ -8,8 +8,8 @@ from pathlib import Path
 from perhop.registers import spec_generated as spec
 from perhop.report.figures import drawing, means_line
 from perhop.study import exact_logs
+from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results, Row
-from perhop.study.studies import Check, RowVerdict
 from perhop.study.summaries import Mean, mean
 
 ETA = 0.9

@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from perhop.study import exact_studies
+from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results
-from perhop.study.studies import Check, RowVerdict
 
 PROGRAMS = (exact_studies.PROGRAM,)
 PAPER_SHARE = 0.04

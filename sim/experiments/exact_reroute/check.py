@@ -10,8 +10,8 @@ from pathlib import Path
 
 from perhop.report.figures import COLOURS, drawing
 from perhop.study import exact_logs
+from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results
-from perhop.study.studies import Check, RowVerdict
 
 FIRST_EVENT_S, PERIOD_S, EVENTS = 4.0, 2.1, 46
 FLOW = 0

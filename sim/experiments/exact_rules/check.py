@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from perhop.study import exact_studies
+from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results
-from perhop.study.studies import Check, RowVerdict
 
 PROGRAMS = (exact_studies.PROGRAM,)
 FEEDBACK_INTERVAL_S = 0.2

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from perhop.report.figures import COLOURS, drawing
 from perhop.reproduce.checks import mean_of
+from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results
-from perhop.study.studies import Check, RowVerdict
 from perhop.study.summaries import by_seed
 
 COLLAPSED_KBPS = 5.0

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from loss_model import mean_timeout_factor, paper_timeout_factor, passes, retransmissions
 from perhop.report.figures import COLOURS, drawing
+from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results
-from perhop.study.studies import Check, RowVerdict
 from schedule import best, bound
 
 HOPS = 7

@@ -7,8 +7,8 @@ from collections import defaultdict
 from pathlib import Path
 
 from perhop.report.figures import COLOURS, drawing
+from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results, jain
-from perhop.study.studies import Check, RowVerdict
 from perhop.study.summaries import Mean, mean
 
 TABLE_3_KBPS = {

@@ -7,8 +7,8 @@ from collections import defaultdict
 from pathlib import Path
 
 from perhop.report.figures import COLOURS, drawing
+from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results
-from perhop.study.studies import Check, RowVerdict
 from perhop.study.summaries import mean
 
 PAPER_KBPS = {"csma": 111.0, "fama": 0.0}

@@ -12,8 +12,8 @@ import statistics
 from pathlib import Path
 
 from perhop.registers import spec_generated as spec
+from perhop.study.check import Check
 from perhop.study.results import Results, Row
-from perhop.study.studies import Check
 
 TOLERANCE = 0.01
 DATA_RATE_INDEX = 1  # 2 Mb/s

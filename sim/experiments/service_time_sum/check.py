@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from perhop.study.check import Check
 from perhop.study.results import Results
-from perhop.study.studies import Check
 
 
 def check(results: Results, folder: Path) -> Check:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from perhop.registers import spec_generated as spec
 from perhop.report.figures import COLOURS, drawing
+from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results
-from perhop.study.studies import Check, RowVerdict
 
 DATA, MAC_ACK = 2, 3
 MOST_HOPS = 20

@@ -6,8 +6,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from perhop.study import exact_studies
+from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results
-from perhop.study.studies import Check, RowVerdict
 
 PROGRAMS = (exact_studies.PROGRAM,)
 # Bytes per second for s = 1000 B, R = 0.2 s, p = 0.001, 0.01, 0.05, 0.1.

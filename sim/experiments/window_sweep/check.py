@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 from perhop import files
 from perhop.report.figures import RC
 from perhop.study import airtime_bound
+from perhop.study.check import Check
 from perhop.study.results import Results
-from perhop.study.studies import Check
 
 LEAST_SHARE = 0.95
 LABEL = re.compile(r"cwl (\d+) \+ dca (\d+)( \+ paced path)?")

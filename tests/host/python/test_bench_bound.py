@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from perhop import paths
-from perhop.study import airtime_bound, studies
+from perhop.study import airtime_bound
+from perhop.study.check import Check, load_check
 from perhop.study.results import Results
 from rich.console import Console
 
@@ -32,8 +33,8 @@ def rows(hops: int, policy: str, shares: list[float], rtt_ms: float) -> list[dic
     ]
 
 
-def checked(tmp_path: Path, *groups: list[dict]) -> studies.Check:
-    check = studies.load_check(FOLDER / "check.py")
+def checked(tmp_path: Path, *groups: list[dict]) -> Check:
+    check = load_check(FOLDER / "check.py")
     return check(Results([row for group in groups for row in group], [], []), tmp_path)
 
 

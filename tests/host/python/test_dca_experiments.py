@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from perhop.study import studies
+from perhop.study.check import RowVerdict, load_check
 from perhop.study.results import Results
 
 EXPERIMENTS = Path(__file__).resolve().parents[3] / "sim" / "experiments"
@@ -20,8 +20,8 @@ def nothing_drawn(monkeypatch):
     monkeypatch.setattr("perhop.report.figures._svg", lambda figure: "<svg/>")
 
 
-def verdicts(folder: str, results: Results, tmp_path: Path) -> dict[str, studies.RowVerdict]:
-    return studies.load_check(EXPERIMENTS / folder / "check.py")(results, tmp_path).rows
+def verdicts(folder: str, results: Results, tmp_path: Path) -> dict[str, RowVerdict]:
+    return load_check(EXPERIMENTS / folder / "check.py")(results, tmp_path).rows
 
 
 def label(window: int | None) -> str:

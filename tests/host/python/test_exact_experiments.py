@@ -7,7 +7,8 @@ from perhop.errors import ExperimentError
 from perhop.experiment.load import load
 from perhop.experiment.resolve import resolve
 from perhop.experiment.words import swept_word
-from perhop.study import exact_logs, studies
+from perhop.study import exact_logs
+from perhop.study.check import load_check
 from perhop.study.exact_logs import Signal
 
 TWO_FLOWS = """\
@@ -31,7 +32,7 @@ def runs(tmp_path):
 
 def check_module(name):
     """What an experiment's check.py defines."""
-    return studies.load_check(paths.repository() / "sim" / "experiments" / name / "check.py").__globals__
+    return load_check(paths.repository() / "sim" / "experiments" / name / "check.py").__globals__
 
 
 def test_flows_over_udp_run_in_ns3_and_need_no_policy(runs):

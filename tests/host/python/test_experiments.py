@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from perhop.registers import spec_generated as spec
-from perhop.study import studies
+from perhop.study.plan import make_plan
 from perhop.study.results import Results
 
 EXPERIMENTS = Path(__file__).resolve().parents[3] / "sim" / "experiments"
@@ -29,14 +29,14 @@ def module(file: Path):
 @pytest.mark.parametrize("folder", sorted(path.parent.name for path in EXPERIMENTS.glob("*/experiment.yaml")))
 @pytest.mark.parametrize("quick", [False, True])
 def test_every_experiment_of_the_project_resolves(folder, quick):
-    assert studies.plan(EXPERIMENTS / folder, quick=quick).runs
+    assert make_plan(EXPERIMENTS / folder, quick=quick).runs
 
 
 def test_the_example_in_the_readme_resolves(tmp_path):
     text = (EXPERIMENTS / "README.md").read_text()
     file = tmp_path / "mine.yaml"
     file.write_text(re.search(r"```yaml\n(.*?)```", text, re.DOTALL)[1])
-    assert len(studies.plan(file).runs) == 3 * 2 * 8 * 3
+    assert len(make_plan(file).runs) == 3 * 2 * 8 * 3
 
 
 def test_the_readme_lists_every_experiment():

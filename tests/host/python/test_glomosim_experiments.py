@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from perhop.study import studies
+from perhop.study.check import load_check
 from perhop.study.results import Results
 
 EXPERIMENTS = Path(__file__).resolve().parents[3] / "sim" / "experiments"
@@ -38,7 +38,7 @@ def nothing_drawn(monkeypatch):
 
 
 def verdicts(folder: str, results: Results | None, tmp_path: Path) -> dict[str, str]:
-    rows = studies.load_check(EXPERIMENTS / folder / "check.py")(results, tmp_path).rows
+    rows = load_check(EXPERIMENTS / folder / "check.py")(results, tmp_path).rows
     assert all(row.evidence for row in rows.values() if row.verdict == "finding")
     return {name: row.verdict for name, row in rows.items()}
 

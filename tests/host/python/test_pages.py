@@ -54,7 +54,7 @@ rows:
 """
 CHECK = """\
 from perhop.report.figures import drawing
-from perhop.study.studies import Check, RowVerdict
+from perhop.study.check import Check, RowVerdict
 
 
 def check(results, folder):

@@ -24,7 +24,7 @@ rows:
 """
 
 CHAINS_CHECK = """\
-from perhop.study.studies import Check, RowVerdict
+from perhop.study.check import Check, RowVerdict
 
 
 def check(results, folder):
@@ -39,7 +39,7 @@ def check(results, folder):
 """
 
 SUMS_CHECK = """\
-from perhop.study.studies import Check, RowVerdict
+from perhop.study.check import Check, RowVerdict
 
 
 def check(results, folder):

@@ -10,17 +10,23 @@ from html.parser import HTMLParser
 
 import pyarrow.parquet as pq
 import pytest
-from perhop.report import table
+from perhop.report import study_page, table
 from perhop.study import studies
 from perhop.study import summaries as rows
+from perhop.study.plan import make_plan
 from perhop.study.results import PARTS
 from rich.console import Console
+
+
+def made(experiment, tmp_path):
+    """The study of an experiment file, with its page."""
+    return study_page.write(studies.run(make_plan(experiment, out=tmp_path / "out")), [])
 
 
 @pytest.fixture
 def finished(experiment, fake_build, tmp_path):
     """The small experiment's study, from the library without the command."""
-    return studies.run(studies.plan(experiment, out=tmp_path / "out"))
+    return made(experiment, tmp_path)
 
 
 def test_results_have_a_row_for_each_flow_and_interval(finished):
@@ -119,7 +125,7 @@ def test_the_report_is_self_contained_and_says_what_was_run(finished):
 
 def test_names_from_the_file_are_escaped(experiment, fake_build, tmp_path):
     experiment.write_text(experiment.read_text() + 'description: "<script>alert(1)</script>"\n')
-    done = studies.run(studies.plan(experiment, out=tmp_path / "out"))
+    done = made(experiment, tmp_path)
     assert "<script>" not in done.written["report"].read_text()
 
 
@@ -133,7 +139,7 @@ def test_provenance_is_enough_to_run_again(finished, experiment):
 
 CHECK = """
 from helper import WORD
-from perhop.study.studies import Check
+from perhop.study.check import Check
 
 def check(results, folder):
     return Check(len(results.flows) == {flows}, [WORD], {{"flows": len(results.flows)}})
@@ -316,7 +322,7 @@ def test_links_are_named_and_joined_by_their_ends_not_by_their_place(
 def test_data_and_tcp_acks_on_one_link_are_not_averaged(experiment, fake_build, tmp_path):
     text = CROSSING.replace("{kind: cross, hops: 4, spacing_m: 200}", "{kind: chain, hops: 2, spacing_m: 200}")
     experiment.write_text(text.replace("src: 0, dst: 4", "src: 0, dst: 2").replace("src: 5, dst: 8", "src: 2, dst: 0"))
-    done = studies.run(studies.plan(experiment, out=tmp_path / "out"))
+    done = made(experiment, tmp_path)
     for summary in done.summaries:
         assert [hop.link for hop in summary.forward] == [(0, 1), (1, 2), (2, 1), (1, 0)]
         assert all(hop.airtime_us > 6408 for hop in summary.forward), "data packets alone"

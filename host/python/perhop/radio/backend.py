@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import ipaddress
-import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +19,9 @@ from perhop.live.plan import make_node
 from perhop.radio import checks
 from perhop.radio import inventory as inv
 from perhop.radio.checks import Looked, Wanted
-from perhop.study import backends, runner
+from perhop.realtime.backend import RUN_COMMAND, check_real_time, section
+from perhop.study import runner
+from perhop.study.backend import Programs, say_nothing
 
 TOKEN = "PERHOP_RADIO_TOKEN"
 
@@ -36,12 +36,12 @@ class Radio:
             )
         self.file = inventory
         self.inventory, self.document = inv.load(inventory)
-        self.note: Callable[[str], None] = lambda text: None
+        self.note: Callable[[str], None] = say_nothing
         self._experiment: Experiment | None = None
 
     def adapt(self, points: list[Point], runs: list[Run]) -> list[Run]:
         for point in points:
-            backends.check_real_time(point, "radio")
+            check_real_time(point, "radio")
         self._experiment = points[0].experiment
         for run in runs:
             inv.check_size(self.inventory, self.document, len(run.config["nodes"]))
@@ -55,7 +55,7 @@ class Radio:
             for index, host in enumerate(self.inventory.nodes)
         ]
         more = {"network": self.inventory.network, "nodes": nodes}
-        return [resolve.elsewhere(run, "radio", backends.section("radio", run, **more)) for run in runs]
+        return [resolve.elsewhere(run, "radio", section("radio", run, **more)) for run in runs]
 
     def jobs(self, asked: int | None) -> int | None:
         if asked not in (None, 1):
@@ -63,7 +63,7 @@ class Radio:
         return 1
 
     @contextmanager
-    def ready(self, runs: list[Run]) -> Iterator[backends.Programs]:
+    def ready(self, runs: list[Run]) -> Iterator[Programs]:
         token = checks.new_token()
         found = checks.look(self.inventory, self.wanted(self._experiment), token, f"perhop run, {len(runs)} runs")
         try:
@@ -73,9 +73,8 @@ class Radio:
                     failing_lines(failed), f"mend these; `perhop doctor --inventory {self.file}` looks again"
                 )
             self._tell(found)
-            hashes = json.dumps([looked.sha256 for looked in found])
-            joint = hashlib.sha256(hashes.encode()).hexdigest()
-            yield {"radio": runner.Program(backends.RUN_COMMAND, joint, {TOKEN: token})}
+            joint = runner.joint_hash([looked.sha256 for looked in found])
+            yield {"radio": runner.Program(RUN_COMMAND, joint, {TOKEN: token})}
         finally:
             close(found)
 

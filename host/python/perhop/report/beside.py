@@ -15,14 +15,15 @@ from perhop.experiment.load import Point
 from perhop.experiment.words import swept_word
 from perhop.report import page
 from perhop.report.table import MIXED
-from perhop.study import backends, results
+from perhop.study import results
+from perhop.study.backend import NAMES
 from perhop.study.summaries import Mean, Summary, data_links, link_name, summarise
 
 # What must be the same for results to be compared; durations and seeds need not be.
 COMPARED = ("topology", "medium", "mac", "routing", "flows", "events", "exact")
 # Cells of hops beyond this many are left to hops.parquet.
 MOST_HOPS = 8
-NAMES = {"sim": "simulated", "live": "live, namespaces", "radio": "radio, hosts"}
+TITLES = {"sim": "simulated", "live": "live, namespaces", "radio": "radio, hosts"}
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def key(summary: Summary) -> Key:
 def find(experiment: dict[str, Any], backend: str, folders: dict[str, Path]) -> list[Place]:
     """The other places' results in `folders` (by backend) that are of this very experiment, in the usual order."""
     found = []
-    for name in backends.NAMES:
+    for name in NAMES:
         if name == backend or name not in folders:
             continue
         place = read(name, folders[name])
@@ -141,7 +142,7 @@ def section(places: list[Place]) -> str:
         ),
     ]
     panels = [panel for panel in panels if any(value is not None for line in panel[2] for value in line)]
-    picture = figures.grouped_figure(panels, labels, [NAMES[name] for name in names])
+    picture = figures.grouped_figure(panels, labels, [TITLES[name] for name in names])
     links = data_links(shown)
     if len(links) > MOST_HOPS:
         links = []
@@ -167,13 +168,13 @@ def section(places: list[Place]) -> str:
             )
             mark = ' class="first"' if first else ""
             lines.append(f"<tr{mark}>{begin}{''.join(f'<td>{cell}</td>' for cell in line)}</tr>")
-    runs = "; ".join(f"{NAMES[place.backend]}: {place.seeds} runs of {place.duration_s:g} s" for place in places)
+    runs = "; ".join(f"{TITLES[place.backend]}: {place.seeds} runs of {place.duration_s:g} s" for place in places)
     lead = (
         "The same file, gateware and policies, in each place that has results of it; hops are service times. "
         f"± is a 95 % interval over seeds. {html.escape(runs)}."
     )
     lead += "".join(
-        f" {NAMES[place.backend]}: {MIXED}."
+        f" {TITLES[place.backend]}: {MIXED}."
         for place in places
         if any(hop.direction == "both" for summary in place.summaries for hop in summary.forward)
     )

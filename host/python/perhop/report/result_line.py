@@ -6,13 +6,11 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perhop import files, paths
+from perhop.study.studies import Finished
 from perhop.study.summaries import FlowSummary, Hop, Mean, Summary
-
-if TYPE_CHECKING:
-    from perhop.study.studies import Finished
 
 
 def as_json(done: Finished, run_s: float) -> dict[str, Any]:

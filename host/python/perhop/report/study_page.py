@@ -6,20 +6,22 @@ from __future__ import annotations
 import base64
 import json
 import platform
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from perhop import paths
+from perhop import files, paths
 from perhop.experiment.words import swept_word
 from perhop.report import beside, page, table
+from perhop.report.beside import Place
 from perhop.report.page import text as _text
 from perhop.study import results as res
+from perhop.study.backend import NAMES
+from perhop.study.check import Check
+from perhop.study.plan import Plan
 from perhop.study.runner import Study
+from perhop.study.studies import Finished
 from perhop.study.summaries import Hop, Mean, Summary, data_links, link_name, shown_flows
-
-if TYPE_CHECKING:
-    from perhop.report.beside import Place
-    from perhop.study.studies import Check, Plan
 
 # Cells of hops beyond this many are left to hops.parquet.
 HOP_CELLS_MAX = 16
@@ -32,6 +34,23 @@ RECEPTION_RULES = {
 }
 
 WHERE = {"sim": "simulated", "live": "live: namespaces, kernel's TCP", "radio": "radio: hosts over SSH, kernel's TCP"}
+
+
+def write(done: Finished, command: list[str]) -> Finished:
+    """Write report.html of a study that gave results: the same study, with this file among those written.
+
+    Other backends' results of the same experiment are shown beside, where there are any.
+    """
+    if not done.summaries:
+        return done
+    plan = done.plan
+    experiment = plan.points[0].experiment
+    here = Place(plan.backend.name, plan.folder, done.summaries, float(experiment.duration_s), len(experiment.seeds))
+    others = beside.find(experiment.model_dump(), here.backend, plan.others)
+    places = sorted([here, *others], key=lambda place: NAMES.index(place.backend))
+    file = plan.folder / "report.html"
+    files.write_text(file, render(plan, done.study, done.summaries, command, done.check, places))
+    return replace(done, written={**done.written, "report": file})
 
 
 def render(

@@ -21,7 +21,9 @@ from ruamel.yaml import YAML
 
 from perhop import paths
 from perhop.errors import PerhopError, choose_from
-from perhop.study import runner, studies
+from perhop.study import runner
+from perhop.study.check import Check, Judge, load_check
+from perhop.study.plan import Plan, make_plan
 from perhop.study.results import collect, write
 
 Verdict = Literal["pass", "finding", "fail", "not finished", "not built"]
@@ -56,10 +58,10 @@ class Part:
 
     name: str
     rows: list[Row]
-    planned: studies.Plan | None = None
-    judge: studies.Judge | None = None
+    planned: Plan | None = None
+    judge: Judge | None = None
     study: runner.Study | None = None
-    check: studies.Check | None = None
+    check: Check | None = None
     problem: str = ""
     check_s: float = 0.0
 
@@ -254,7 +256,7 @@ def _parts(known: Catalogue, rows: list[Row], quick: bool, out: Path) -> list[Pa
         if (source / "experiment.yaml").is_file():
             try:
                 # Nobody looks at the packets of hundreds of runs.
-                part.planned = studies.plan(source, ["outputs.pcapng='off'"], quick, out / name)
+                part.planned = make_plan(source, ["outputs.pcapng='off'"], quick, out / name)
             except PerhopError as error:
                 part.problem = str(error)
         parts.append(part)
@@ -265,7 +267,7 @@ def _load_judge(part: Part, known: Catalogue) -> None:
     """The check of a part. What has not been built raises PerhopError; a check that is wrong fails its own rows."""
     check_file = known.folder / part.name / "check.py"
     try:
-        part.judge = studies.load_check(check_file)
+        part.judge = load_check(check_file)
     except PerhopError:
         raise
     except Exception as error:

@@ -463,6 +463,11 @@ def hash_of(program: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def joint_hash(hashes: list[str]) -> str:
+    """One hash for a program of several parts."""
+    return hashlib.sha256(json.dumps(hashes).encode()).hexdigest()
+
+
 @contextmanager
 def _stop_signals() -> Iterator[threading.Event]:
     """An event that SIGINT or SIGTERM sets; the handlers that were there come back afterwards."""

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The backend `live` of `perhop run`: namespaces over the emulated medium, the Linux kernel's TCP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from perhop import paths
+from perhop.experiment import resolve
+from perhop.experiment.load import Point
+from perhop.experiment.resolve import Run
+from perhop.live import namespaces
+from perhop.realtime.backend import RUN_COMMAND, check_real_time, section
+from perhop.study import runner
+from perhop.study.backend import Programs, say_nothing
+
+
+class Live:
+    """One network at a time unless asked: real time shares no processor."""
+
+    name = "live"
+
+    def __init__(self) -> None:
+        self.note: Callable[[str], None] = say_nothing
+
+    def adapt(self, points: list[Point], runs: list[Run]) -> list[Run]:
+        for point in points:
+            check_real_time(point, "live")
+        return [resolve.elsewhere(run, "live", section("live", run)) for run in runs]
+
+    def jobs(self, asked: int | None) -> int | None:
+        return asked or 1
+
+    @contextmanager
+    def ready(self, runs: list[Run]) -> Iterator[Programs]:
+        namespaces.check_host()
+        parts = [paths.program("perhop-live-air"), paths.program("perhop-node")]
+        yield {"live": runner.Program(RUN_COMMAND, runner.joint_hash([runner.hash_of(part) for part in parts]))}

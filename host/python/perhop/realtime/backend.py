@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the backends of runs in real time share: the program, run.json's part, and what no kernel or radio can do."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from perhop.errors import FieldError
+from perhop.experiment import resolve
+from perhop.experiment import schema as ex
+from perhop.experiment.load import Point, located
+from perhop.experiment.resolve import Run
+
+RUN_COMMAND = [sys.executable, "-m", "perhop.realtime.run"]
+
+
+def section(backend: str, run: Run, **more: Any) -> dict[str, Any]:
+    """`realtime` of run.json."""
+    return {"backend": backend, "policy": run.policy or "no limit", **more}
+
+
+def check_real_time(point: Point, backend: str) -> None:
+    """Raises ExperimentError for the first thing in the file that no kernel or radio can be told."""
+    try:
+        _check(point.experiment, backend)
+    except FieldError as error:
+        raise located(point.document, error) from None
+
+
+def _check(experiment: ex.Experiment, backend: str) -> None:
+    where = f"--backend {backend}"
+    for index, flow in enumerate(experiment.flows):
+        if not isinstance(flow, resolve.IP_FLOWS):
+            raise FieldError(
+                ("flows", index, "kind"),
+                f"is {flow.kind}, which {where} has not",
+                "use tcp, cbr or exact, or --backend sim",
+            )
+        if isinstance(flow, ex.TcpFlow) and flow.variant == "bsd":
+            raise FieldError(
+                ("flows", index, "variant"), f"is bsd; {where} has Linux' TCP", "use newreno, or --backend sim"
+            )
+        if isinstance(flow, ex.ExactFlow) and flow.application == "audio":
+            raise FieldError(
+                ("flows", index, "application"),
+                f"is audio, which {where} has not",
+                "use greedy, or host/python/examples/audio_stream.py with `perhop live up`",
+            )
+    own = {flow.policy for flow in experiment.flows if isinstance(flow, ex.TcpFlow)}
+    if len(own) > 1:
+        raise FieldError(
+            ("flows",), f"have policies of their own; with {where} all TCP flows have one", "use `policies`"
+        )
+    sacks = {flow.sack for flow in experiment.flows if isinstance(flow, ex.TcpFlow)}
+    if len(sacks) > 1:
+        raise FieldError(
+            ("flows",), f"have SACK and not; a node has it for all in {where}", "use one for all TCP flows"
+        )
+    if experiment.routing != ex.Routing():
+        raise FieldError(("routing",), f"is not static, which {where} has", "use static, or --backend sim")
+    if experiment.exact.silent_routers:
+        raise FieldError(("exact", "silent_routers"), f"names nodes; with {where} all have a shim", "leave it out")
+    if experiment.mac.fidelity == "samples":
+        raise FieldError(("mac", "fidelity"), f"is samples, slower than {where}", "use core")
+    for index, event in enumerate(experiment.events):
+        if backend == "radio" and event.kind != "route":
+            raise FieldError(
+                ("events", index, "kind"),
+                f"is {event.kind}; over the air only routes can be scripted",
+                "use route events",
+            )

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a backend is: the place where the runs of an experiment are made. The simulators are one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from perhop.experiment.load import Point
+from perhop.experiment.resolve import Run
+from perhop.study import runner
+
+# Simulated, in namespaces in real time, on hosts with radios: in the order in which they are shown.
+NAMES = ("sim", "live", "radio")
+
+Programs = dict[str, runner.Program]
+
+
+class Backend(Protocol):
+    """What differs between the places."""
+
+    name: str
+    note: Callable[[str], None]  # is told what a user may want to know; to be set
+
+    def adapt(self, points: list[Point], runs: list[Run]) -> list[Run]:
+        """The runs as they are made here. Raises ExperimentError for what this place cannot do."""
+
+    def jobs(self, asked: int | None) -> int | None:
+        """How many runs at a time."""
+
+    def ready(self, runs: list[Run]) -> Any:
+        """A context manager that gives the programs, while what they need is held. Raises PerhopError."""
+
+
+def say_nothing(text: str) -> None:
+    """For a backend whose notes nobody wants."""
+
+
+class Sim:
+    """The simulators, as many at a time as there are processors."""
+
+    name = "sim"
+
+    def __init__(self) -> None:
+        self.note: Callable[[str], None] = say_nothing
+
+    def adapt(self, points: list[Point], runs: list[Run]) -> list[Run]:
+        return runs
+
+    def jobs(self, asked: int | None) -> int | None:
+        return asked
+
+    @contextmanager
+    def ready(self, runs: list[Run]) -> Iterator[Programs]:
+        yield runner.simulators(runs)
