@@ -58,7 +58,10 @@ def run(
     ] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; default: all cores.")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Output folder; default: out/runs/<name>, or out/NAME of --result-target.")
+        Path | None,
+        typer.Option(
+            "--out", "--output", help="Output folder; default: ./out/runs/<name>, or ./out/NAME of --result-target."
+        ),
     ] = None,
     backend: Annotated[
         str | None,
@@ -81,7 +84,8 @@ def run(
     ] = False,
     json_: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the table.")] = False,
     result_target: Annotated[
-        str | None, typer.Option(metavar="NAME", help="End with a RESULT line; write it to out/NAME/result.json, too.")
+        str | None,
+        typer.Option(metavar="NAME", help="End with a RESULT line; write it to ./out/NAME/result.json."),
     ] = None,
 ) -> None:
     """Run an experiment, then write results.parquet, packets.pcapng and report.html.
@@ -103,7 +107,7 @@ def run(
         if resume and fresh:
             raise PerhopError("--resume and --fresh contradict each other", "give one of them")
         if out is None and result_target:
-            out = paths.repository() / "out" / result_target
+            out = paths.output() / result_target
         others = _folders_by_backend(beside) if beside else None
         planned = make_plan(experiment, overrides, quick, out, backend, inventory, others)
         demand(planned.points, planned.backend.name, others or {})
@@ -145,7 +149,7 @@ def run(
     if result_target and not done.study.interrupted:
         from perhop.report.result_line import print_result
 
-        print_result(result_target, _as_json(done, time.monotonic() - start))
+        print_result(result_target, _as_json(done, time.monotonic() - start), paths.output() / result_target)
     raise typer.Exit(code)
 
 
@@ -160,7 +164,10 @@ def reproduce(
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; default: all cores.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Make all runs again.")] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Output folder of everything; default: out/reproduce, or out/reproduce-full.")
+        Path | None,
+        typer.Option(
+            "--out", "--output", help="Output folder of everything; default: ./out/reproduce, or ./out/reproduce-full."
+        ),
     ] = None,
 ) -> None:
     """Show each claim of the papers beside what is measured: one page, a verdict a row.
@@ -203,7 +210,7 @@ def reproduce(
     if done.interrupted:
         _stderr().print("Interrupted: what is finished is kept. The same command continues.", highlight=False)
         raise typer.Exit(EXIT_INTERRUPTED)
-    print_result("reproduce" if not full else "reproduce-full", done.as_json(), done.folder if out else None)
+    print_result("reproduce" if not full else "reproduce-full", done.as_json(), done.folder)
     raise typer.Exit(EXIT_FAILED if done.count("fail") else 0)
 
 

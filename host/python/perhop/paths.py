@@ -42,6 +42,11 @@ def build() -> Path:
     return Path(override).resolve() if override else repository() / "out" / "build"
 
 
+def output() -> Path:
+    """Where commands leave results unless told: `out` of the folder in which they are called."""
+    return Path.cwd() / "out"
+
+
 def program(name: str) -> Path:
     """The executable called `name`. Raises PerhopError when it has not been built."""
     folder = build()

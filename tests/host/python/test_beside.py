@@ -80,7 +80,7 @@ def test_results_of_the_same_place_are_refused(experiment, perhop, simulated, li
 def test_what_other_backends_left_by_default_is_shown_only_if_it_is_of_this_experiment(
     experiment, perhop, simulated, live, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("perhop.paths.repository", lambda: tmp_path)
+    monkeypatch.chdir(tmp_path)
     shutil.copytree(live, tmp_path / "out/runs/small-live")
     assert perhop("run", experiment).code == 0
     assert "Side by side" in (tmp_path / "out/runs/small/report.html").read_text()

@@ -21,10 +21,32 @@ def contents(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != ".lock"}
 
 
+@pytest.mark.parametrize("option", [None, "--out", "--output"])
+def test_results_go_where_the_command_was_called_or_where_it_is_told(
+    option, experiment, fake_build, perhop, tmp_path, monkeypatch
+):
+    """Never into the checkout, which may be somebody else's."""
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    done = perhop("run", experiment, *([option, "told"] if option else []))
+    assert done.code == 0
+    folder = here / ("told" if option else "out/runs/small")
+    assert (folder / "report.html").is_file() and (folder / "state.json").is_file()
+    assert [path.name for path in here.iterdir()] == ["told" if option else "out"]
+    assert f"into {folder.relative_to(here)}" in " ".join(done.stdout.split())
+
+
+def test_the_result_line_is_written_where_the_command_was_called(experiment, fake_build, perhop, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert perhop("run", experiment, "--result-target", "chosen").code == 0
+    assert {"result.json", "report.html"} <= {path.name for path in (tmp_path / "out/chosen").iterdir()}
+
+
 def test_results_of_another_experiment_by_the_same_name_are_kept(
     experiment, other, fake_build, perhop, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("perhop.paths.repository", lambda: tmp_path)
+    monkeypatch.chdir(tmp_path)
     assert perhop("run", experiment).code == 0
     folder = tmp_path / "out/runs/small"
     before = contents(folder)

@@ -58,7 +58,7 @@ def rows(tmp_path, monkeypatch, experiment) -> Path:
     (folder / "chains" / "experiment.yaml").write_text(experiment.read_text() + "quick:\n  seeds: [1]\n")
     (folder / "rows.yaml").write_text(ROWS)
     monkeypatch.setattr(reproduce, "experiments", lambda: folder)
-    monkeypatch.setattr("perhop.report.result_line.paths.repository", lambda: tmp_path)
+    monkeypatch.chdir(tmp_path)
     return folder
 
 
@@ -215,7 +215,6 @@ def test_after_ctrl_c_the_page_says_what_is_not_finished_and_the_same_command_co
     script.write_text(
         "import pathlib, sys\nfrom perhop import cli\nfrom perhop.reproduce import reproduction\n"
         f"reproduction.experiments = lambda: pathlib.Path({str(rows)!r})\n"
-        f"import perhop.report.result_line as line\nline.paths.repository = lambda: pathlib.Path({str(tmp_path)!r})\n"
         "cli.main()\n"
     )
     command = [sys.executable, str(script), "reproduce", "all", "--jobs", "1", "--out", str(tmp_path / "out")]

@@ -251,7 +251,7 @@ def test_two_commands_do_not_share_a_folder(experiment, fake_build, perhop, tmp_
 
 def test_json_and_the_result_line_hold_the_same_rows(experiment, fake_build, perhop, tmp_path, monkeypatch):
     monkeypatch.setenv("PERHOP_SETUP_S", "12.5")
-    monkeypatch.setattr("perhop.paths.repository", lambda: tmp_path)
+    monkeypatch.chdir(tmp_path)
     out = tmp_path / "out" / "study"
     told = json.loads(perhop("run", experiment, "--out", out, "--json").stdout)
     last = perhop("run", experiment, "--out", out, "--result-target", "chain").stdout.splitlines()[-1]

@@ -45,7 +45,7 @@ def flowgraph(
             raise PerhopError(
                 "which node this is, is not said", f"add --node with one of 0 to {len(link.nodes) - 1} (the first is 0)"
             )
-        folder = out or paths.repository() / "out" / "flowgraphs"
+        folder = out or paths.output() / "flowgraphs"
         settings = links.settings_of(link, node, folder / f"{link.name.replace(' ', '_')}_{node}.pcapng")
         if check:
             print(json.dumps({"flowgraph": links.flowgraph_of(link), "settings": settings}, indent=1))

@@ -103,7 +103,7 @@ def _link(hop: Hop) -> dict[str, Any]:
 def print_result(target: str, value: dict[str, Any], folder: Path | None = None) -> None:
     """Print the RESULT line, which must be the last, and write the same object to result.json.
 
-    That file lies in `folder`, by default out/<target>.
+    That file lies in `folder`, by default out/<target> of the checkout, where the programs behind make targets write.
     """
     files.write_json((folder or paths.repository() / "out" / target) / "result.json", value)
     print("RESULT " + json.dumps(value, allow_nan=False), flush=True)

@@ -220,7 +220,7 @@ def run(
     start = time.monotonic()
     known = catalogue(experiments_folder or experiments())
     rows = select(known, asked)
-    folder = (out or paths.repository() / "out" / ("reproduce" if quick else "reproduce-full")).resolve()
+    folder = (out or paths.output() / ("reproduce" if quick else "reproduce-full")).resolve()
     parts = _parts(known, rows, quick, folder)
     runs = {run.id: run for part in parts if part.planned for run in part.planned.runs}
     for part in parts:

@@ -67,4 +67,4 @@ def make_plan(
 
 def default_folder(name: str, backend: str) -> Path:
     """Where the results of an experiment go."""
-    return paths.repository() / "out" / "runs" / (name if backend == "sim" else f"{name}-{backend}")
+    return paths.output() / "runs" / (name if backend == "sim" else f"{name}-{backend}")
