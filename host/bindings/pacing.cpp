@@ -9,17 +9,14 @@
 #include "host/bindings/bind.hpp"
 #include "host/bindings/clock.hpp"
 #include "host/bindings/record.hpp"
+#include "host/bindings/words.hpp"
 
 namespace perhop::bindings {
 
 using namespace perhop::policy;
 
 void bind_pacing(nb::module_& module) {
-  nb::enum_<pacing_kind>(module, "PacingKind", "When packets are released.")
-      .value("none", pacing_kind::none, "at once")
-      .value("window", pacing_kind::window, "a window spread over the round trip")
-      .value("adaptive", pacing_kind::adaptive, "TCP-AP")
-      .value("path", pacing_kind::path, "one packet a period of the path's slowest stretch");
+  bind_words(module, "PacingKind", "When packets are released.", pacing_words, pacing_meanings);
 
   record<adaptive_pacing_config>(module, "AdaptivePacingConfig", "TCP-AP without measured delays.")
       .field("link_rate_bps", &adaptive_pacing_config::link_rate_bps, "not 0: s/b as in the source, in place of measured delays, b/s")

@@ -8,6 +8,7 @@
 #include "host/bindings/bind.hpp"
 #include "host/bindings/clock.hpp"
 #include "host/bindings/record.hpp"
+#include "host/bindings/words.hpp"
 #include "host/core/policy/delayed_tcp_ack.hpp"
 
 namespace perhop::bindings {
@@ -55,18 +56,11 @@ void bind_parts(nb::module_& module) {
 }  // namespace
 
 void bind_tcp_acks(nb::module_& module) {
-  nb::enum_<dca_window_rule>(module, "DcaWindowRule", "What limits the delay window of DCA.")
-      .value("hop", dca_window_rule::hop, "Table I over the forward hops")
-      .value("delay", dca_window_rule::delay, "the smallest round trip")
-      .value("hop_and_delay", dca_window_rule::hop_and_delay, "the smaller of both")
-      .value("airtime", dca_window_rule::airtime, "what TCP ACKs may cost, for data that is paced");
+  bind_words(module, "DcaWindowRule", "What limits the delay window of DCA.", dca_window_rule_words, dca_window_rule_meanings);
   nb::enum_<deviation_order>(module, "DeviationOrder", "Which SRTT the deviation is taken from.")
       .value("updated_first", deviation_order::updated_first, "the one just updated, as TCP-DCA prints it")
       .value("rfc_6298", deviation_order::rfc_6298, "the one before");
-  nb::enum_<tcp_ack_kind>(module, "TcpAckKind", "Which TCP ACKs a receiver sends.")
-      .value("every", tcp_ack_kind::every, "all that its TCP makes")
-      .value("dca", tcp_ack_kind::dca, "one for each delay window")
-      .value("daa", tcp_ack_kind::daa, "one for 2 to 4 packets");
+  bind_words(module, "TcpAckKind", "Which TCP ACKs a receiver sends.", tcp_ack_words, tcp_ack_meanings);
   nb::enum_<tcp_ack_action>(module, "TcpAckAction", "What to do with a TCP ACK of the local TCP.")
       .value("pass_", tcp_ack_action::pass, "send it; drop one that is held")
       .value("hold", tcp_ack_action::hold, "keep it, in place of one that is held");

@@ -7,6 +7,7 @@
 
 #include "host/bindings/bind.hpp"
 #include "host/bindings/record.hpp"
+#include "host/bindings/words.hpp"
 #include "host/core/policy/congestion_window_limit.hpp"
 
 namespace perhop::bindings {
@@ -24,22 +25,13 @@ void bind_window_limits(nb::module_& module) {
       .field("wired_round_trip_us", &path_measurement::wired_round_trip_us, "propagation of the wired part, both ways, us; 0: none")
       .done();
 
-  nb::enum_<cwl_kind>(module, "CwlKind", "Which congestion window limit.")
-      .value("none", cwl_kind::none, "no limit; the packets are left alone")
-      .value("fixed", cwl_kind::fixed, "always the same")
-      .value("hop", cwl_kind::hop, "Table 1 over the round-trip hops")
-      .value("delay", cwl_kind::delay, "Corollary 2 over the hops' delays")
-      .value("pipeline", cwl_kind::pipeline, "what waits at a receiver that delays TCP ACKs, and what is on the way");
-  nb::enum_<cwl_rounding>(module, "CwlRounding", "How Corollary 2's quotient becomes packets.")
-      .value("half_up", cwl_rounding::half_up)
-      .value("floor", cwl_rounding::floor);
+  bind_words(module, "CwlKind", "Which congestion window limit.", cwl_words, cwl_meanings);
+  bind_words(module, "CwlRounding", "How Corollary 2's quotient becomes packets.", cwl_rounding_words, cwl_rounding_meanings);
 
-  record<cwl_config>(module, "CwlConfig", "Which limit to build. Fields that the kind does not use are ignored.")
-      .field("kind", &cwl_config::kind, "which limit")
-      .field("fixed_packets", &cwl_config::fixed_packets, "for fixed", {.low = 1})
-      .field("rounding", &cwl_config::rounding, "for delay")
-      .field("ceiling_packets", &cwl_config::ceiling_packets, "largest limit, for hop and delay", {.low = 1})
-      .done();
+  record<cwl_config> config(module, "CwlConfig", "Which limit to build. Fields that the kind does not use are ignored.");
+  for_each_member_of_cwl_config(
+      [&config](const char* name, auto member, const char* about, auto... least) { config.field(name, member, about, {least...}); });
+  config.done();
 
   nb::class_<congestion_window_limit>(
       module, "CongestionWindowLimit",

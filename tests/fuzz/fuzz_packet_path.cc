@@ -201,15 +201,15 @@ public:
 
 private:
   shim::flow_policy policy() {
-    shim::flow_policy made{.cwl = {.kind = static_cast<policy::cwl_kind>(input_.choice(5)),
+    shim::flow_policy made{.cwl = {.kind = static_cast<policy::cwl_kind>(input_.choice(policy::cwl_words.size())),
                                    .fixed_packets = 1 + input_.choice(64),
-                                   .rounding = static_cast<policy::cwl_rounding>(input_.choice(2))}};
-    made.tcp_ack.kind = static_cast<policy::tcp_ack_kind>(input_.choice(3));
-    made.tcp_ack.rule = static_cast<policy::dca_window_rule>(input_.choice(4));
+                                   .rounding = static_cast<policy::cwl_rounding>(input_.choice(policy::cwl_rounding_words.size()))}};
+    made.tcp_ack.kind = static_cast<policy::tcp_ack_kind>(input_.choice(policy::tcp_ack_words.size()));
+    made.tcp_ack.rule = static_cast<policy::dca_window_rule>(input_.choice(policy::dca_window_rule_words.size()));
     made.tcp_ack.fixed_window_packets = input_.choice(32);
     made.tcp_ack.whole_window = input_.flag();
     made.tcp_ack.tcp_ack_retransmission = input_.flag();
-    made.pacing.kind = static_cast<policy::pacing_kind>(input_.choice(4));
+    made.pacing.kind = static_cast<policy::pacing_kind>(input_.choice(policy::pacing_words.size()));
     return made;
   }
 

@@ -93,20 +93,20 @@ public:
 
 private:
   policy::cwl_config cwl() {
-    return {.kind = static_cast<policy::cwl_kind>(input_.choice(5)),
+    return {.kind = static_cast<policy::cwl_kind>(input_.choice(policy::cwl_words.size())),
             .fixed_packets = input_.hostile<std::uint32_t>(),
-            .rounding = static_cast<policy::cwl_rounding>(input_.choice(2)),
+            .rounding = static_cast<policy::cwl_rounding>(input_.choice(policy::cwl_rounding_words.size())),
             .ceiling_packets = input_.hostile<std::uint32_t>()};
   }
 
   shim::flow_policy policy() {
     shim::flow_policy made{.cwl = cwl()};
-    made.tcp_ack.kind = static_cast<policy::tcp_ack_kind>(input_.choice(3));
-    made.tcp_ack.rule = static_cast<policy::dca_window_rule>(input_.choice(4));
+    made.tcp_ack.kind = static_cast<policy::tcp_ack_kind>(input_.choice(policy::tcp_ack_words.size()));
+    made.tcp_ack.rule = static_cast<policy::dca_window_rule>(input_.choice(policy::dca_window_rule_words.size()));
     made.tcp_ack.fixed_window_packets = input_.hostile<std::uint32_t>();
     made.tcp_ack.whole_window = input_.flag();
     made.tcp_ack.tcp_ack_retransmission = input_.flag();
-    made.pacing.kind = static_cast<policy::pacing_kind>(input_.choice(4));
+    made.pacing.kind = static_cast<policy::pacing_kind>(input_.choice(policy::pacing_words.size()));
     made.pacing.interval_percent = input_.hostile<std::uint16_t>();
     made.pacing.adaptive = {.link_rate_bps = input_.hostile<std::uint64_t>(),
                             .data_bytes = input_.hostile<std::uint16_t>(),

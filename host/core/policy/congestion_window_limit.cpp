@@ -6,25 +6,6 @@
 
 namespace perhop::policy {
 
-congestion_window_limit::congestion_window_limit(const cwl_config& config) {
-  switch (config.kind) {
-    case cwl_kind::none:
-      break;
-    case cwl_kind::fixed:
-      policy_.emplace<congestion_window_limit_fixed>(config.fixed_packets);
-      break;
-    case cwl_kind::hop:
-      policy_.emplace<congestion_window_limit_hop>(config.ceiling_packets);
-      break;
-    case cwl_kind::delay:
-      policy_.emplace<congestion_window_limit_delay>(config.rounding, config.ceiling_packets);
-      break;
-    case cwl_kind::pipeline:
-      policy_.emplace<congestion_window_limit_pipeline>(config.ceiling_packets);
-      break;
-  }
-}
-
 void congestion_window_limit::on_path(const path_measurement& path) {
   std::visit(
       [&path](auto& policy) {

@@ -22,13 +22,10 @@
 #include <optional>
 
 #include "host/core/policy/congestion_window_limit_hop.hpp"
+#include "host/core/policy/generated/policies.hpp"
 #include "host/core/policy/path_measurement.hpp"
-#include "host/core/policy/words.hpp"
 
 namespace perhop::policy {
-
-enum class cwl_rounding : std::uint8_t { half_up, floor };
-inline constexpr words<cwl_rounding, 2> cwl_rounding_words{{{"half_up", cwl_rounding::half_up}, {"floor", cwl_rounding::floor}}};
 
 /// Corollary 2 before rounding and limits. @return nothing when the path has no forward delay to divide by
 std::optional<double> delay_bound_packets(const path_measurement& path);

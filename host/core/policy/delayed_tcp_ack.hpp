@@ -19,6 +19,7 @@
 #include <variant>
 
 #include "host/core/policy/delayed_cumulative_tcp_ack.hpp"
+#include "host/core/policy/generated/policies.hpp"
 #include "host/core/policy/inter_arrival_filter.hpp"
 #include "host/core/policy/receiver_round_trip.hpp"
 #include "host/core/policy/tcp_ack_retransmission_timer.hpp"
@@ -26,13 +27,8 @@
 #include "host/core/policy/tcp_daa.hpp"
 #include "host/core/policy/tcp_data_order.hpp"
 #include "host/core/policy/time.hpp"
-#include "host/core/policy/words.hpp"
 
 namespace perhop::policy {
-
-enum class tcp_ack_kind : std::uint8_t { every, dca, daa };
-inline constexpr words<tcp_ack_kind, 3> tcp_ack_words{
-    {{"every", tcp_ack_kind::every}, {"dca", tcp_ack_kind::dca}, {"daa", tcp_ack_kind::daa}}};
 
 /// What to build. Fields that the kind does not use are ignored.
 struct tcp_ack_config {

@@ -14,18 +14,14 @@
 #include <cstdint>
 #include <variant>
 
+#include "host/core/policy/generated/policies.hpp"
 #include "host/core/policy/pacing_path.hpp"
 #include "host/core/policy/pacing_window.hpp"
 #include "host/core/policy/path_measurement.hpp"
 #include "host/core/policy/tcp_adaptive_pacing.hpp"
 #include "host/core/policy/time.hpp"
-#include "host/core/policy/words.hpp"
 
 namespace perhop::policy {
-
-enum class pacing_kind : std::uint8_t { none, window, adaptive, path };
-inline constexpr words<pacing_kind, 4> pacing_words{
-    {{"none", pacing_kind::none}, {"window", pacing_kind::window}, {"adaptive", pacing_kind::adaptive}, {"path", pacing_kind::path}}};
 
 /// What to build. Fields that the kind does not use are ignored.
 struct pacing_config {

@@ -9,22 +9,16 @@
 //  - the delay rule standing alone: 5 above 80 ms, the whole window up to 80 ms ("a large delay window limit"),
 //    5 while the delay is unknown;
 //  - both rules together: the smaller of the two limits. The paper says "5 above 80 ms, else by hops", which would raise
-//    the window of a long wireless path (more than 10 hops take more than 80 ms) from 3 to 5.
+//    the window of a long wireless path (more than 10 hops take more than 80 ms) from 3 to 5;
+//  - the rule `airtime` is ours: airtime_window.hpp.
 
 #pragma once
 
 #include <cstdint>
 
-#include "host/core/policy/words.hpp"
+#include "host/core/policy/generated/policies.hpp"
 
 namespace perhop::policy {
-
-/// `airtime` is not the paper's: airtime_window.hpp.
-enum class dca_window_rule : std::uint8_t { hop, delay, hop_and_delay, airtime };
-inline constexpr words<dca_window_rule, 4> dca_window_rule_words{{{"hop", dca_window_rule::hop},
-                                                                  {"delay", dca_window_rule::delay},
-                                                                  {"hop_and_delay", dca_window_rule::hop_and_delay},
-                                                                  {"airtime", dca_window_rule::airtime}}};
 
 /// The limit is the sender's whole window: all packets in flight.
 inline constexpr std::uint32_t whole_window_packets = UINT32_MAX;

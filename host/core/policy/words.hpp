@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// The words by which configurations name choices. Each list stands beside its enum and is the only one.
+// The words by which configurations name choices. Each list is beside its enum and is the only one; those of policies come
+// from policies.yaml.
 
 #pragma once
 

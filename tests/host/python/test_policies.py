@@ -2,7 +2,8 @@
 """The words for policies: what they mean, their labels, and what is said about wrong ones."""
 
 import pytest
-from perhop.experiment.policies import COMBINED, parse_policy
+from perhop.experiment.policies import parse_policy
+from perhop.experiment.policy_table import WHOLE
 from pydantic_core import PydanticCustomError
 
 
@@ -68,7 +69,7 @@ def test_ranges_multiply_out():
 
 def test_the_combined_policy_is_its_parts_under_its_name():
     (combined,) = parse_policy("combined")
-    (parts,) = parse_policy(COMBINED)
+    (parts,) = parse_policy(WHOLE["combined"])
     assert combined.label == "combined"
     assert combined.run_json() == parts.run_json()
     assert combined.pacing != "none" and combined.tcp_ack != "every" and combined.cwl != "none"
@@ -82,7 +83,7 @@ REFUSED = {
     "dca 0": ("no range", "count up from 1 to at most 255: `dca 1..5`"),
     "dca 300": ("no range", "at most 255"),
     "dca 5..2": ("no range", "`dca 1..5`"),
-    "dca 3 by delay": ("follows no rule", "drop the window"),
+    "dca 3 by delay": ("`3` and `by delay` exclude each other", "keep one"),
     "fixed": ("no policy", "write `fixed 8`"),
     "delay ceiling": ("no policy", "`delay floor`"),
     "paced hop": ("no policy", "`paced path`"),

@@ -32,7 +32,7 @@ TEST(run_config, a_valid_file_is_read) {
   run["routes"] = {{0, 1, 1}, {1, 0, 0}};
   run["flows"].push_back(json::parse(R"({"kind": "tcp", "src": 0, "dst": 1, "variant": "newreno", "sack": false, "segment_bytes": 1460,
     "start_s": 0.1, "stop_s": null, "tcp_ack_every": 2, "max_window_packets": 44,
-    "policy": {"cwl": "delay", "cwl_packets": 8, "round": "floor"}})"));
+    "policy": {"cwl": "delay", "cwl_packets": 0, "round": "floor"}})"));
   const run_config config = parse_run_config(run.dump(), "run.json");
   EXPECT_EQ(config.air.mac.profile, find_profile("dsss_long"));
   EXPECT_EQ(config.air.medium.propagation_us, 3U);
@@ -220,14 +220,15 @@ TEST(run_config, the_policies_of_a_tcp_flow_are_read_and_default_to_none) {
   EXPECT_EQ(plain.policy.tcp_ack.kind, policy::tcp_ack_kind::every);
   EXPECT_EQ(plain.policy.pacing.kind, policy::pacing_kind::none);
   EXPECT_TRUE(plain.policy.tcp_ack.tcp_ack_retransmission);
-  const flow_config full = read(R"({"cwl": "delay", "tcp_ack": "dca", "tcp_ack_window": 3, "tcp_ack_rule": "hop_and_delay",
+  const flow_config full = read(R"({"cwl": "delay", "tcp_ack": "dca", "tcp_ack_window": 3,
     "tcp_ack_whole_window": false, "tcp_ack_retransmission": false, "pacing": "path"})");
   EXPECT_EQ(full.policy.tcp_ack.kind, policy::tcp_ack_kind::dca);
   EXPECT_EQ(full.policy.tcp_ack.fixed_window_packets, 3U);
-  EXPECT_EQ(full.policy.tcp_ack.rule, policy::dca_window_rule::hop_and_delay);
   EXPECT_FALSE(full.policy.tcp_ack.tcp_ack_retransmission);
   EXPECT_EQ(full.policy.pacing.kind, policy::pacing_kind::path);
   EXPECT_TRUE(read(R"({"cwl": "none", "tcp_ack": "dca", "tcp_ack_whole_window": true})").policy.tcp_ack.whole_window);
+  EXPECT_EQ(read(R"({"cwl": "none", "tcp_ack": "dca", "tcp_ack_rule": "hop_and_delay"})").policy.tcp_ack.rule,
+            policy::dca_window_rule::hop_and_delay);
   EXPECT_EQ(read(R"({"cwl": "none", "tcp_ack": "daa", "pacing": "adaptive"})").policy.pacing.kind, policy::pacing_kind::adaptive);
 
   EXPECT_EQ(refusal(R"({"cwl": "none", "tcp_ack": "some"})"),
@@ -236,6 +237,10 @@ TEST(run_config, the_policies_of_a_tcp_flow_are_read_and_default_to_none) {
             "run.json: field flows[0].policy.tcp_ack_window: 256 is not a whole number from 0 to 255");
   EXPECT_EQ(refusal(R"({"cwl": "none", "tcp_ack": "dca", "tcp_ack_window": 2, "tcp_ack_whole_window": true})"),
             "run.json: field flows[0].policy.tcp_ack_window: must be 0 with tcp_ack_whole_window");
+  EXPECT_EQ(refusal(R"({"cwl": "none", "tcp_ack": "dca", "tcp_ack_window": 2, "tcp_ack_rule": "delay"})"),
+            "run.json: field flows[0].policy.tcp_ack_window: must be 0 with tcp_ack_rule");
+  EXPECT_EQ(refusal(R"({"cwl": "hop", "cwl_packets": 2})"),
+            "run.json: field flows[0].policy.cwl_packets: has a meaning with cwl fixed only; leave it out");
   EXPECT_EQ(refusal(R"({"cwl": "none", "tcp_ack": "daa", "tcp_ack_window": 2})"),
             "run.json: field flows[0].policy.tcp_ack_window: has a meaning with tcp_ack dca only; leave it out");
   EXPECT_EQ(refusal(R"({"cwl": "none", "tcp_ack_retransmission": false})"),
