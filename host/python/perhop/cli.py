@@ -96,9 +96,10 @@ def run(
     from perhop.report import study_page
     from perhop.report.beside import demand
     from perhop.report.table import flows_table, results_table
-    from perhop.study import runner, studies
+    from perhop.study import studies
     from perhop.study.plan import make_plan
     from perhop.study.progress import ProgressView
+    from perhop.study.state import state_exists
 
     start = time.monotonic()
     console = _console(stderr=json_)
@@ -111,7 +112,7 @@ def run(
         others = _folders_by_backend(beside) if beside else None
         planned = make_plan(experiment, overrides, quick, out, backend, inventory, others)
         demand(planned.points, planned.backend.name, others or {})
-        if resume and not runner.state_exists(planned.folder):
+        if resume and not state_exists(planned.folder):
             raise PerhopError(
                 f"there is nothing to resume in {paths.shown(planned.folder)}", "leave --resume away, or give its --out"
             )

@@ -5,7 +5,7 @@ import json
 import shutil
 
 import pytest
-from perhop.study import runner
+from perhop.study.state import RESULT_FILES
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_every_file_that_a_run_leaves_is_known_as_its_own(experiment, fake_build
     """Or it would stay when results are replaced, and be taken for nobody's."""
     out = tmp_path / "out"
     assert perhop("run", experiment, "--out", out).code == 0
-    assert {path.name for path in out.iterdir()} == {*runner.RESULT_FILES, "runs", "state.json", ".lock"}
+    assert {path.name for path in out.iterdir()} == {*RESULT_FILES, "runs", "state.json", ".lock"}
 
 
 def test_an_experiment_that_grows_keeps_its_folder(experiment, fake_build, perhop, tmp_path):

@@ -12,8 +12,8 @@ from perhop.experiment.load import Point
 from perhop.experiment.resolve import Run
 from perhop.live import namespaces
 from perhop.realtime.backend import RUN_COMMAND, check_real_time, section
-from perhop.study import runner
 from perhop.study.backend import Programs, say_nothing
+from perhop.study.outcomes import Program, hash_of, joint_hash
 
 
 class Live:
@@ -36,4 +36,4 @@ class Live:
     def ready(self, runs: list[Run]) -> Iterator[Programs]:
         namespaces.check_host()
         parts = [paths.program("perhop-live-air"), paths.program("perhop-node")]
-        yield {"live": runner.Program(RUN_COMMAND, runner.joint_hash([runner.hash_of(part) for part in parts]))}
+        yield {"live": Program(RUN_COMMAND, joint_hash([hash_of(part) for part in parts]))}

@@ -24,7 +24,7 @@ from perhop.errors import PerhopError
 from perhop.experiment import schema as ex
 from perhop.experiment import yaml_text
 from perhop.experiment.load import Document, explained
-from perhop.experiment.resolve import nodes_of_event
+from perhop.experiment.rules import nodes_of_event
 from perhop.live import messages, namespaces, state_files
 from perhop.live.plan import Node
 

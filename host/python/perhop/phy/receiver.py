@@ -3,6 +3,8 @@
 
 Times are numbers of samples. What the gateware does a few samples later, because its steps are clocked by samples, has
 the same delay here where it matters: FREEZE_LATENCY, THAW_LATENCY.
+
+It is one file because its steps count the same samples and symbols: each is read beside the constants of the others.
 """
 
 from __future__ import annotations

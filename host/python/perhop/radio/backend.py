@@ -20,8 +20,8 @@ from perhop.radio import checks
 from perhop.radio import inventory as inv
 from perhop.radio.checks import Looked, Wanted
 from perhop.realtime.backend import RUN_COMMAND, check_real_time, section
-from perhop.study import runner
 from perhop.study.backend import Programs, say_nothing
+from perhop.study.outcomes import Program, joint_hash
 
 TOKEN = "PERHOP_RADIO_TOKEN"
 
@@ -73,8 +73,8 @@ class Radio:
                     failing_lines(failed), f"mend these; `perhop doctor --inventory {self.file}` looks again"
                 )
             self._tell(found)
-            joint = runner.joint_hash([looked.sha256 for looked in found])
-            yield {"radio": runner.Program(RUN_COMMAND, joint, {TOKEN: token})}
+            joint = joint_hash([looked.sha256 for looked in found])
+            yield {"radio": Program(RUN_COMMAND, joint, {TOKEN: token})}
         finally:
             close(found)
 

@@ -7,10 +7,10 @@ import sys
 from typing import Any
 
 from perhop.errors import FieldError
-from perhop.experiment import resolve
 from perhop.experiment import schema as ex
 from perhop.experiment.load import Point, located
 from perhop.experiment.resolve import Run
+from perhop.experiment.rules import IP_FLOWS
 
 RUN_COMMAND = [sys.executable, "-m", "perhop.realtime.run"]
 
@@ -31,7 +31,7 @@ def check_real_time(point: Point, backend: str) -> None:
 def _check(experiment: ex.Experiment, backend: str) -> None:
     where = f"--backend {backend}"
     for index, flow in enumerate(experiment.flows):
-        if not isinstance(flow, resolve.IP_FLOWS):
+        if not isinstance(flow, IP_FLOWS):
             raise FieldError(
                 ("flows", index, "kind"),
                 f"is {flow.kind}, which {where} has not",

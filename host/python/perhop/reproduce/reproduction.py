@@ -23,6 +23,7 @@ from perhop import paths
 from perhop.errors import PerhopError, choose_from
 from perhop.study import runner
 from perhop.study.check import Check, Judge, load_check
+from perhop.study.outcomes import Owner, Study
 from perhop.study.plan import Plan, make_plan
 from perhop.study.results import collect, write
 
@@ -60,7 +61,7 @@ class Part:
     rows: list[Row]
     planned: Plan | None = None
     judge: Judge | None = None
-    study: runner.Study | None = None
+    study: Study | None = None
     check: Check | None = None
     problem: str = ""
     check_s: float = 0.0
@@ -93,7 +94,7 @@ class Reproduction:
     folder: Path
     parts: list[Part]
     results: list[RowResult]
-    study: runner.Study
+    study: Study
     command: list[str]
     wall_s: float
 
@@ -142,7 +143,7 @@ class Reproduction:
         }
 
 
-def cpu_s(study: runner.Study | None) -> float:
+def cpu_s(study: Study | None) -> float:
     """CPU seconds of a study's runs, as the simulators count them."""
     results = [outcome.result for outcome in study.outcomes if outcome.result] if study else []
     return sum(float(result.get("cpu_s", {}).get("total", 0.0)) for result in results)
@@ -210,7 +211,7 @@ def run(
     command: list[str] | None = None,
     experiments_folder: Path | None = None,
     on_plan: Callable[[list[Part], int], None] = lambda parts, runs: None,
-    on_change: Callable[[runner.Study], None] = lambda study: None,
+    on_change: Callable[[Study], None] = lambda study: None,
     on_check: Callable[[Part], None] = lambda part: None,
 ) -> Reproduction:
     """Make the runs that are missing, judge every row asked for.
@@ -226,12 +227,12 @@ def run(
     for part in parts:
         _load_judge(part, known)
     on_plan(parts, len(runs))
-    owner = runner.Owner.of("reproduce", known.folder / "rows.yaml")
+    owner = Owner.of("reproduce", known.folder / "rows.yaml")
     study = runner.execute(list(runs.values()), folder, jobs, fresh, on_change, owner=owner)
     outcomes = {outcome.run.id: outcome for outcome in study.outcomes}
     for part in parts:
         if part.planned is not None:
-            part.study = runner.Study(
+            part.study = Study(
                 folder / part.name,
                 [outcomes[run.id] for run in part.planned.runs],
                 program_hashes=study.program_hashes,

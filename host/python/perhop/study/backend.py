@@ -10,11 +10,12 @@ from typing import Any, Protocol
 from perhop.experiment.load import Point
 from perhop.experiment.resolve import Run
 from perhop.study import runner
+from perhop.study.outcomes import Program
 
 # Simulated, in namespaces in real time, on hosts with radios: in the order in which they are shown.
 NAMES = ("sim", "live", "radio")
 
-Programs = dict[str, runner.Program]
+Programs = dict[str, Program]
 
 
 class Backend(Protocol):

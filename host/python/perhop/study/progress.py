@@ -9,7 +9,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from perhop.study.runner import Outcome, Study
+from perhop.study.outcomes import Outcome, Study
 
 
 class ProgressView:

@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 
 from perhop import files, paths
 from perhop.experiment.load import Point
-from perhop.study.runner import Outcome, Study
+from perhop.study.outcomes import Outcome, Study
 
 # The ten parts of a completion record; they sum to t_done - t_enqueue.
 PARTS = (

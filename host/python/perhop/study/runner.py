@@ -9,8 +9,6 @@ finished run of the same program, with the outputs that are asked for, is not ma
 from __future__ import annotations
 
 import collections
-import hashlib
-import json
 import os
 import queue
 import shutil
@@ -20,115 +18,19 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
 
 from perhop import files, paths
-from perhop.errors import PerhopError
-from perhop.experiment.resolve import OPTIONAL_OUTPUTS, Run
+from perhop.experiment.resolve import Run
+from perhop.study.outcomes import Outcome, Owner, Program, Study, hash_of
+from perhop.study.state import claim, locked, read_result, reuse, write_state
 
-Status = Literal["pending", "running", "finished", "interrupted", "failed"]
-
-# What a study leaves in its output folder, beside runs/ and state.json.
-RESULT_FILES = (
-    "report.html",
-    "results.parquet",
-    "flows.parquet",
-    "hops.parquet",
-    "runs.parquet",
-    "packets.pcapng",
-    "experiment.yaml",
-    "provenance.json",
-)
 STDERR_TAIL_LINES = 12
 # After this long without an answer to SIGINT a simulator is killed.
 STOP_PATIENCE_S = 20.0
 STATE_PERIOD_S = 1.0
 # A run in real time that ends so found a node that failed: so would the next.
 EXIT_NODE = 75
-
-
-@dataclass(frozen=True)
-class Program:
-    """What makes a run: the command, to which the path of run.json is added, and a hash of all that it is made of."""
-
-    command: list[str]
-    sha256: str
-    environment: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Owner:
-    """Whose results a folder holds: an experiment by its name, and the file that says it."""
-
-    name: str
-    file: str
-    sha256: str
-
-    @staticmethod
-    def of(name: str, file: Path) -> Owner:
-        return Owner(name, str(file.resolve()), hash_of(file))
-
-    def is_same(self, other: Owner) -> bool:
-        """The same file, whatever has been changed in it since, or the same text elsewhere."""
-        return self.name == other.name and (self.file == other.file or self.sha256 == other.sha256)
-
-
-@dataclass
-class Outcome:
-    """What became of a run. `reused` says that an earlier call had finished it."""
-
-    run: Run
-    status: Status = "pending"
-    reused: bool = False
-    simulated_s: float = 0.0
-    wall_s: float = 0.0
-    message: str = ""
-    folder: Path | None = None
-    result: dict[str, Any] | None = None
-
-    @property
-    def title(self) -> str:
-        """The run's label, with what became of it where it has not finished."""
-        return self.run.label + ("" if self.status == "finished" else f" ({self.status})")
-
-
-@dataclass
-class Study:
-    """The runs of one experiment and its output folder; `execute` fills the rest.
-
-    `owner` is whose results these are, None where nobody asks. `stopped` says that runs were not begun because they
-    could not be made now.
-    `earlier` holds the entries of state.json of runs that are not among these, such as those of another --set;
-    `outdated` counts the finished runs of another build of the program, which are made again.
-    """
-
-    folder: Path
-    outcomes: list[Outcome]
-    interrupted: bool = False
-    stopped: bool = False
-    wall_s: float = 0.0
-    program_hashes: dict[str, str] = field(default_factory=dict)
-    earlier: dict[str, Any] = field(default_factory=dict)
-    outdated: int = 0
-    owner: Owner | None = None
-
-    @property
-    def failed(self) -> list[Outcome]:
-        return [outcome for outcome in self.outcomes if outcome.status == "failed"]
-
-    @property
-    def complete(self) -> bool:
-        return all(outcome.status == "finished" for outcome in self.outcomes)
-
-    @property
-    def reused(self) -> int:
-        return sum(outcome.reused for outcome in self.outcomes)
-
-    def total(self, name: str) -> int:
-        """The sum over the results of a count of result.json, such as `completions_checked`."""
-        return sum(int(outcome.result.get(name, 0)) for outcome in self.outcomes if outcome.result is not None)
 
 
 def execute(
@@ -154,66 +56,24 @@ def execute(
         programs = simulators(runs)
     study = Study(folder, [Outcome(run) for run in runs], owner=owner)
     study.program_hashes = {name: program.sha256 for name, program in programs.items()}
-    with _locked(folder), _stop_signals() as stop:
+    with locked(folder), _stop_signals() as stop:
         if owner is not None:
-            _claim(folder, owner, fresh)
+            claim(folder, owner, fresh)
         if fresh:
             shutil.rmtree(folder / "runs", ignore_errors=True)
-        _reuse(study)
-        _write_state(study)
+        reuse(study)
+        write_state(study)
         _Pool(study, programs, jobs or os.cpu_count() or 1, stop, on_change).work()
         study.interrupted = stop.is_set() and not study.complete
         study.wall_s = time.monotonic() - start
-        _write_state(study)
+        write_state(study)
     return study
-
-
-def _claim(folder: Path, owner: Owner, fresh: bool) -> None:
-    """Make sure that `folder` is `owner`'s, or nobody's. Raises PerhopError."""
-    there = [name for name in (*RESULT_FILES, "runs") if (folder / name).exists()]
-    if not state_exists(folder):
-        if there:
-            raise PerhopError(
-                f"{paths.shown(folder)} holds {there[0]}, which no earlier call of this command has made",
-                "give another folder with --out",
-            )
-        return
-    known = _owner_of(folder)
-    if known is None or known.is_same(owner):
-        return
-    if not fresh:
-        raise PerhopError(
-            f"{paths.shown(folder)} holds the results of another experiment: {known.name}"
-            + (f" of {paths.shown(Path(known.file))}" if known.file else "")
-            + f", not {owner.name} of {paths.shown(Path(owner.file))}",
-            "give another folder with --out, give the experiment another name, or replace those results with --fresh",
-        )
-    for name in RESULT_FILES:
-        (folder / name).unlink(missing_ok=True)
-
-
-def _owner_of(folder: Path) -> Owner | None:
-    """What the state says; what was made before states said it is known by its name alone, if at all."""
-    try:
-        state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
-        if "owner" in state:
-            return Owner(**state["owner"])
-        told = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
-        text = (folder / "experiment.yaml").read_bytes()
-        return Owner(told["experiment"]["name"], "", hashlib.sha256(text).hexdigest())
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
 
 
 def simulators(runs: list[Run]) -> dict[str, Program]:
     """The programs of this build that the runs name. Raises PerhopError."""
     files_of = {name: paths.program(name) for name in {run.program for run in runs}}
     return {name: Program([str(file)], hash_of(file)) for name, file in files_of.items()}
-
-
-def state_exists(folder: Path) -> bool:
-    """Whether `folder` holds the state of an earlier `execute`."""
-    return (folder / "state.json").is_file()
 
 
 class _Pool:
@@ -339,7 +199,7 @@ class _Pool:
             raise self._problem
         # Thousands of short runs: what is lost with perhop itself, at most a second's, is made again.
         if time.monotonic() - self._state_at > STATE_PERIOD_S:
-            _write_state(self._study)
+            write_state(self._study)
             self._state_at = time.monotonic()
 
     def _signal(self, number: signal.Signals) -> None:
@@ -353,7 +213,7 @@ def _settle(outcome: Outcome, code: int, tail: str, work: Path, stopped: bool) -
 
     `stopped` says that we told it to stop, or killed it: one that stops or dies without that has failed.
     """
-    result = _read_result(work)
+    result = read_result(work)
     if code == 0 and result is not None and not result.get("interrupted", False):
         outcome.status = "finished"
         outcome.simulated_s = float(outcome.run.config["duration_s"])
@@ -394,80 +254,6 @@ def _ending(code: int) -> str:
     return f"failed (exit {code})"
 
 
-def _read_result(folder: Path) -> dict[str, Any] | None:
-    try:
-        value = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _reuse(study: Study) -> None:
-    try:
-        known = json.loads((study.folder / "state.json").read_text(encoding="utf-8"))["runs"]
-    except (OSError, ValueError, KeyError):
-        known = {}
-    ours = {outcome.run.id for outcome in study.outcomes}
-    study.earlier = {
-        name: entry for name, entry in known.items() if name not in ours and (study.folder / "runs" / name).is_dir()
-    }
-    for outcome in study.outcomes:
-        run = outcome.run
-        folder = study.folder / "runs" / run.id
-        entry = known.get(run.id, {})
-        same_program = entry.get("program_sha256") == study.program_hashes[run.program]
-        study.outdated += entry.get("status") == "finished" and not same_program
-        result = _read_result(folder) if entry.get("status") == "finished" and same_program else None
-        if result is None or not _has_outputs(folder, run):
-            shutil.rmtree(folder, ignore_errors=True)
-            continue
-        outcome.status, outcome.reused, outcome.folder, outcome.result = "finished", True, folder, result
-        outcome.simulated_s = float(run.config["duration_s"])
-        outcome.wall_s = float(entry.get("wall_s", 0.0))
-
-
-def _has_outputs(folder: Path, run: Run) -> bool:
-    """Whether a finished run wrote all that is asked for now."""
-    try:
-        written = json.loads((folder / "run.json").read_text(encoding="utf-8"))["outputs"]
-    except (OSError, ValueError, KeyError):
-        return False
-    wanted = run.config["outputs"]
-    return all(written.get(name, False) for name in OPTIONAL_OUTPUTS if wanted[name])
-
-
-def _write_state(study: Study) -> None:
-    files.write_json(
-        study.folder / "state.json",
-        {
-            **({"owner": asdict(study.owner)} if study.owner is not None else {}),
-            "runs": study.earlier
-            | {
-                outcome.run.id: {
-                    "label": outcome.run.label,
-                    # A run that has only started is, for a later call, one still to make.
-                    "status": "pending" if outcome.status == "running" else outcome.status,
-                    "program": outcome.run.program,
-                    "program_sha256": study.program_hashes[outcome.run.program],
-                    "wall_s": round(outcome.wall_s, 3),
-                    "message": outcome.message,
-                }
-                for outcome in study.outcomes
-            },
-        },
-    )
-
-
-def hash_of(program: Path) -> str:
-    with program.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def joint_hash(hashes: list[str]) -> str:
-    """One hash for a program of several parts."""
-    return hashlib.sha256(json.dumps(hashes).encode()).hexdigest()
-
-
 @contextmanager
 def _stop_signals() -> Iterator[threading.Event]:
     """An event that SIGINT or SIGTERM sets; the handlers that were there come back afterwards."""
@@ -481,19 +267,3 @@ def _stop_signals() -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Keep a second perhop out of `folder`; the lock goes with the process that holds it."""
-    import fcntl
-
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise PerhopError(
-                f"another perhop is running in {paths.shown(folder)}", "wait for it, or give another --out"
-            ) from None
-        yield

@@ -10,6 +10,7 @@ from pathlib import Path
 from perhop import paths
 from perhop.study import runner
 from perhop.study.check import Check, Judge, load_check
+from perhop.study.outcomes import Owner, Study
 from perhop.study.plan import Plan
 from perhop.study.results import Results, collect, write
 from perhop.study.summaries import Summary, summarise
@@ -20,7 +21,7 @@ class Finished:
     """Everything that a study gave."""
 
     plan: Plan
-    study: runner.Study
+    study: Study
     results: Results
     summaries: list[Summary]
     written: dict[str, Path]
@@ -32,7 +33,7 @@ def run(
     jobs: int | None = None,
     fresh: bool = False,
     command: list[str] | None = None,
-    on_change: Callable[[runner.Study], None] = lambda study: None,
+    on_change: Callable[[Study], None] = lambda study: None,
     check: bool = True,
 ) -> Finished:
     """Make the runs and write the tables.
@@ -45,7 +46,7 @@ def run(
     judge = load_check(planned.check_file) if check and planned.check_file is not None else None
     with planned.backend.ready(planned.runs) as programs:
         jobs = planned.backend.jobs(jobs)
-        owner = runner.Owner.of(planned.name, planned.source)
+        owner = Owner.of(planned.name, planned.source)
         study = runner.execute(planned.runs, planned.folder, jobs, fresh, on_change, programs, owner)
     results = collect(study)
     if not results.flows:

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The state of an output folder: whose it is, which runs have finished, and that one perhop at a time works in it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from perhop import files, paths
+from perhop.errors import PerhopError
+from perhop.experiment.resolve import OPTIONAL_OUTPUTS, Run
+from perhop.study.outcomes import Owner, Study
+
+# What a study leaves in its output folder, beside runs/ and state.json.
+RESULT_FILES = (
+    "report.html",
+    "results.parquet",
+    "flows.parquet",
+    "hops.parquet",
+    "runs.parquet",
+    "packets.pcapng",
+    "experiment.yaml",
+    "provenance.json",
+)
+
+
+def claim(folder: Path, owner: Owner, fresh: bool) -> None:
+    """Make sure that `folder` is `owner`'s, or nobody's. Raises PerhopError."""
+    there = [name for name in (*RESULT_FILES, "runs") if (folder / name).exists()]
+    if not state_exists(folder):
+        if there:
+            raise PerhopError(
+                f"{paths.shown(folder)} holds {there[0]}, which no earlier call of this command has made",
+                "give another folder with --out",
+            )
+        return
+    known = _owner_of(folder)
+    if known is None or known.is_same(owner):
+        return
+    if not fresh:
+        raise PerhopError(
+            f"{paths.shown(folder)} holds the results of another experiment: {known.name}"
+            + (f" of {paths.shown(Path(known.file))}" if known.file else "")
+            + f", not {owner.name} of {paths.shown(Path(owner.file))}",
+            "give another folder with --out, give the experiment another name, or replace those results with --fresh",
+        )
+    for name in RESULT_FILES:
+        (folder / name).unlink(missing_ok=True)
+
+
+def _owner_of(folder: Path) -> Owner | None:
+    """What the state says; what was made before states said it is known by its name alone, if at all."""
+    try:
+        state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
+        if "owner" in state:
+            return Owner(**state["owner"])
+        told = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+        text = (folder / "experiment.yaml").read_bytes()
+        return Owner(told["experiment"]["name"], "", hashlib.sha256(text).hexdigest())
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def state_exists(folder: Path) -> bool:
+    """Whether `folder` holds the state of an earlier `execute`."""
+    return (folder / "state.json").is_file()
+
+
+def read_result(folder: Path) -> dict[str, Any] | None:
+    try:
+        value = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def reuse(study: Study) -> None:
+    try:
+        known = json.loads((study.folder / "state.json").read_text(encoding="utf-8"))["runs"]
+    except (OSError, ValueError, KeyError):
+        known = {}
+    ours = {outcome.run.id for outcome in study.outcomes}
+    study.earlier = {
+        name: entry for name, entry in known.items() if name not in ours and (study.folder / "runs" / name).is_dir()
+    }
+    for outcome in study.outcomes:
+        run = outcome.run
+        folder = study.folder / "runs" / run.id
+        entry = known.get(run.id, {})
+        same_program = entry.get("program_sha256") == study.program_hashes[run.program]
+        study.outdated += entry.get("status") == "finished" and not same_program
+        result = read_result(folder) if entry.get("status") == "finished" and same_program else None
+        if result is None or not _has_outputs(folder, run):
+            shutil.rmtree(folder, ignore_errors=True)
+            continue
+        outcome.status, outcome.reused, outcome.folder, outcome.result = "finished", True, folder, result
+        outcome.simulated_s = float(run.config["duration_s"])
+        outcome.wall_s = float(entry.get("wall_s", 0.0))
+
+
+def _has_outputs(folder: Path, run: Run) -> bool:
+    """Whether a finished run wrote all that is asked for now."""
+    try:
+        written = json.loads((folder / "run.json").read_text(encoding="utf-8"))["outputs"]
+    except (OSError, ValueError, KeyError):
+        return False
+    wanted = run.config["outputs"]
+    return all(written.get(name, False) for name in OPTIONAL_OUTPUTS if wanted[name])
+
+
+def write_state(study: Study) -> None:
+    files.write_json(
+        study.folder / "state.json",
+        {
+            **({"owner": asdict(study.owner)} if study.owner is not None else {}),
+            "runs": study.earlier
+            | {
+                outcome.run.id: {
+                    "label": outcome.run.label,
+                    # A run that has only started is, for a later call, one still to make.
+                    "status": "pending" if outcome.status == "running" else outcome.status,
+                    "program": outcome.run.program,
+                    "program_sha256": study.program_hashes[outcome.run.program],
+                    "wall_s": round(outcome.wall_s, 3),
+                    "message": outcome.message,
+                }
+                for outcome in study.outcomes
+            },
+        },
+    )
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep a second perhop out of `folder`; the lock goes with the process that holds it."""
+    import fcntl
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise PerhopError(
+                f"another perhop is running in {paths.shown(folder)}", "wait for it, or give another --out"
+            ) from None
+        yield
