@@ -183,6 +183,7 @@ def draw(results: dict[str, Measured], path: Path) -> None:
 
     matplotlib.use("svg")
     from matplotlib import pyplot
+    from perhop.report.figures import write_figure
 
     figure, axes = pyplot.subplots(
         len(results), 1, figsize=(8, 2.2 * len(results)), squeeze=False, layout="constrained"
@@ -191,7 +192,7 @@ def draw(results: dict[str, Measured], path: Path) -> None:
         axis.hist(measured.sifs_us, bins=60, color="#2f6f9f")
         axis.set_title(f"{name}: {len(measured.sifs_us)} responses", fontsize=9)
     figure.supxlabel("us from the end of a frame at the antenna to the begin of its response", fontsize=9)
-    figure.savefig(path, metadata={"Date": None})
+    write_figure(figure, path)
 
 
 def main() -> int:

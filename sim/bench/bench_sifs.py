@@ -149,6 +149,7 @@ def draw(results: dict[str, dict], faulty: dict, path: Path) -> None:
 
     matplotlib.use("svg")
     from matplotlib import pyplot
+    from perhop.report.figures import write_figure
 
     panels = {**results, "planted fault: no re-phasing": faulty}
     columns = 2
@@ -167,7 +168,7 @@ def draw(results: dict[str, dict], faulty: dict, path: Path) -> None:
         axis.tick_params(labelsize=8)
     figure.supxlabel("clocks from the expected delay between phy_rx_end and phy_tx_start", fontsize=9)
     figure.supylabel("responses", fontsize=9)
-    figure.savefig(path, metadata={"Date": None})
+    write_figure(figure, path)
 
 
 def in_words(deviation: dict) -> str:

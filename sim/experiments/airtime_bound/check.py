@@ -7,14 +7,12 @@ single policy, the 95 % intervals apart, and a smaller round trip. No run of any
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
-from perhop import files
-from perhop.report.figures import COLOURS, RC
+from perhop.report.figures import COLOURS, RC, write_figure
 from perhop.study import airtime_bound
 from perhop.study.check import Check
 from perhop.study.results import Results
@@ -158,6 +156,4 @@ def _draw(file: Path, all_hops: list[int], cells: dict[tuple[int, str], Cell], l
             axis.set_xlabel("hops")
             axis.set_xticks(all_hops)
         figure.legend(loc="outside lower center", ncols=5)
-        buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    files.write_text(file, buffer.getvalue())
+        write_figure(figure, file)

@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from model import Setting, predict
-from perhop import files
 from perhop.registers import spec_generated as spec
-from perhop.report.figures import COLOURS, MARKERS, RC
+from perhop.report.figures import COLOURS, MARKERS, RC, write_figure
 from perhop.study.check import Check
 from perhop.study.results import Results, Row
 from perhop.study.summaries import Mean, mean
@@ -94,6 +92,4 @@ def _draw(file: Path, curves: dict[str, list[tuple[int, Mean, float]]]) -> None:
         axis.set_xticks(sorted({point[0] for points in curves.values() for point in points}))
         axis.margins(y=0.15)
         figure.legend(loc="outside lower center", ncols=4)
-        buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    files.write_text(file, buffer.getvalue())
+        write_figure(figure, file)

@@ -7,15 +7,13 @@ best pair of constants with pacing or without, the mean over the hops.
 
 from __future__ import annotations
 
-import io
 import re
 import statistics
 from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
-from perhop import files
-from perhop.report.figures import RC
+from perhop.report.figures import RC, write_figure
 from perhop.study import airtime_bound
 from perhop.study.check import Check
 from perhop.study.results import Results
@@ -105,6 +103,4 @@ def _draw(file: Path, all_hops: list[int], cells: Cells) -> None:
         for row in axes:
             row[0].set_ylabel("packets for a TCP ACK")
         figure.colorbar(image, ax=axes, label="goodput, share of the airtime bound", shrink=0.7)
-        buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    files.write_text(file, buffer.getvalue())
+        write_figure(figure, file)

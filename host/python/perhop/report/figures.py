@@ -24,6 +24,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from perhop import files
+from perhop.report.compact_svg import compact
 from perhop.study.summaries import Hop, Mean, Summary
 
 # Okabe and Ito's palette, without its yellow (too pale on white), and a grey.
@@ -113,7 +114,12 @@ def drawing(file: Path, columns: int = 1, height: float = 4.2) -> Iterator[tuple
     with mpl.rc_context(RC):
         figure = Figure(figsize=(11.2, height), layout="constrained")
         yield figure, list(figure.subplots(1, columns, squeeze=False)[0])
-        files.write_text(file, _svg(figure))
+        write_figure(figure, file)
+
+
+def write_figure(figure: Figure, file: Path) -> None:
+    """Write a figure as an SVG file, in few lines and bytes."""
+    files.write_text(file, _svg(figure))
 
 
 def colour(light: str) -> str:
@@ -392,5 +398,4 @@ def _svg(figure: Figure) -> str:
     """The figure as an <svg> element, with text as outlines so that it looks the same without our font."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None})
-    text = buffer.getvalue()
-    return text[text.index("<svg") :]
+    return compact(buffer.getvalue())

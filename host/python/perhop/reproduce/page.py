@@ -46,10 +46,7 @@ def write(done: Reproduction) -> dict[str, Path]:
         for figure in result.figures:
             target = markdown.parent / figure_name(result, figure)
             target.parent.mkdir(parents=True, exist_ok=True)
-            if figure.suffix == ".svg":
-                files.write_text(target, smaller_svg(figure.read_text(encoding="utf-8")))
-            else:
-                shutil.copyfile(figure, target)
+            shutil.copyfile(figure, target)
     files.write_text(markdown, as_markdown(done))
     return {"page": page, "markdown": markdown}
 
@@ -59,11 +56,6 @@ def figure_name(result: RowResult, figure: Path) -> str:
     assert result.part is not None
     stem = figure.name.removeprefix(result.row.id).lstrip("_-.")
     return f"{result.row.id}-{stem if '.' in stem else figure.name}" if stem else figure.name
-
-
-def smaller_svg(text: str) -> str:
-    """The same picture with the points of its paths to a hundredth."""
-    return re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\d\.\d{2})\d+", r"\1", path.group()), text)
 
 
 # --- HTML -----------------------------------------------------------------------------------------------------------
@@ -185,7 +177,7 @@ def _picture(file: Path) -> str:
     if file.suffix == ".svg":
         # An image apart does not see the style of the page.
         style = f"<style>{figures.dark_style()}</style>"
-        svg = figures.themed(smaller_svg(content.decode()))
+        svg = figures.themed(content.decode())
         content = re.sub(r"(<svg\b[^>]*>)", lambda found: found[1] + style, svg, count=1).encode()
     label = "Figure: " + file.stem.replace("_", " ")
     data = base64.b64encode(content).decode()
