@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What each folder may use: the rules of ARCHITECTURE.md, "What may use what", each one short test."""
+"""The rules of ARCHITECTURE.md, "What each folder holds, and what it may use", each a short test."""
 
 import ast
 import os

@@ -87,7 +87,7 @@ def test_every_row_gets_a_verdict_and_a_place_on_both_pages(rows, fake_build, pe
         assert row in markdown
     assert "Tried &lt;twice&gt;" in page
     assert "perhop reproduce B-01 --quick" in page
-    assert (tmp_path / "out" / "reproduction" / "B-02-delay.svg").read_text().count('d="M 1.23 2"') == 1
+    assert (tmp_path / "out" / "reproduction" / "B-02-delay.svg").read_text().count('d="M1.23 2"') == 1
     assert "](B-02-delay.svg)" in markdown
     assert "http" not in page.replace("http://www.w3.org", "")  # nothing is loaded from elsewhere
 

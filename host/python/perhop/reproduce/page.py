@@ -13,6 +13,7 @@ from pathlib import Path
 
 from perhop import files, paths
 from perhop.report import figures, page
+from perhop.report.compact_svg import compact
 from perhop.report.page import text as _text
 from perhop.reproduce.reproduction import VERDICTS, Part, Reproduction, RowResult, Verdict, cpu_s
 
@@ -46,7 +47,10 @@ def write(done: Reproduction) -> dict[str, Path]:
         for figure in result.figures:
             target = markdown.parent / figure_name(result, figure)
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(figure, target)
+            if figure.suffix == ".svg":
+                files.write_text(target, compact(figure.read_text(encoding="utf-8")))
+            else:
+                shutil.copyfile(figure, target)
     files.write_text(markdown, as_markdown(done))
     return {"page": page, "markdown": markdown}
 
@@ -177,7 +181,7 @@ def _picture(file: Path) -> str:
     if file.suffix == ".svg":
         # An image apart does not see the style of the page.
         style = f"<style>{figures.dark_style()}</style>"
-        svg = figures.themed(content.decode())
+        svg = figures.themed(compact(content.decode()))
         content = re.sub(r"(<svg\b[^>]*>)", lambda found: found[1] + style, svg, count=1).encode()
     label = "Figure: " + file.stem.replace("_", " ")
     data = base64.b64encode(content).decode()
