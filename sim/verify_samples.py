@@ -16,6 +16,8 @@ is counted, and compared with what a receiver of spread symbols must do.
 Hidden terminals: both ends of a chain send to its middle at once, by RTS/CTS.
 
 Then faults are planted in copies of the gateware, and each has to be found.
+
+It is one file because every case is compared by the same few rules, which are read beside the cases.
 """
 
 import argparse

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads protocol.yaml, frames.yaml and phy.yaml, checks them, and computes what follows from them."""
+"""Reads protocol.yaml, frames.yaml and phy.yaml, checks them, and computes what follows from them.
+
+It is one file because it is the schema of the three: types that refer to each other, and checks across them.
+"""
 
 from __future__ import annotations
 

@@ -14,6 +14,8 @@ A LUT4 is one of the device's 24,288: those of carry chains (two for each CCU2C)
 Writes hw/reports/synth.md (with --report, as `make synth` does); of tops that were not asked for the report keeps what
 it said, with the RTL that they were made of. Ends with a line RESULT and JSON, also in out/synth/result.json; exit
 status 1 when a bound does not hold or a tool fails, 2 for wrong arguments.
+
+It is one file because what is counted, how, and how it is told stand and fall together.
 """
 
 import argparse

@@ -28,12 +28,6 @@ void make_room(Table& table, std::size_t most) {
   table.erase(idle);
 }
 
-/// Hops by the time to live, from the initial values in use. 0: unknown.
-std::uint32_t hops_from_ttl(std::uint8_t ttl) {
-  if (ttl == 0) return 0;
-  return (ttl <= 64 ? 64U : ttl <= 128 ? 128U : 255U) - ttl + 1;
-}
-
 }  // namespace
 
 void exact_flows::set_link_rate(std::uint64_t rate_bps) { link_rate_bps_ = rate_bps; }
@@ -169,7 +163,7 @@ void exact_flows::on_data(time_us now, const shim::ip_packet_view& packet, const
   sink.heard = true;
   sink.last_used = now;
   if (next_hop_back != 0) sink.next_hop = next_hop_back;
-  sink.report_now |= sink.receiver.on_data(now, path, exact, hops_from_ttl(packet.ttl));
+  sink.report_now |= sink.receiver.on_data(now, path, exact, shim::hops_from_ttl(packet.ttl));
 }
 
 bool exact_flows::is_live(time_us now, const sink& sink) { return now - sink.last_used <= forgotten_us; }

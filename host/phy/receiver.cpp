@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+//
+// It is one file, as its model in Python is: its steps count the same samples and symbols, and each is read beside the others.
 #include "host/phy/receiver.hpp"
 
 #include <algorithm>

@@ -16,6 +16,8 @@
 // - the end of a frame that is not for the node, if the node neither waits for a response nor for a header, and if it
 //   does not contend or the end falls within the NAV. What remains of such an end are the NAV and the choice between
 //   DIFS and EIFS. Of several, the last is kept if it reserves the medium for as long as those before it.
+//
+// It is one file because what may be held back and the order within a tick are one argument: each step relies on the others.
 #include "sim/air/air.hpp"
 
 #include <algorithm>

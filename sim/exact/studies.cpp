@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+//
+// It is one file because it is a list: a function a study, none of which calls another.
 
 #include "sim/exact/studies.hpp"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+//
+// It is one file because ns-3's NetDevice asks for thirty functions, most of which have one line.
 #include "sim/ns3/air-net-device.h"
 
 #include "sim/ns3/air-channel.h"

@@ -8,7 +8,7 @@ from testbench.build import ROOT
 
 sys.path.insert(0, str(ROOT / "gateware/formal"))
 from breaks import BREAKS
-from prove import JOBS
+from proofs import JOBS
 
 
 @pytest.mark.parametrize("name", BREAKS)

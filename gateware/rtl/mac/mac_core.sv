@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // MAC core: decides when to send and accounts for what it cost. Works on descriptors
-// and on the PHY's events, never on bytes. Only instances and wires here.
+// and on the PHY's events, never on bytes. Only instances and wires here. It is one file
+// because it is one list of connections.
 //
 // Time: see the time-warp rules in ARCHITECTURE.md. A clock either carries ticks
 // (tick_n microseconds; inputs are sampled at their end) or settles (tick_n = 0); ticks

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+//
+// It is one file because all of it works on the one table of flows: who joins, what each gets, and when it is forgotten.
 
 #include "host/core/policy/exact_router.hpp"
 

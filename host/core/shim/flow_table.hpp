@@ -21,27 +21,13 @@
 #include "host/core/policy/time.hpp"
 #include "host/core/shim/deadline_queue.hpp"
 #include "host/core/shim/packet_view.hpp"
+#include "host/core/shim/round_trip_timer.hpp"
 #include "host/core/shim/sent_window.hpp"
 #include "host/core/wire/path_header.hpp"
 
 namespace perhop::shim {
 
 using policy::time_us;
-
-inline constexpr time_us round_trip_window_us = 10'000'000;
-
-/// Smallest round trip of the last 10 to 20 s, from one packet timed at a time (so that no queue of samples is needed).
-/// A packet sent again is not timed (Karn's rule).
-struct round_trip_timer {
-  bool timing = false;
-  std::uint32_t timed_end_sequence = 0;
-  time_us timed_since = 0;
-  bool sent_any = false;
-  std::uint32_t highest_end_sequence = 0;
-  time_us window_start = 0;
-  std::uint32_t min_us = UINT32_MAX;           // of the window that runs now
-  std::uint32_t previous_min_us = UINT32_MAX;  // of the window before
-};
 
 /// How far a TCP connection is open, as this node's own end tells it. What arrives may be from anybody.
 enum class handshake : std::uint8_t {

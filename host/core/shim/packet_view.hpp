@@ -78,7 +78,16 @@ struct ip_packet_view {
   std::uint8_t ttl = 0;        ///< as in the packet (hop limit for IPv6); 0 when the caller cannot tell
   tcp_view tcp{};              ///< read when flow.protocol is TCP
   exact_view exact{};
+
+  constexpr bool is_tcp() const { return flow.protocol == ip_protocol_tcp; }
 };
+
+/// Hops that a packet has made, from its TTL and the initial values in use (64, 128, 255). 0: unknown.
+constexpr std::uint8_t hops_from_ttl(std::uint8_t ttl) {
+  if (ttl == 0) return 0;
+  const int initial = ttl <= 64 ? 64 : ttl <= 128 ? 128 : 255;
+  return static_cast<std::uint8_t>(initial - ttl + 1);
+}
 
 enum class hop_medium : std::uint8_t { wireless, wired };
 

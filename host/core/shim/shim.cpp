@@ -18,17 +18,6 @@ constexpr std::uint32_t ipv4_and_tcp_header_bytes = 40, ipv6_and_tcp_header_byte
 /// What the timestamps option takes from every segment (RFC 7323: 10 bytes, padded).
 constexpr std::uint32_t timestamps_option_bytes = 12;
 
-bool is_tcp(const ip_packet_view& packet) { return packet.flow.protocol == ip_protocol_tcp; }
-
-using policy::not_after;
-
-/// Hops that a packet has made, from its TTL and the initial values in use (64, 128, 255). 0: unknown.
-std::uint8_t hops_from_ttl(std::uint8_t ttl) {
-  if (ttl == 0) return 0;
-  const int initial = ttl <= 64 ? 64 : ttl <= 128 ? 128 : 255;
-  return static_cast<std::uint8_t>(initial - ttl + 1);
-}
-
 std::uint32_t segment_bytes_of(const flow_state& state, const flow_key& flow, std::uint32_t mtu_bytes) {
   if (state.segment_bytes != 0) return state.segment_bytes;
   const bool ipv4 = flow.source.is_ipv4();
@@ -52,54 +41,7 @@ void note_options(flow_state& state, const tcp_view& tcp) {
   if (tcp.syn) state.timestamps = tcp.timestamps;
 }
 
-void time_sent(round_trip_timer& timer, time_us now, const tcp_view& tcp) {
-  if (tcp.payload_bytes == 0) return;
-  const std::uint32_t end = tcp.sequence + tcp.payload_bytes;
-  if (timer.sent_any && not_after(end, timer.highest_end_sequence)) {
-    timer.timing = false;  // sent again: an answer could belong to either
-    return;
-  }
-  timer.sent_any = true;
-  timer.highest_end_sequence = end;
-  if (!timer.timing) {
-    timer.timing = true;
-    timer.timed_end_sequence = end;
-    timer.timed_since = now;
-  }
-}
-
-/// @return a round trip, when this TCP ACK answers the packet that is timed
-std::optional<std::uint32_t> time_answered(round_trip_timer& timer, time_us now, std::uint32_t tcp_ack) {
-  if (!timer.timing || !not_after(timer.timed_end_sequence, tcp_ack)) return std::nullopt;
-  timer.timing = false;
-  if (now - timer.window_start >= round_trip_window_us) {
-    timer.previous_min_us = timer.min_us;
-    timer.min_us = UINT32_MAX;
-    timer.window_start = now;
-  }
-  const auto sample_us = static_cast<std::uint32_t>(std::min<time_us>(now - timer.timed_since, UINT32_MAX - 1));
-  timer.min_us = std::min(timer.min_us, sample_us);
-  return sample_us;
-}
-
-/// The smallest round trip has no queueing in it; 0 when unknown.
-std::uint32_t min_round_trip_us(const round_trip_timer& timer) {
-  const std::uint32_t round_trip_us = std::min(timer.min_us, timer.previous_min_us);
-  return round_trip_us == UINT32_MAX ? 0 : round_trip_us;
-}
-
-/// What of the round trip is not wireless.
-std::uint32_t wired_round_trip_us(const round_trip_timer& timer, std::uint64_t wireless_us) {
-  const std::uint32_t round_trip_us = min_round_trip_us(timer);
-  if (round_trip_us <= wireless_us) return 0;
-  return static_cast<std::uint32_t>(round_trip_us - wireless_us);
-}
-
 constexpr std::uint32_t least_window_of_syn_packets = 2;
-
-/// TCP's initial window, also after a pause (RFC 6928). A smaller one is not believed of what was seen: a sender that has little to
-/// send has small flights, too, and its next burst would wait for a round trip.
-constexpr std::uint32_t initial_window_packets = 10;
 
 }  // namespace
 
@@ -174,74 +116,6 @@ flow_table::access shim::flow_of(time_us now, const flow_key& originated, flow_w
   return access;
 }
 
-/// The connection of a packet that this node's own end sends. What a stranger can make any host send does not count as a word for it:
-/// a RST, the answer to a SYN, and the bare TCP ACK that Linux sends for a second, different SYN before the handshake is over.
-flow_table::access shim::own_flow_of(time_us now, const ip_packet_view& sent) {
-  const tcp_view& tcp = sent.tcp;
-  bool own = true;
-  if (is_tcp(sent)) {
-    const flow_state* known = flows_.find(sent.flow);
-    const bool bare = tcp.payload_bytes == 0 && !tcp.fin;
-    const bool answering = known != nullptr && known->phase == handshake::answering;
-    own = !tcp.rst && !(tcp.syn && tcp.has_tcp_ack) && !(answering && bare);
-  }
-  const flow_table::access flow = flow_of(now, sent.flow, own ? flow_witness::own_end : flow_witness::stranger);
-  if (!is_tcp(sent)) return flow;
-  if (tcp.syn) {
-    note_own_syn(now, flow, sent);
-  } else if (own) {
-    flow.state->phase = handshake::done;
-  }
-  flow.state->in_flight.on_segment(tcp.sequence, tcp.payload_bytes);
-  return flow;
-}
-
-/// The own TCP opens a connection, or answers a SYN: only now what that SYN said holds. Told of a packet twice, it does nothing more.
-void shim::note_own_syn(time_us now, const flow_table::access& flow, const ip_packet_view& sent) {
-  flow_state& state = *flow.state;
-  const tcp_view& tcp = sent.tcp;
-  const std::optional<offered_syn> offered = take_answered(sent);
-  // A listener whose queue was full answers again even after the other end's TCP ACK.
-  const bool again =
-      state.phase != handshake::unknown && state.initial_sequence == tcp.sequence && (state.phase != handshake::done || tcp.has_tcp_ack);
-  const bool late = again && state.phase == handshake::done;
-  // A SYN that came again is answered as the first one was: nothing but the handshake is known yet.
-  if (!again || (offered && state.phase == handshake::answering)) {
-    restart(state, sent.flow);
-    state.initial_sequence = tcp.sequence;
-    state.in_flight.on_syn(tcp.sequence);
-  }
-  if (late) return;
-  state.phase = tcp.has_tcp_ack ? handshake::answering : handshake::opening;
-  if (offered) take_arrival(now, flow, offered->header, offered->packet);
-}
-
-void shim::note_offered(const std::optional<wire::path_header>& header, const ip_packet_view& packet) {
-  const auto same = std::find_if(offered_.begin(), offered_.end(), [&packet](const offered_syn& offered) {
-    return offered.packet.flow == packet.flow && offered.packet.tcp.sequence == packet.tcp.sequence;
-  });
-  if (same != offered_.end()) {
-    *same = {.header = header, .packet = packet};
-  } else if (offered_.size() < most_offered_syns) {
-    offered_.push_back({.header = header, .packet = packet});
-  } else {
-    offered_[next_offered_] = {.header = header, .packet = packet};
-    next_offered_ = (next_offered_ + 1) % most_offered_syns;
-  }
-}
-
-/// The SYN that this packet of the own end answers, once.
-std::optional<shim::offered_syn> shim::take_answered(const ip_packet_view& sent) {
-  if (!sent.tcp.has_tcp_ack) return std::nullopt;
-  const auto found = std::find_if(offered_.begin(), offered_.end(), [&sent](const offered_syn& offered) {
-    return offered.packet.flow == sent.flow.reversed() && sent.tcp.tcp_ack == offered.packet.tcp.sequence + 1;
-  });
-  if (found == offered_.end()) return std::nullopt;
-  const offered_syn taken = *found;
-  offered_.erase(found);
-  return taken;
-}
-
 std::uint32_t shim::hop_delay_us(const next_hop& hop) const {
   if (hop.medium == hop_medium::wired) return 0;
   return wire::quantise_delay_us(delays_.delay_us(hop.peer, hop.mpdu_bytes, hop.rate_index));
@@ -267,7 +141,7 @@ wire::path_header shim::on_originate(time_us now, const ip_packet_view& packet, 
                                      std::optional<std::uint32_t> packets_in_flight) {
   ++counters_.originated;
   flow_state& state = *own_flow_of(now, packet).state;
-  if (is_tcp(packet)) {
+  if (packet.is_tcp()) {
     if (state.phase != handshake::done || !packet.tcp.syn) note_options(state, packet.tcp);
     state.signed_segments |= packet.tcp.is_signed;
     if (packet.tcp.is_signed && rewrites(state)) ++counters_.signed_segments;
@@ -275,7 +149,7 @@ wire::path_header shim::on_originate(time_us now, const ip_packet_view& packet, 
       state.packets_in_flight = counted;
     }
     state.largest_payload_bytes = std::max(state.largest_payload_bytes, packet.tcp.payload_bytes);
-    time_sent(state.round_trip, now, packet.tcp);
+    state.round_trip.on_sent(now, packet.tcp.sequence, packet.tcp.payload_bytes);
   }
   state.sent = true;
 
@@ -294,7 +168,7 @@ wire::path_header shim::on_originate(time_us now, const ip_packet_view& packet, 
 }
 
 bool shim::strip_window_scaling(const ip_packet_view& packet) const {
-  return config_.rewrite_windows && is_tcp(packet) && packet.tcp.syn && !packet.tcp.is_signed &&
+  return config_.rewrite_windows && packet.is_tcp() && packet.tcp.syn && !packet.tcp.is_signed &&
          policy_of(packet.flow).cwl.kind != policy::cwl_kind::none;
 }
 
@@ -357,7 +231,7 @@ receive_verdict shim::on_receive(time_us now, const std::optional<wire::path_hea
   if (!header || header->silent_router_seen) ++counters_.silent_router_seen;
   const flow_key originated = packet.flow.reversed();
   const tcp_view& tcp = packet.tcp;
-  if (!is_tcp(packet)) {
+  if (!packet.is_tcp()) {
     take_arrival(now, flow_of(now, originated, flow_witness::stranger), header, packet);
     return {};
   }
@@ -408,12 +282,12 @@ void shim::take_arrival(time_us now, const flow_table::access& flow, const std::
                         const ip_packet_view& packet) {
   flow_state& state = *flow.state;
   const flow_key originated = packet.flow.reversed();
-  const bool tcp = is_tcp(packet);
+  const bool tcp = packet.is_tcp();
   if (tcp) {
     note_options(state, packet.tcp);
     if (packet.tcp.has_tcp_ack) {
       state.in_flight.on_tcp_ack(packet.tcp.tcp_ack);
-      if (const auto rtt_us = time_answered(state.round_trip, now, packet.tcp.tcp_ack)) on_round_trip_sample(state, *rtt_us);
+      if (const auto rtt_us = state.round_trip.on_tcp_ack(now, packet.tcp.tcp_ack)) on_round_trip_sample(state, *rtt_us);
     }
   }
 
@@ -455,7 +329,7 @@ void shim::take_arrival(time_us now, const flow_table::access& flow, const std::
     // Without an echo only this direction is known; the other is taken to be as long.
     if (silent && path.forward_hops == 0) path.forward_hops = path.return_hops;
     if (header && header->wired_hop_seen && !silent) {
-      path.wired_round_trip_us = wired_round_trip_us(state.round_trip, std::uint64_t{path.forward_total_us} + path.return_total_us);
+      path.wired_round_trip_us = state.round_trip.least_beside_us(std::uint64_t{path.forward_total_us} + path.return_total_us);
     }
     state.last_path = path;
     on_path(state, originated, path);
@@ -469,8 +343,7 @@ void shim::on_path(flow_state& state, const flow_key& originated, const policy::
   // The receiver waits for no more packets than the limit lets this node send.
   const policy::tcp_ack_config& tcp_ack = policy_of(originated).tcp_ack;
   const std::uint32_t limit_packets = state.limit.limit_packets().value_or(0);
-  const std::uint32_t window_packets =
-      policy::packets_per_tcp_ack(tcp_ack, path.forward_hops, min_round_trip_us(state.round_trip), limit_packets);
+  const std::uint32_t window_packets = policy::packets_per_tcp_ack(tcp_ack, path.forward_hops, state.round_trip.least_us(), limit_packets);
   // A receiver that waits for all that may be in flight answers over an empty path: its TCP ACKs take no time from data.
   const bool empty_path = limit_packets > 1 && window_packets == limit_packets && tcp_ack.kind == policy::tcp_ack_kind::dca;
   state.pacer.on_path(path, empty_path ? policy::pacing_path::tcp_acks_over_an_empty_path : window_packets);
@@ -489,86 +362,11 @@ void shim::on_data(time_us now, const flow_table::access& flow, const wire::path
                               .payload_bytes = tcp.payload_bytes,
                               .packets_in_flight = header != nullptr ? header->packets_in_flight : 0U,
                               .forward_hops = arrived.hops,
-                              .min_rtt_us = min_round_trip_us(state.round_trip),
+                              .min_rtt_us = state.round_trip.least_us(),
                               .syn = tcp.syn,
                               .fin = tcp.fin,
                               .timestamp_echo = tcp.timestamp_echo});
   flows_.set_deadline(flow.slot, state.tcp_ack.deadline());
-}
-
-policy::tcp_ack_action shim::on_tcp_ack(time_us now, const ip_packet_view& packet) {
-  const tcp_view& tcp = packet.tcp;
-  if (!is_tcp(packet)) return policy::tcp_ack_action::pass;
-  const flow_table::access flow = own_flow_of(now, packet);
-  // This packet takes the place of one that is kept, of a connection that was forgotten too: perhaps just now.
-  flows_.settle_hold(packet.flow);
-  policy::delayed_tcp_ack& tcp_ack = flow.state->tcp_ack;
-  if (!tcp.has_tcp_ack) {
-    tcp_ack.drop_held();
-    flows_.set_deadline(flow.slot, tcp_ack.deadline());
-    return policy::tcp_ack_action::pass;
-  }
-  if (!tcp_ack.thins()) return policy::tcp_ack_action::pass;
-  const bool bare = tcp.is_bare_tcp_ack();
-  const policy::tcp_ack_verdict verdict = tcp_ack.on_tcp_ack(now, {.tcp_ack = tcp.tcp_ack,
-                                                                   .window_bytes = tcp.window_bytes,
-                                                                   .bare = bare,
-                                                                   .sack_blocks = tcp.sack_blocks,
-                                                                   .timestamp_value = tcp.timestamp_value});
-  flows_.set_deadline(flow.slot, tcp_ack.deadline());
-  if (verdict.action == policy::tcp_ack_action::hold) {
-    ++counters_.tcp_acks_held;
-  } else if (bare) {
-    count(verdict.reason);
-  }
-  return verdict.action;
-}
-
-time_us shim::release_time(time_us now, const ip_packet_view& packet) {
-  const tcp_view& tcp = packet.tcp;
-  if (!is_tcp(packet) || tcp.syn || (tcp.payload_bytes == 0 && !tcp.fin)) return now;
-  flow_state& state = *own_flow_of(now, packet).state;
-  if (!state.pacer.paces()) return now;
-  const std::uint32_t told_packets = tcp.congestion_window_packets;
-  const std::uint32_t seen_packets = state.in_flight.window_packets();
-  const std::uint32_t window_packets =
-      told_packets != 0 || seen_packets == 0 ? told_packets : std::max(seen_packets, initial_window_packets);
-  const std::uint32_t limit_packets = state.limit.limit_packets().value_or(UINT32_MAX);
-  const std::uint32_t allowed_packets = std::min(limit_packets, window_packets != 0 ? window_packets : UINT32_MAX);
-  state.pacer.on_window(allowed_packets != UINT32_MAX ? allowed_packets : 0);
-  const time_us release = tcp.payload_bytes != 0 ? state.pacer.release_time(now, tcp.payload_bytes) : state.pacer.earliest(now);
-  counters_.packets_delayed += release > now ? 1 : 0;
-  return release;
-}
-
-std::optional<time_us> shim::next_deadline() const {
-  if (!flows_.forgotten_holds().empty()) return 0;
-  const auto first = flows_.first_deadline();
-  std::optional<time_us> next = first ? std::optional(first->deadline) : std::nullopt;
-  if (const std::optional<time_us> exact = exact_ ? exact_->deadline() : std::nullopt) next = std::min(next.value_or(*exact), *exact);
-  return next;
-}
-
-std::size_t shim::expire(time_us now, std::span<tcp_ack_due> due) {
-  if (exact_) exact_->on_deadline(now);
-  std::size_t written = 0;
-  std::vector<flow_key>& forgotten = flows_.forgotten_holds();
-  while (written < due.size() && !forgotten.empty()) {
-    due[written++] = {.flow = forgotten.back(), .release = policy::tcp_ack_release::send_held};
-    forgotten.pop_back();
-    count(policy::tcp_ack_reason::at_once);
-  }
-  while (written < due.size()) {
-    const auto first = flows_.first_deadline();
-    if (!first || first->deadline > now) break;
-    policy::delayed_tcp_ack& tcp_ack = flows_.at(first->slot).tcp_ack;
-    const policy::tcp_ack_release_verdict verdict = tcp_ack.on_deadline(now);
-    flows_.set_deadline(first->slot, tcp_ack.deadline());
-    if (verdict.release == policy::tcp_ack_release::nothing) continue;
-    due[written++] = {.flow = flows_.key_at(first->slot), .release = verdict.release};
-    count(verdict.reason);
-  }
-  return written;
 }
 
 void shim::on_round_trip(time_us now, const flow_key& flow, std::uint32_t rtt_us) {
@@ -610,7 +408,7 @@ no_effect shim::pacing_without_effect(const flow_key& flow) const {
       return state->in_flight.window_packets() == 0 && !state->limit.limit_packets() ? no_effect::window_unknown
                                                                                      : no_effect::round_trip_unknown;
     case policy::pacing_kind::adaptive:
-      return min_round_trip_us(state->round_trip) == 0 ? no_effect::round_trip_unknown : no_effect::path_unknown;
+      return state->round_trip.least_us() == 0 ? no_effect::round_trip_unknown : no_effect::path_unknown;
     case policy::pacing_kind::path:
       break;
   }
