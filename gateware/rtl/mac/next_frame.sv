@@ -32,7 +32,7 @@ module next_frame
   output wire logic [16:0] after_data_us,   // and SIFS and the MAC ACK behind the DATA
 
   // To frame_sequence.
-  output wire logic [16:0] response_deadline_us      // from its start to the time-out, or, where nobody answers, to its end
+  output wire logic [16:0] response_deadline_us  // from its start to the time-out, or, where nobody answers, to its end
 );
 
   wire logic [15:0] cts_us      = cfg_response_airtime_us[cfg_rts_rate];
@@ -50,8 +50,8 @@ module next_frame
   assign after_data_us = unanswered ? '0 : 17'(cfg_sifs_us) + 17'(mac_ack_us);
 
   // The response is known last, and is added last.
-  assign response_deadline_us   = (17'(on_air_us) + (answered ? 17'(cfg_response_timeout_us) : 17'd0)) +
-                         (answered && cfg_quirk_fixed_timeout ? 17'(response_us) : 17'd0);
+  assign response_deadline_us = (17'(on_air_us) + (answered ? 17'(cfg_response_timeout_us) : 17'd0)) +
+                                (answered && cfg_quirk_fixed_timeout ? 17'(response_us) : 17'd0);
 
 endmodule
 

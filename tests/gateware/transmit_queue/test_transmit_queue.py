@@ -12,7 +12,7 @@ from testbench.clocked import Clocked
 
 SLOT_US, DIFS_US, AIFS_SLOTS, DATA_US, SIFS_US, CTS_US = 20, 50, 2, 1192, 10, 304
 AIFS_US = DIFS_US + AIFS_SLOTS * SLOT_US
-PATIENCE_US = DATA_US + 222
+RESPONSE_DEADLINE_US = DATA_US + 222
 INPUTS = (
     *("tick_n", "tsf_us", "head_valid", "head_rate", "head_use_rts", "head_series_attempts", "head_series_rate"),
     *("head_series_airtime_us", "head_t_enqueue_us", "cca_busy", "rx_start", "rx_end", "rx_bad", "rx_cts_for_us"),
@@ -32,7 +32,7 @@ class Queue(Clocked):
             dut, *INPUTS, "granted", draw=0, cfg_slot_us=SLOT_US, cfg_sifs_us=SIFS_US, cfg_difs_us=DIFS_US,
             cfg_eifs_us=364, cfg_cw_min=7, cfg_cw_max=31, cfg_aifs_extra_slots=AIFS_SLOTS, cfg_short_retry_limit=3,
             cfg_long_retry_limit=4, head_ra=0x0200_0000_0002, head_peer=1, head_bytes=250, head_airtime_us=DATA_US,
-            head_tag=7, response_deadline_us=PATIENCE_US,
+            head_tag=7, response_deadline_us=RESPONSE_DEADLINE_US,
         )  # fmt: skip
         self.now_us = 0
 
