@@ -220,64 +220,12 @@ module frame_sequence
 
   // The rate series.
   wire logic       data_failed = failure && state_q == ST_WAIT_MAC_ACK && !limit_reached;
-  logic [2:0]      rate;
-  logic [15:0]     airtime_us;
-  if (RATE_SERIES > 1) begin : g_series
-    if (RATE_SERIES != 4) begin : g_bad_series
-      $fatal(1, "%m: RATE_SERIES must be 1 or 4");
-    end
-    logic [RATE_SERIES-1:0][4:0]  attempts_q;      // 0: no limit
-    logic [RATE_SERIES-1:0][2:0]  rates_q;
-    logic [RATE_SERIES-1:0][15:0] airtimes_us_q;
-    logic [RATE_SERIES-1:0]       last_q;          // behind it there is no entry, which would have an airtime
-    logic [1:0]                   entry_q;         // in use
-    logic [4:0]                   failed_q;        // attempts at its rate
-    logic                         data_failed_q;   // the packet goes again, two clocks later or more
-
-    wire logic [5:0] failed    = 6'(failed_q) + 6'd1;
-    wire logic       next_rate = failed == 6'(attempts_q[entry_q]) && !last_q[entry_q];
-
-    always_ff @(posedge clk) begin
-      data_failed_q <= !rst && data_failed;
-      if (head_taken) begin
-        attempts_q    <= head_series_attempts;
-        rates_q       <= {head_series_rate, head_rate};
-        airtimes_us_q <= {head_series_airtime_us, head_airtime_us};
-        last_q        <= {1'b1, head_series_airtime_us[47:32] == '0, head_series_airtime_us[31:16] == '0, head_series_airtime_us[15:0] == '0};
-        entry_q       <= '0;
-        failed_q      <= '0;
-      end else if (data_failed_q) begin
-        if (next_rate) entry_q <= entry_q + 1'b1;
-        failed_q <= next_rate ? '0 : failed[4:0];
-      end
-    end
-    if (QUEUES > 1) begin : g_registered
-      // The arbiter takes a clock before a packet goes.
-      logic [2:0]  rate_q;
-      logic [15:0] airtime_us_q;
-      always_ff @(posedge clk) begin
-        rate_q       <= rates_q[entry_q];
-        airtime_us_q <= airtimes_us_q[entry_q];
-      end
-      assign rate       = rate_q;
-      assign airtime_us = airtime_us_q;
-    end else begin : g_at_once
-      assign rate       = rates_q[entry_q];
-      assign airtime_us = airtimes_us_q[entry_q];
-    end
-  end else begin : g_one_rate
-    logic [2:0]  rate_q;
-    logic [15:0] airtime_us_q;
-    always_ff @(posedge clk) begin
-      if (head_taken) begin
-        rate_q       <= head_rate;
-        airtime_us_q <= head_airtime_us;
-      end
-    end
-    assign rate       = rate_q;
-    assign airtime_us = airtime_us_q;
-    wire logic unused = &{1'b0, data_failed, head_series_attempts, head_series_rate, head_series_airtime_us};
-  end
+  wire logic [2:0]  rate;
+  wire logic [15:0] airtime_us;
+  rate_series #(.RATE_SERIES(RATE_SERIES), .QUEUES(QUEUES)) u_rate_series (
+    .clk, .rst, .head_taken, .head_rate, .head_airtime_us, .head_series_attempts, .head_series_rate, .head_series_airtime_us, .data_failed,
+    .rate, .airtime_us
+  );
 
   always_ff @(posedge clk) begin
     done_valid_q <= !rst && state_q == ST_REPORT;
