@@ -143,8 +143,8 @@ FAULTS = (
         "packet path takes what no frame holds",
         "packet_path",
         "host/node/packet_path.cpp",
-        "if (!llc || !shim_ || frame.msdu.size() > most_msdu_bytes) {",
-        "if (!llc || !shim_) {",
+        "if (!llc || !path_.started() || frame.msdu.size() > most_msdu_bytes) {",
+        "if (!llc || !path_.started()) {",
         "INVARIANT BROKEN: (nothing longer than the largest MSDU reaches the driver|what IP gets fits a frame)",
     ),
     Fault(
