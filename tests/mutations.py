@@ -2,6 +2,8 @@
 """Defects of existing open MACs, as small patches to ours: each must fail a test. tests/mutate.py plants them.
 
 DEFECTS lists what this MAC must never have; at least one mutation stands for each.
+
+It is one file: it is a table.
 """
 
 from dataclasses import dataclass
@@ -102,7 +104,7 @@ MUTATIONS = (
         "no look at the idle time when no slot is left",
         (
             Edit(
-                f"{MAC}/frame_sequence.sv",
+                f"{MAC}/channel_access.sv",
                 "dcf ? slots_left == '0 && reserved_us == '0 && ifs_over : !medium_busy;",
                 "dcf ? slots_left == '0 && reserved_us == '0 : !medium_busy;",
             ),
@@ -115,7 +117,7 @@ MUTATIONS = (
         "no look at the NAV when no slot is left",
         (
             Edit(
-                f"{MAC}/frame_sequence.sv",
+                f"{MAC}/channel_access.sv",
                 "dcf ? slots_left == '0 && reserved_us == '0 && ifs_over : !medium_busy;",
                 "dcf ? slots_left == '0 && ifs_over : !medium_busy;",
             ),
@@ -155,8 +157,8 @@ MUTATIONS = (
         (
             Edit(
                 f"{MAC}/phy_events.sv",
-                "rx_mac_ack_for_us = good && for_us_q",
-                "rx_mac_ack_for_us = end_q && for_us_q",
+                "rx_mac_ack_for_us: good && for_us_q",
+                "rx_mac_ack_for_us: end_q && for_us_q",
             ),
         ),
         (f"{GATEWARE}/phy_events",),
@@ -349,10 +351,9 @@ MUTATIONS = (
         (
             Edit(
                 f"{MAC}/transmit_queue.sv",
-                ".short_failure, .long_failure, .short_success, .clear(clear_retries), .limit_reached, .ssrc, .slrc",
-                f".short_failure(short_failure || {OTHER}.short_failure), "
-                f".long_failure(long_failure || {OTHER}.long_failure), "
-                ".short_success, .clear(clear_retries), .limit_reached, .ssrc, .slrc",
+                ".short_failure(counted.short_failure),\n    .long_failure(counted.long_failure),",
+                f".short_failure(counted.short_failure || {OTHER}.counted.short_failure), "
+                f".long_failure(counted.long_failure || {OTHER}.counted.long_failure),",
             ),
         ),
         (f"{GATEWARE}/mac_core/test_mac_core_random.py", "-k", "two_queues_do"),
@@ -376,12 +377,22 @@ MUTATIONS = (
         "a carrier that appears while a back-off runs has another number drawn",
         (
             Edit(
-                f"{MAC}/frame_sequence.sv",
+                f"{MAC}/transmit_queue.sv",
+                ".settings, .contending(contends)",
+                ".clk, .settings, .contending(contends)",
+            ),
+            Edit(
+                f"{MAC}/channel_access.sv",
+                "  input  wire mac_settings_s settings,",
+                "  input  wire logic clk,\n  input  wire mac_settings_s settings,",
+            ),
+            Edit(
+                f"{MAC}/channel_access.sv",
                 "  // Contention. ",
                 "  logic was_busy_q;\n  always_ff @(posedge clk) was_busy_q <= cca_busy;\n  // Contention. ",
             ),
             Edit(
-                f"{MAC}/frame_sequence.sv",
+                f"{MAC}/channel_access.sv",
                 "!backoff_running && medium_busy && !wants;",
                 "(!backoff_running ? medium_busy : cca_busy && !was_busy_q) && !wants;",
             ),
@@ -434,9 +445,9 @@ MUTATIONS = (
         "the gateware takes a bit less than the register has",
         (
             Edit(
-                f"{MAC}/mac_core.sv",
-                "input  wire logic [15:0] cfg_eifs_us,",
-                "input  wire logic [14:0] cfg_eifs_us,",
+                f"{MAC}/nav_counter.sv",
+                "wire logic [15:0] cfg_eifs_us = settings.eifs_us;",
+                "wire logic [14:0] cfg_eifs_us = settings.eifs_us;",
             ),
         ),
         (f"{GATEWARE}/spec/test_gateware_fits.py",),

@@ -15,21 +15,12 @@ module bin_rules
   input wire logic        rst,
   input wire logic [23:0] tick_n,
   input wire logic        quiescent,
-  input wire logic [12:0] cfg_sifs_us,
-  input wire logic [1:0]  cfg_access_mode,
-  input wire logic        cfg_no_mac_ack,
-  input wire logic        cfg_quirk_backoff_at_once,
-  input wire logic        cfg_quirk_fixed_timeout,
+  input wire mac_settings_s settings,
   input wire logic        cca_busy,
   input wire logic        phy_rx_start,
   input wire logic        phy_rx_end,
-  input wire logic        phy_rx_ok,
-  input wire logic        rx_start,
-  input wire logic        rx_end,
-  input wire logic        rx_bad,
-  input wire logic        rx_rts_for_us,
-  input wire logic        rx_cts_for_us,
-  input wire logic        rx_mac_ack_for_us,
+  input wire phy_reception_s phy_rx,
+  input wire phy_events_s heard,
   input wire logic [15:0] nav_left_us,
   input wire logic [15:0] own_left_us,
   input wire logic        nav_reset_armed,
@@ -52,22 +43,22 @@ module bin_rules
 
   always_ff @(posedge clk) begin
     if (rst) announced_q <= 1'b0;
-    else if (rx_start) announced_q <= 1'b1;
-    else if (rx_end) announced_q <= 1'b0;
+    else if (heard.rx_start) announced_q <= 1'b1;
+    else if (heard.rx_end) announced_q <= 1'b0;
   end
 
   always_comb begin
-    if (rx_end && !rx_bad) assume (announced_q);
-    if (phy_rx_end && phy_rx_ok) assume (mac_core.u_environment.carrier_at_last_tick);
-    if (announced_q && !rx_end) assume (cca_busy && mac_core.u_environment.carrier_at_last_tick);
+    if (heard.rx_end && !heard.rx_bad) assume (announced_q);
+    if (phy_rx_end && phy_rx.ok) assume (mac_core.u_environment.carrier_at_last_tick);
+    if (announced_q && !heard.rx_end) assume (cca_busy && mac_core.u_environment.carrier_at_last_tick);
     if (phy_rx_start) begin
       // It sends nothing meanwhile, and its PLCP header lasts longer than SIFS.
       assume (24'(mac_core.u_environment.on_air_us) <= tick_n);
-      assume (!phy_rx_end && mac_core.u_environment.since_rx_end_us > 25'(cfg_sifs_us));
+      assume (!phy_rx_end && mac_core.u_environment.since_rx_end_us > 25'(settings.sifs_us));
       assume (mac_core.u_environment.carrier_at_last_tick);
-      if (cfg_access_mode != ACCESS_DCF) assume (quiescent);
+      if (settings.access_mode != ACCESS_DCF) assume (quiescent);
     end
-    assume (!cfg_quirk_backoff_at_once);
+    assume (!settings.quirk_backoff_at_once);
   end
 
   // ---- A clock before.
@@ -77,9 +68,9 @@ module bin_rules
   always_ff @(posedge clk) begin
     running_q <= !rst;
     coming_q  <= coming;
-    rx_end_q  <= rx_end;
-    cts_q     <= rx_cts_for_us;
-    mac_ack_q <= rx_mac_ack_for_us;
+    rx_end_q  <= heard.rx_end;
+    cts_q     <= heard.rx_cts_for_us;
+    mac_ack_q <= heard.rx_mac_ack_for_us;
     taken_q   <= taken;
     state_q   <= state;
   end
@@ -88,19 +79,19 @@ module bin_rules
     // The NAV reset: called off by the frame that is answered or awaited, and no other frame comes meanwhile.
     a_no_reset_over_own_frames : assert (!nav_reset_armed || own_left_us == '0);
     a_no_reset_before_data     : assert (!nav_reset_armed || state != ST_GAP);
-    a_no_reset_in_a_wait       : assert (!nav_reset_armed || !waits || cfg_quirk_fixed_timeout);
+    a_no_reset_in_a_wait       : assert (!nav_reset_armed || !waits || settings.quirk_fixed_timeout);
     i_announced_is_called_off  : assert (!nav_reset_armed || !announced_q);
     i_reset_of_a_nav           : assert (!nav_reset_armed || nav_left_us != '0);
     i_nothing_over_own_frames  : assert (!announced_q || own_left_us == '0);
-    if (rx_start || (announced_q && !rx_end)) begin
-      i_not_within_sifs : assert (mac_core.u_environment.since_rx_end_us_q > 24'(cfg_sifs_us));
+    if (heard.rx_start || (announced_q && !heard.rx_end)) begin
+      i_not_within_sifs : assert (mac_core.u_environment.since_rx_end_us_q > 24'(settings.sifs_us));
     end
-    i_what_begins_is_awaited   : assert (!announced_q || !waits || began || cfg_quirk_fixed_timeout);
+    i_what_begins_is_awaited   : assert (!announced_q || !waits || began || settings.quirk_fixed_timeout);
 
     // A frame that comes decides, and it alone.
     if (coming_q && !rx_end_q) a_only_its_end_ends_a_frame : assert (coming && state == state_q);
     if (coming_q && rx_end_q)  a_its_end_ends_the_wait     : assert (!waits);
-    if (waits && cfg_quirk_fixed_timeout) a_ns2_awaits_the_end : assert (!began);
+    if (waits && settings.quirk_fixed_timeout) a_ns2_awaits_the_end : assert (!began);
 
     // What only one event does.
     if (state == ST_GAP && state_q == ST_WAIT_CTS) a_cts_alone_lets_data_go : assert (cts_q);
@@ -110,8 +101,8 @@ module bin_rules
     if (state_q == ST_IDLE && state != ST_IDLE) a_packet_alone_begins : assert (taken_q);
     if (state == ST_GAP) i_gap_comes_from_a_cts : assert (state_q == ST_GAP || state_q == ST_WAIT_CTS);
 
-    a_nobody_awaits_what_nobody_sends : assert (!(cfg_no_mac_ack && state == ST_WAIT_MAC_ACK));
-    if (rx_rts_for_us && state == ST_CONTEND && nav_left_us == '0 && own_left_us == '0) a_rts_is_answered : assert (accept);
+    a_nobody_awaits_what_nobody_sends : assert (!(settings.no_mac_ack && state == ST_WAIT_MAC_ACK));
+    if (heard.rx_rts_for_us && state == ST_CONTEND && nav_left_us == '0 && own_left_us == '0) a_rts_is_answered : assert (accept);
   end
 
 endmodule

@@ -114,8 +114,38 @@ BREAKS = {
         "left_us_q - 16'(left_us_q[0]) - 16'(step(tick_n, UNIT_TICKS));",
         "an odd rest loses a microsecond with each jump",
     ),
+    "service_time_pair": Break(
+        f"{MAC}/service_time_serial.sv",
+        "if (held || own)              part = PART_RESPONDER;",
+        "if (held)                     part = PART_RESPONDER;",
+        "in hardware the time of own answers is taken for the NAV",
+    ),
+    "neighbour_table_pair": Break(
+        f"{MAC}/neighbour_table_serial.sv",
+        "round_q <= left_q == 3'd1 ? sum_q[0] : sum_q[1];",
+        "round_q <= sum_q[0];",
+        "in hardware an average is rounded by the wrong bit where the last two places go at once",
+    ),
+    "account_inputs": Break(
+        f"{MAC}/record_collector.sv",
+        "pending_q || state_q inside {ST_COLLECT, ST_UPDATE} ||",
+        "pending_q || state_q == ST_COLLECT ||",
+        "time passes while the table takes an account in",
+    ),
+    "account_inputs_two_queues": Break(
+        f"{MAC}/queue_arbiter.sv",
+        "if (outcome != '0) reporter_q <= outcome[1];",
+        "if (outcome[1]) reporter_q <= 1'b1;",
+        "the account of one queue is collected for the other",
+    ),
+    "block_ram": Break(
+        "gateware/rtl/common/block_ram.sv",
+        "if (write) memory_q",
+        "if (write && write_address != read_address) memory_q",
+        "what is written while its address is read is lost",
+    ),
     "tick_rules": Break(
-        f"{MAC}/frame_sequence.sv",
+        f"{MAC}/channel_access.sv",
         "32'(reserved_us) + 32'(ifs_left_us) + 32'(slots_left_us);",
         "32'(reserved_us) + 32'(ifs_left_us) + 32'(slots_left_us) + 32'(reserved_us != '0);",
         "a wait that is told a microsecond too long",
@@ -218,7 +248,7 @@ BREAKS = {
     ),
     "axil_slave": Break(
         f"{TOP}/axil_slave.sv",
-        "ST_ANSWER: if (write_q ? s_axil_bready : s_axil_rready) state_q <= ST_IDLE;",
+        "ST_ANSWER: if (write_q ? s_axil.bready : s_axil.rready) state_q <= ST_IDLE;",
         "ST_ANSWER: state_q <= ST_IDLE;",
         "an answer is taken back before the master has taken it",
     ),

@@ -10,22 +10,13 @@ module exchange_covers
   input wire logic        clk,
   input wire logic        rst,
   input wire logic [23:0] tick_n,
-  input wire logic [1:0]  cfg_access_mode,
-  input wire logic        cfg_no_mac_ack,
-  input wire logic [12:0] cfg_sifs_us,
+  input wire mac_settings_s settings,
   input wire logic        done_valid,
-  input wire logic [1:0]  done_result,
-  input wire logic [4:0]  done_rts_attempts,
-  input wire logic [4:0]  done_data_attempts,
-  input wire logic [31:0] done_queue_us,
-  input wire logic [31:0] done_backoff_us,
-  input wire logic [31:0] done_frozen_nav_us,
+  input wire completion_record_s done,
   input wire logic        phy_tx_start,
-  input wire logic [2:0]  phy_tx_kind,
-  input wire logic [15:0] phy_tx_airtime_us,
-  input wire logic        phy_tx_retry,
+  input wire phy_transmission_s phy_tx,
   input wire logic        phy_rx_end,
-  input wire logic [2:0]  phy_rx_kind,
+  input wire phy_reception_s phy_rx,
   input wire logic        rx_deliver,
   input wire logic        rx_duplicate,
   input wire logic        nav_reset_armed,
@@ -48,15 +39,15 @@ module exchange_covers
 
   // One clock can carry both, the end of the heard frame being at the end of its ticks.
   function automatic exchange_e after_tx(exchange_e at, logic we_begin);
-    return phy_tx_start ? next(at, 1'b1, phy_tx_kind, we_begin) : at;
+    return phy_tx_start ? next(at, 1'b1, phy_tx.kind, we_begin) : at;
   endfunction
   function automatic exchange_e after_rx(exchange_e at, logic we_begin);
-    return phy_rx_end ? next(at, 1'b0, phy_rx_kind, we_begin) : at;
+    return phy_rx_end ? next(at, 1'b0, phy_rx.kind, we_begin) : at;
   endfunction
 
   // Of the PHY, more than the proofs need: what is heard began after the own frame was over.
   logic [16:0] busy_us_q = '0;   // own frame, and SIFS as the least that a frame lasts
-  wire logic [16:0] busy_us = phy_tx_start ? 17'(phy_tx_airtime_us) + 17'(cfg_sifs_us) : busy_us_q;
+  wire logic [16:0] busy_us = phy_tx_start ? 17'(phy_tx.airtime_us) + 17'(settings.sifs_us) : busy_us_q;
   always_ff @(posedge clk) busy_us_q <= !rst && 24'(busy_us) > tick_n ? busy_us - tick_n[16:0] : '0;
   always_comb if (phy_rx_end) assume (24'(busy_us) < tick_n || busy_us == '0);
 
@@ -75,7 +66,7 @@ module exchange_covers
       own_q         <= after_rx(after_tx(own_q, 1'b1), 1'b1);
       answered_q    <= after_rx(after_tx(answered_q, 1'b0), 1'b0);
       if (rx_deliver) delivered_q <= 1'b1;
-      if (phy_tx_start && phy_tx_kind == FRAME_RTS) sent_rts_q <= 1'b1;
+      if (phy_tx_start && phy_tx.kind == FRAME_RTS) sent_rts_q <= 1'b1;
       armed_q       <= nav_reset_armed;
       nav_left_us_q <= nav_left_us;
       tick_n_q      <= tick_n;
@@ -86,24 +77,24 @@ module exchange_covers
   always_ff @(posedge clk) running_q <= !rst;
 
   always_comb if (running_q) begin
-    c_rts_cts_data_mac_ack : cover (done_valid && done_result == RESULT_DELIVERED && own_q == AFTER_MAC_ACK &&
-                                    done_rts_attempts == 1 && done_data_attempts == 1);
-    c_basic_access         : cover (done_valid && done_result == RESULT_DELIVERED && !sent_rts_q);
-    c_group                : cover (done_valid && done_result == RESULT_GROUP_SENT);
-    c_short_limit          : cover (done_valid && done_result == RESULT_SHORT_RETRY_LIMIT);
-    c_long_limit           : cover (done_valid && done_result == RESULT_LONG_RETRY_LIMIT);
-    c_retry                : cover (phy_tx_start && phy_tx_kind == FRAME_DATA && phy_tx_retry);
-    c_backoff              : cover (done_valid && done_backoff_us != '0);
-    c_frozen_by_nav        : cover (done_valid && done_frozen_nav_us != '0);
-    c_second_packet        : cover (done_valid && done_queue_us != '0);
+    c_rts_cts_data_mac_ack : cover (done_valid && done.result == RESULT_DELIVERED && own_q == AFTER_MAC_ACK &&
+                                    done.rts_attempts == 1 && done.data_attempts == 1);
+    c_basic_access         : cover (done_valid && done.result == RESULT_DELIVERED && !sent_rts_q);
+    c_group                : cover (done_valid && done.result == RESULT_GROUP_SENT);
+    c_short_limit          : cover (done_valid && done.result == RESULT_SHORT_RETRY_LIMIT);
+    c_long_limit           : cover (done_valid && done.result == RESULT_LONG_RETRY_LIMIT);
+    c_retry                : cover (phy_tx_start && phy_tx.kind == FRAME_DATA && phy_tx.retry);
+    c_backoff              : cover (done_valid && done.backoff_us != '0);
+    c_frozen_by_nav        : cover (done_valid && done.frozen_nav_us != '0);
+    c_second_packet        : cover (done_valid && done.queue_us != '0);
     c_answers_cts          : cover (answered_q == AFTER_CTS);
     c_answers_exchange     : cover (answered_q == AFTER_MAC_ACK && delivered_q);
     c_duplicate            : cover (rx_duplicate);
-    c_csma                 : cover (done_valid && cfg_access_mode == ACCESS_CSMA && done_backoff_us != '0);
-    c_fama                 : cover (done_valid && cfg_access_mode == ACCESS_FAMA && cfg_no_mac_ack &&
-                                    done_result == RESULT_GROUP_SENT && done_rts_attempts == 1);
-    c_fama_second_rts      : cover (done_valid && cfg_access_mode == ACCESS_FAMA && done_rts_attempts == 2);
-    c_taken_unanswered     : cover (rx_deliver && cfg_no_mac_ack);
+    c_csma                 : cover (done_valid && settings.access_mode == ACCESS_CSMA && done.backoff_us != '0);
+    c_fama                 : cover (done_valid && settings.access_mode == ACCESS_FAMA && settings.no_mac_ack &&
+                                    done.result == RESULT_GROUP_SENT && done.rts_attempts == 1);
+    c_fama_second_rts      : cover (done_valid && settings.access_mode == ACCESS_FAMA && done.rts_attempts == 2);
+    c_taken_unanswered     : cover (rx_deliver && settings.no_mac_ack);
     c_nav_reset            : cover (armed_q && nav_left_us == '0 && 24'(nav_left_us_q) > tick_n_q);
   end
 

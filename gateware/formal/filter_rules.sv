@@ -8,14 +8,12 @@
 
 module filter_rules
   import perhop_pkg::*;
-#(
-  parameter int unsigned GROUPS = 4
-) (
+(
   input wire logic              clk,
   input wire logic              rst,
   input wire logic [47:0]       cfg_address,
-  input wire logic [47:0]       cfg_group_address [GROUPS],
-  input wire logic [GROUPS-1:0] cfg_group_joined,
+  input wire logic [47:0]       cfg_group_address [GROUP_SLOTS],
+  input wire logic [GROUP_SLOTS-1:0] cfg_group_joined,
   input wire logic              cfg_all_groups,
   input wire logic              cfg_monitor,
   input wire logic              check,
@@ -31,7 +29,7 @@ module filter_rules
   logic joined;
   always_comb begin
     joined = 1'b0;
-    for (int entry = 0; entry < int'(GROUPS); entry++) begin
+    for (int entry = 0; entry < int'(GROUP_SLOTS); entry++) begin
       if (cfg_group_joined[entry] && cfg_group_address[entry] == ra) joined = 1'b1;
     end
   end
@@ -65,6 +63,6 @@ module filter_rules
 
 endmodule
 
-bind address_filter filter_rules #(.GROUPS(GROUPS)) u_filter_rules (.*);
+bind address_filter filter_rules u_filter_rules (.*);
 
 `default_nettype wire

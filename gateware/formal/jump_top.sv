@@ -8,7 +8,9 @@
 
 `default_nettype none
 
-module jump_top (
+module jump_top
+  import perhop_pkg::*;
+(
   input  wire logic        clk,
   input  wire logic [23:0] jump_us,
   input  wire logic        phy_cca_busy,
@@ -22,6 +24,15 @@ module jump_top (
   input  wire logic        in_gap,
   input  wire logic        held
 );
+
+  mac_settings_s settings;
+  always_comb begin
+    settings              = '0;
+    settings.difs_us      = cfg_difs_us;
+    settings.eifs_us      = cfg_eifs_us;
+    settings.nav_reset_us = cfg_nav_reset_us;
+    settings.access_mode  = cfg_access_mode;
+  end
 
   // The jump, the single tick, then one clock to compare.
   logic [1:0]  step_q = 2'd0;
@@ -48,8 +59,7 @@ module jump_top (
     logic        reset_armed, spaced, waits, waits_on;
 
     nav_counter u_nav_counter (
-      .clk, .rst(1'b0), .tick_n(tick_n[copy]), .cfg_nav_reset_us, .cfg_eifs_us, .cfg_quirk_no_nav_reset(1'b0),
-      .cfg_quirk_eifs_as_nav(1'b0), .rx_start(1'b0), .rx_overheard(1'b0), .rx_bad(1'b0), .rx_is_rts(1'b0),
+      .clk, .rst(1'b0), .tick_n(tick_n[copy]), .settings, .rx_start(1'b0), .rx_overheard(1'b0), .rx_bad(1'b0), .rx_is_rts(1'b0),
       .rx_duration_us('0), .nav_left_us, .nav_until_us, .reset_armed
     );
     own_transmission u_own_transmission (
@@ -57,9 +67,8 @@ module jump_top (
     );
     virtual_carrier_sense u_virtual_carrier_sense (.*);
     interframe_space u_interframe_space (
-      .clk, .rst(1'b0), .tick_n(tick_n[copy]), .cfg_access_mode, .cfg_slot_us('0), .cfg_difs_us, .cfg_eifs_us,
-      .cfg_aifs_extra_slots('0), .cfg_quirk_eifs_as_nav(1'b0), .cca_busy(phy_cca_busy || held), .rx_end(1'b0), .rx_bad(1'b0), .tx_go(1'b0), .waive(1'b0), .reserved_us, .idle_us, .ifs_us,
-      .spaced, .waits, .waits_on
+      .clk, .rst(1'b0), .tick_n(tick_n[copy]), .settings, .cca_busy(phy_cca_busy || held), .rx_end(1'b0), .rx_bad(1'b0), .tx_go(1'b0),
+      .waive(1'b0), .reserved_us, .idle_us, .ifs_us, .spaced, .waits, .waits_on
     );
     service_time u_service_time (
       .clk, .rst(1'b0), .tick_n(tick_n[copy]), .tsf_us('0), .head_taken(1'b0), .head_t_enqueue_us('0),

@@ -20,10 +20,7 @@ REGISTER_PACKAGES = (
     f"{RTL}/common/registers/perhop_radio_register_words_pkg.sv",
 )
 # What the modules say that unit_ticks leaves out because they have no ticks.
-WITHOUT_TICKS = (
-    *("head_valid", "head_ra", "head_peer", "head_bytes", "head_rate", "head_airtime_us", "head_use_rts", "head_tag"),
-    *("head_series_attempts", "head_series_rate", "head_series_airtime_us", "random"),
-)
+WITHOUT_TICKS = ("head_valid", "head", "random")
 # Registers that only a core with UNIT_TICKS has, and what they are in terms of their module {0}. While an own frame is
 # on the air nobody looks at the comparison of the inter-frame space.
 OWN_FRAME = "g_copy[1].u_mac_core.own_left_us != '0"
@@ -47,6 +44,10 @@ SETTINGS_PRODUCT = "g_queue[{}].u_transmit_queue.u_interframe_space.g_aifs.extra
 # Registers of what only settings say, which stand; they follow them within two clocks of reset.
 OF_SETTINGS = (r"g_queue\[\d\].u_transmit_queue.u_interframe_space.g_aifs.(extra|difs|eifs)_us_q",)
 
+# What the proofs of the two accounts and of the two neighbour tables take for granted, and who shows it.
+ACCOUNT_RULES = ("mac_environment", "service_time_inputs", "neighbour_table_inputs", "account_rules")
+NEIGHBOUR_TABLE_PAIR = ("block_ram_any", "block_ram_rules", "neighbour_table_inputs", "neighbour_table_pair")
+
 
 @dataclass(frozen=True)
 class Job:
@@ -55,7 +56,8 @@ class Job:
     `checkers` are files of gateware/formal; those in `given` are shown by another job and assumed here. `free` names
     modules whose outputs, and `free_wires` wires which, may take any value: the less is known of the MAC, the more
     is shown. `folder` of gateware/rtl is read, or `modules` of it. `watch_registers` adds stability_rules.sv,
-    `pair_registers` unit_ticks_top.sv, which are written from the list of registers of the RTL.
+    `pair_registers` unit_ticks_top.sv, which are written from the list of registers of the RTL. With `arrays` memories
+    stay arrays for the solver, and a word at any address costs no multiplexer.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Job:
     parameters: tuple[str, ...] = ()
     folder: str = "mac"
     modules: tuple[str, ...] = ()
+    arrays: bool = False
     long: bool = False
     watch_registers: bool = False
     pair_registers: bool = False
@@ -153,6 +156,70 @@ JOBS = (
         free_wires=("*defer_product_us", "*slots_left_us"),
         parameters=("QUEUES=2",),
         pair_registers=True,
+    ),
+    Job(
+        "service_time_pair",
+        "the account of a packet's life is the same in hardware (service_time_serial, record_collector), part by part",
+        ("service_time_inputs", "service_time_pair"),
+        given=("service_time_inputs",),
+        top="service_time_pair",
+        free=(),
+        free_wires=(),
+    ),
+    Job(
+        "service_time_pair_happens",
+        "accounts with time in their parts are collected, one after another",
+        ("service_time_inputs", "service_time_pair"),
+        mode="cover",
+        depth=60,
+        given=("service_time_inputs",),
+        top="service_time_pair",
+        free=(),
+        free_wires=(),
+    ),
+    Job(
+        "neighbour_table_pair",
+        "neighbour_table_serial, in hardware, holds entry by entry what neighbour_table does, for any neighbour",
+        NEIGHBOUR_TABLE_PAIR,
+        given=("block_ram_rules", "neighbour_table_inputs"),
+        top="neighbour_table_pair",
+        free=(),
+        free_wires=(),
+        modules=("mac/neighbour_table", "mac/neighbour_table_serial"),
+        arrays=True,
+    ),
+    Job(
+        "neighbour_table_pair_happens",
+        "a neighbour's second packet moves its averages, and a snapshot shows it (of one neighbour)",
+        NEIGHBOUR_TABLE_PAIR,
+        mode="cover",
+        depth=124,
+        given=("block_ram_rules", "neighbour_table_inputs"),
+        top="neighbour_table_pair",
+        free=(),
+        free_wires=(),
+        parameters=("PEERS=1", "ONE_STORY=1"),
+        modules=("mac/neighbour_table", "mac/neighbour_table_serial"),
+    ),
+    Job(
+        "block_ram",
+        "of a block RAM any word is read as it was last written (512 words of 32 bits)",
+        ("block_ram_rules", "block_ram_any_word"),
+        top="block_ram",
+        free=(),
+        free_wires=(),
+        parameters=("WIDTH=32", "DEPTH=512"),
+        modules=("common/block_ram",),
+    ),
+    *(
+        Job(
+            f"account_inputs{'_two_queues' if queues == 2 else ''}",
+            f"with UNIT_TICKS the MAC gives account and neighbour table what their pairs assume ({queues} queues)",
+            (*ACCOUNT_RULES, *(["one_queue_rules"] if queues == 2 else [])),
+            free=("random_draw", "service_time_serial", "block_ram"),
+            parameters=("UNIT_TICKS=1", f"QUEUES={queues}"),
+        )
+        for queues in (1, 2)
     ),
     Job(
         "tick_rules",
@@ -408,6 +475,7 @@ JOBS = (
         modules=(
             "common/registers/perhop_registers",
             "common/registers/perhop_register_rules",
+            "common/registers/perhop_register_settings",
             "top/axil_slave",
             "common/block_ram",
             "top/statistics",

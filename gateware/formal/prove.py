@@ -100,7 +100,8 @@ def sby_text(job: Job) -> str:
     if job.pair_registers:
         files.append(write_unit_ticks_top(job))
     script = [read_command(job, [Path(file).name for file in files]), "cutpoint -blackbox", f"prep -top {job.top}"]
-    script += ["memory_map", *(f"cutpoint {job.top}/w:{wire}" for wire in job.free_wires)]
+    script += [] if job.arrays else ["memory_map"]
+    script += [f"cutpoint {job.top}/w:{wire}" for wire in job.free_wires]
     script += [f"chformal -assert2assume {job.top}/*u_{checker}.*" for checker in job.given]
     mode = {"induction": "prove", "bounded": "bmc", "cover": "cover"}[job.mode]
     sections = {
@@ -179,12 +180,12 @@ def write_unit_ticks_top(job: Job) -> str:
     """Writes a top with two cores, and for each register and output that both have, that they are the same."""
     core = replace(job, top="mac_core", parameters=("UNIT_TICKS=1", "RATE_SERIES=4", *job.parameters))
     text = (ROOT / RTL / "mac" / "mac_core.sv").read_text()
-    ports = re.findall(r"^  (input|output) +(wire logic .*?\b(\w+)( *\[\w+\])?),?(?: *//.*)?$", text, re.M)
+    ports = re.findall(r"^  (input|output) +(wire (?:logic|\w+_s) .*?\b(\w+)( *\[\w+\])?),?(?: *//.*)?$", text, re.M)
     given = [declared for way, declared, name, _ in ports if way == "input" and name not in ("clk", "tick_n")]
     inputs = [f"  input {declared}" for declared in given]
     outputs = [f"    {declared.removeprefix('wire ')};" for way, declared, *_ in ports if way == "output"]
     # What the modules left out say, and what means nothing with UNIT_TICKS.
-    unsaid = "done_|nbr_|next_timer|phy_tx_|rx_d|desc_ready|evt_"
+    unsaid = "done|nbr|next_timer|phy_tx|rx_d|desc_ready|evt"
     said = [name for way, _, name, array in ports if way == "output" and not re.match(unsaid, name)]
 
     def both(name: str, kind: str) -> str:
@@ -208,14 +209,14 @@ def write_unit_ticks_top(job: Job) -> str:
     filled = {
         "@INPUTS@": ",\n".join(inputs),
         "@OUTPUTS@": "\n".join(outputs),
-        "@PHASES@": "\n".join(f"      assume (g_copy[0].u_mac_core.{name} < cfg_slot_us);" for name in phases),
+        "@PHASES@": "\n".join(f"      assume (g_copy[0].u_mac_core.{name} < settings.slot_us);" for name in phases),
         "@BACKOFFS@": "\n".join(
-            f"      assume (cfg_access_mode == ACCESS_DCF || !g_copy[0].u_mac_core.{name});"
+            f"      assume (settings.access_mode == ACCESS_DCF || !g_copy[0].u_mac_core.{name});"
             for name in registers
             if name.endswith("u_backoff_counter.running_q")
         ),
         "@PRODUCTS@": "\n".join(
-            both(name, "assume") + f"\n      assume ((cfg_slot_us == '0) == (g_copy[1].{name} == '0));"
+            both(name, "assume") + f"\n      assume ((settings.slot_us == '0) == (g_copy[1].{name} == '0));"
             for name in products
         ),
         "@KEPT@": "\n".join(

@@ -6,15 +6,14 @@
 
 `default_nettype none
 
-module queue_environment (
+module queue_environment
+  import perhop_pkg::*;
+(
   input wire logic        clk,
   input wire logic        rst,
   input wire logic [23:0] tick_n,
   input wire logic [31:0] tsf_us,
-  input wire logic        rx_start,
-  input wire logic        rx_end,
-  input wire logic        rx_cts_for_us,
-  input wire logic        rx_mac_ack_for_us,
+  input wire phy_events_s heard,
   input wire logic        wants,
   input wire logic        granted,
   input wire logic        collided,
@@ -22,9 +21,7 @@ module queue_environment (
   input wire logic        work_pending,
   input wire logic        wait_valid,
   input wire logic [31:0] wait_us,
-  input wire logic        send,
-  input wire logic        rts_next,
-  input wire logic        unanswered,
+  input wire next_frame_s frame,
   input wire logic [16:0] response_deadline_us,
   input wire logic [15:0] own_left_us
 );
@@ -38,9 +35,9 @@ module queue_environment (
 
   always_ff @(posedge clk) begin
     started_q     <= 1'b1;
-    send_q        <= send;
+    send_q        <= frame.send;
     wants_q       <= !rst && wants;
-    lasts_q       <= send && unanswered && !rts_next;   // a frame that is waited for to its end
+    lasts_q       <= frame.send && frame.unanswered && !frame.rts_next;   // a frame that is waited for to its end
     response_deadline_us_q <= response_deadline_us;
     own_left_us_q <= own_left_us;
     tick_n_q      <= tick_n;
@@ -53,13 +50,13 @@ module queue_environment (
     if (rst) assume (tick_n == '0);
     if (tick_n != '0) begin
       assume (!work_pending && (!wait_valid || 32'(tick_n) <= wait_us));
-      assume (!rx_start && !rx_end && !granted && !collided && !draw);
+      assume (!heard.rx_start && !heard.rx_end && !granted && !collided && !draw);
     end
     if (started_q) assume (tsf_us == tsf_us_q + 32'(tick_n_q));
   end
 
   // phy_events: what a frame is is known when it ends, and it is one of them.
-  always_comb assume ((rx_end || (!rx_cts_for_us && !rx_mac_ack_for_us)) && !(rx_cts_for_us && rx_mac_ack_for_us));
+  always_comb assume ((heard.rx_end || (!heard.rx_cts_for_us && !heard.rx_mac_ack_for_us)) && !(heard.rx_cts_for_us && heard.rx_mac_ack_for_us));
 
   // queue_arbiter: only who wants collides, at once, or is chosen, a clock later.
   always_comb begin
@@ -73,7 +70,7 @@ module queue_environment (
     else if (!send_q && own_left_us_q != '0) begin
       assume (24'(own_left_us) == (24'(own_left_us_q) > tick_n_q ? 24'(own_left_us_q) - tick_n_q : '0));
     end
-    if (send) assume (own_left_us == '0 && response_deadline_us != '0);
+    if (frame.send) assume (own_left_us == '0 && response_deadline_us != '0);
   end
 
   // So, while a frame is on the air that nobody answers (ST_UNACKED), its timer is what is left of it.

@@ -9,10 +9,8 @@ module retry_rules
 (
   input wire logic       clk,
   input wire logic       rst,
-  input wire logic [4:0] cfg_short_retry_limit,
-  input wire logic [4:0] cfg_long_retry_limit,
-  input wire logic       short_failure,
-  input wire logic       long_failure,
+  input wire mac_settings_s settings,
+  input wire attempt_outcome_s counted,
   input wire logic       in_contention,
   input wire logic       in_rts,
   input wire logic       in_data,
@@ -20,7 +18,7 @@ module retry_rules
   input wire logic       report,
   input wire logic [4:0] ssrc,
   input wire logic [4:0] slrc,
-  input wire logic [1:0] result
+  input wire completion_record_s record
 );
 
   wire logic in_service = in_contention || in_rts || in_data || in_gap;
@@ -28,26 +26,26 @@ module retry_rules
   logic running_q = 1'b0, short_failure_q, long_failure_q;
   always_ff @(posedge clk) begin
     running_q       <= !rst;
-    short_failure_q <= short_failure;
-    long_failure_q  <= long_failure;
+    short_failure_q <= counted.short_failure;
+    long_failure_q  <= counted.long_failure;
   end
 
   always_comb if (running_q) begin
-    a_short_within_limit : assert (ssrc <= cfg_short_retry_limit);
-    a_long_within_limit  : assert (slrc <= cfg_long_retry_limit);
+    a_short_within_limit : assert (ssrc <= settings.short_retry_limit);
+    a_long_within_limit  : assert (slrc <= settings.long_retry_limit);
     if (in_service) begin
-      a_below_limits_in_service : assert (ssrc < cfg_short_retry_limit && slrc < cfg_long_retry_limit);
+      a_below_limits_in_service : assert (ssrc < settings.short_retry_limit && slrc < settings.long_retry_limit);
     end
     if (short_failure_q) begin
-      a_short_limit_ends_it : assert (report == (ssrc == cfg_short_retry_limit) && report == !in_contention);
-      if (report) a_short_result : assert (result == RESULT_SHORT_RETRY_LIMIT);
+      a_short_limit_ends_it : assert (report == (ssrc == settings.short_retry_limit) && report == !in_contention);
+      if (report) a_short_result : assert (record.result == RESULT_SHORT_RETRY_LIMIT);
     end
     if (long_failure_q) begin
-      a_long_limit_ends_it : assert (report == (slrc == cfg_long_retry_limit) && report == !in_contention);
-      if (report) a_long_result : assert (result == RESULT_LONG_RETRY_LIMIT);
+      a_long_limit_ends_it : assert (report == (slrc == settings.long_retry_limit) && report == !in_contention);
+      if (report) a_long_result : assert (record.result == RESULT_LONG_RETRY_LIMIT);
     end
     if (report && !short_failure_q && !long_failure_q) begin
-      a_other_results : assert (result == RESULT_DELIVERED || result == RESULT_GROUP_SENT);
+      a_other_results : assert (record.result == RESULT_DELIVERED || record.result == RESULT_GROUP_SENT);
     end
   end
 

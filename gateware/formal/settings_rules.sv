@@ -8,6 +8,7 @@
 `default_nettype none
 
 module settings_rules
+  import perhop_pkg::*;
   import perhop_register_words_pkg::*;
 (
   input wire logic        clk,
@@ -16,25 +17,19 @@ module settings_rules
   input wire logic [9:0]  bus_address,
   input wire logic [35:0] memory_data,
   input wire logic        mac_enable,
-  input wire logic [12:0] slot_us, sifs_us,
-  input wire logic [14:0] difs_us,
-  input wire logic [15:0] eifs_us, response_timeout_us, nav_reset_us, rts_airtime_us,
-  input wire logic [9:0]  cw_min [2], cw_max [2],
-  input wire logic [15:0] tx_clocks, rx_clocks,
-  input wire logic [4:0]  short_retry_limit, long_retry_limit,
-  input wire logic [1:0]  access_mode,
-  input wire logic [15:0] response_airtime_us [8],
-  input wire logic [8:0]  half_bits_per_unit [8],
-  input wire logic [47:0] address, bssid
+  input wire mac_settings_s settings
 );
 
   logic running_q = 1'b0, enabled_q = 1'b0;
-  logic [$bits({slot_us, sifs_us, difs_us, eifs_us, response_timeout_us, nav_reset_us, access_mode, address, bssid}) - 1:0] was_q;
+  wire logic [186:0] stand = {
+    settings.slot_us, settings.sifs_us, settings.difs_us, settings.eifs_us, settings.response_timeout_us, settings.nav_reset_us,
+    settings.access_mode, settings.address, settings.bssid};
+  logic [$bits(stand)-1:0] was_q;
 
   always_ff @(posedge clk) begin
     running_q <= 1'b1;
     enabled_q <= !rst && mac_enable;
-    was_q     <= {slot_us, sifs_us, difs_us, eifs_us, response_timeout_us, nav_reset_us, access_mode, address, bssid};
+    was_q     <= stand;
   end
 
   function automatic logic all_ones(logic [9:0] cw);
@@ -58,29 +53,28 @@ module settings_rules
     windows_legal = 1'b1;
     rates_legal   = 1'b1;
     for (int queue = 0; queue < 2; queue++) begin
-      windows_legal &= all_ones(cw_min[queue]) && all_ones(cw_max[queue]) && cw_min[queue] <= cw_max[queue];
+      windows_legal &= all_ones(settings.cw_min[queue]) && all_ones(settings.cw_max[queue]) && settings.cw_min[queue] <= settings.cw_max[queue];
     end
     for (int rate = 0; rate < 8; rate++) begin
-      rates_legal &= response_airtime_us[rate] != '0 && half_bits_per_unit[rate] != '0;
+      rates_legal &= settings.response_airtime_us[rate] != '0 && settings.airtime_half_bits_per_unit[rate] != '0;
     end
   end
 
   always_comb if (running_q && !rst) begin
-    a_slot : assert (slot_us != '0);
-    a_sifs : assert (sifs_us != '0 && 15'(sifs_us) <= difs_us);
-    a_difs : assert (16'(difs_us) <= eifs_us);
-    a_timeouts : assert (response_timeout_us > 16'(sifs_us) && nav_reset_us > 16'(sifs_us));
+    a_slot : assert (settings.slot_us != '0);
+    a_sifs : assert (settings.sifs_us != '0 && 15'(settings.sifs_us) <= settings.difs_us);
+    a_difs : assert (16'(settings.difs_us) <= settings.eifs_us);
+    a_timeouts : assert (settings.response_timeout_us > 16'(settings.sifs_us) && settings.nav_reset_us > 16'(settings.sifs_us));
     // At 64 clocks a microsecond; a tick that is put forward needs 16, and the MAC four to respond.
-    a_delays_fit : assert (20'(tx_clocks) + 20'(rx_clocks) + 20'd4 <= 20'(sifs_us) * 20'd48);
-    a_time_for_a_response : assert ({16'(response_timeout_us - 16'(sifs_us)), 6'd0} > 22'(tx_clocks) + 22'(rx_clocks));
-    a_retries : assert (short_retry_limit != '0 && long_retry_limit != '0);
-    a_mode : assert (access_mode != 2'd3);
-    a_rts : assert (rts_airtime_us != '0);
+    a_delays_fit : assert (20'(settings.phy_tx_delay_clocks) + 20'(settings.phy_rx_delay_clocks) + 20'd4 <= 20'(settings.sifs_us) * 20'd48);
+    a_time_for_a_response : assert ({16'(settings.response_timeout_us - 16'(settings.sifs_us)), 6'd0} > 22'(settings.phy_tx_delay_clocks) + 22'(settings.phy_rx_delay_clocks));
+    a_retries : assert (settings.short_retry_limit != '0 && settings.long_retry_limit != '0);
+    a_mode : assert (settings.access_mode != 2'd3);
+    a_rts : assert (settings.rts_airtime_us != '0);
     a_windows : assert (windows_legal);
     a_rates : assert (rates_legal);
     if (enabled_q && mac_enable) begin
-      a_stand : assert (was_q == {slot_us, sifs_us, difs_us, eifs_us, response_timeout_us, nav_reset_us, access_mode,
-                                  address, bssid});
+      a_stand : assert (was_q == stand);
     end
   end
 
@@ -88,14 +82,7 @@ endmodule
 
 bind mac_registers settings_rules u_settings_rules (
   .clk, .rst, .judging(u_register_guard.state_q == 2'd3 && bus_write), .bus_address,
-  .memory_data(u_register_guard.memory_data_q), .mac_enable,
-  .slot_us(cfg_slot_us), .sifs_us(cfg_sifs_us), .difs_us(cfg_difs_us), .eifs_us(cfg_eifs_us),
-  .response_timeout_us(cfg_response_timeout_us), .nav_reset_us(cfg_nav_reset_us), .rts_airtime_us(cfg_rts_airtime_us),
-  .tx_clocks(cfg_phy_tx_delay_clocks), .rx_clocks(cfg_phy_rx_delay_clocks),
-  .cw_min(cfg_cw_min), .cw_max(cfg_cw_max), .short_retry_limit(cfg_short_retry_limit),
-  .long_retry_limit(cfg_long_retry_limit), .access_mode(cfg_access_mode),
-  .response_airtime_us(cfg_response_airtime_us), .half_bits_per_unit(cfg_airtime_half_bits_per_unit),
-  .address(cfg_address), .bssid(cfg_bssid)
+  .memory_data(u_register_guard.memory_data_q), .mac_enable, .settings
 );
 
 `default_nettype wire

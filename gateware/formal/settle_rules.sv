@@ -48,7 +48,7 @@ module settle_rules #(
         end
       end
       if (mac_core.g_queue[queue].u_transmit_queue.in_contention || mac_core.in_exchange[queue]) begin
-        i_frame_takes_time : assert (mac_core.queue_airtime_us[queue] != '0);
+        i_frame_takes_time : assert (mac_core.g_queue[queue].u_transmit_queue.frame.data_airtime_us != '0);
       end
     end
   end

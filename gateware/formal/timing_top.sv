@@ -4,7 +4,9 @@
 
 `default_nettype none
 
-module timing_top #(
+module timing_top
+  import perhop_pkg::*;
+#(
   parameter int unsigned CLOCKS_PER_US = 64,
   parameter int unsigned SETTLE_CLOCKS = 16
 ) (
@@ -33,11 +35,12 @@ module timing_top #(
 
   logic hold_strobe, hold_carrier, news, cca_busy, rx_start, rx_end, tick, desc_window;
 
+  phy_indications_s to_mac;
   phy_inputs u_phy_inputs (
-    .clk, .rst, .phy_cca_busy, .phy_rx_start, .phy_rx_rate('0), .phy_rx_bytes('0), .phy_rx_data('0), .phy_rx_valid(1'b0),
-    .phy_rx_end, .phy_rx_error(1'b0), .phy_rx_rssi_dbm('0), .hold_strobe, .hold_carrier, .news, .cca_busy, .rx_start,
-    .rx_rate(), .rx_bytes(), .rx_data(), .rx_valid(), .rx_end, .rx_error(), .rx_rssi_dbm()
+    .clk, .rst, .from_phy('{cca_busy: phy_cca_busy, rx_start: phy_rx_start, rx_end: phy_rx_end, default: '0}), .hold_strobe,
+    .hold_carrier, .news, .to_mac
   );
+  assign {cca_busy, rx_start, rx_end} = {to_mac.cca_busy, to_mac.rx_start, to_mac.rx_end};
 
   tick_generator #(.CLOCKS_PER_US(CLOCKS_PER_US), .SETTLE_CLOCKS(SETTLE_CLOCKS), .DELAY_W(10), .CONTENTION_CLOCKS(1)) u_tick_generator (
     .clk, .rst, .cfg_phy_tx_delay_clocks(tx_delay_clocks), .cfg_phy_rx_delay_clocks(rx_delay_clocks), .phy_cca_busy,

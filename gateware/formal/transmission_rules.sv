@@ -15,21 +15,14 @@ module transmission_rules
   input wire logic        clk,
   input wire logic        rst,
   input wire logic [23:0] tick_n,
-  input wire logic [12:0] cfg_sifs_us,
-  input wire logic [14:0] cfg_difs_us,
-  input wire logic [1:0]  cfg_access_mode,
-  input wire logic [47:0] cfg_address,
-  input wire logic        cfg_quirk_backoff_at_once,   // ns-2: no inter-frame space before some back-offs
+  input wire mac_settings_s settings,
 
   input wire logic        cca_busy,
   input wire logic [15:0] nav_left_us,
   input wire logic [15:0] nav_until_us,
 
   input wire logic        phy_rx_end,
-  input wire logic        phy_rx_ok,
-  input wire logic [2:0]  phy_rx_kind,
-  input wire logic [47:0] phy_rx_ra,
-  input wire logic [47:0] phy_rx_ta,
+  input wire phy_reception_s phy_rx,
 
   // Decisions; the frame is on phy_tx_* one clock later.
   input wire logic        send,
@@ -80,28 +73,28 @@ module transmission_rules
   always_ff @(posedge clk) begin
     heard_now_q <= phy_rx_end;
     if (phy_rx_end) begin
-      heard_for_us_q   <= phy_rx_ok && phy_rx_ra == cfg_address;
-      heard_kind_q     <= phy_rx_kind;
-      heard_ta_q       <= phy_rx_ta;
+      heard_for_us_q   <= phy_rx.ok && phy_rx.ra == settings.address;
+      heard_kind_q     <= phy_rx.kind;
+      heard_ta_q       <= phy_rx.ta;
     end
     if (heard_now_q) heard_nav_us_q <= nav_left_us;
   end
 
   always_comb if (!rst) begin
     if (send && !in_gap) begin
-      a_carrier_was_idle   : assert (!busy_at_last_tick || cfg_quirk_backoff_at_once || cfg_access_mode != ACCESS_DCF);
+      a_carrier_was_idle   : assert (!busy_at_last_tick || settings.quirk_backoff_at_once || settings.access_mode != ACCESS_DCF);
       a_nav_was_zero       : assert (nav_left_us == '0);
-      a_difs_was_idle      : assert (idle_model_us_q >= 16'(cfg_difs_us) || cfg_quirk_backoff_at_once ||
-                                     cfg_access_mode != ACCESS_DCF);
-      a_medium_is_idle     : assert (cfg_access_mode == ACCESS_DCF || (!cca_busy && nav_or_own_us == '0));
-      a_csma_sends_no_rts  : assert (cfg_access_mode != ACCESS_CSMA || send_kind == FRAME_DATA);
+      a_difs_was_idle      : assert (idle_model_us_q >= 16'(settings.difs_us) || settings.quirk_backoff_at_once ||
+                                     settings.access_mode != ACCESS_DCF);
+      a_medium_is_idle     : assert (settings.access_mode == ACCESS_DCF || (!cca_busy && nav_or_own_us == '0));
+      a_csma_sends_no_rts  : assert (settings.access_mode != ACCESS_CSMA || send_kind == FRAME_DATA);
     end
     if (send && in_gap) begin
       a_data_answers_cts   : assert (send_kind == FRAME_DATA && heard_for_us_q && heard_kind_q == FRAME_CTS);
-      a_data_sifs_after_cts: assert (since_heard_us == 24'(cfg_sifs_us));
+      a_data_sifs_after_cts: assert (since_heard_us == 24'(settings.sifs_us));
     end
     if (answer) begin
-      a_answer_sifs_after  : assert (since_heard_us == 24'(cfg_sifs_us));
+      a_answer_sifs_after  : assert (since_heard_us == 24'(settings.sifs_us));
       a_answer_to_whom     : assert (heard_for_us_q && answer_ra == heard_ta_q);
       a_cts_answers_rts    : assert (answer_kind != FRAME_CTS || heard_kind_q == FRAME_RTS);
       a_mac_ack_answers_data : assert (answer_kind == FRAME_CTS || (answer_kind == FRAME_MAC_ACK && heard_kind_q == FRAME_DATA));
@@ -129,16 +122,16 @@ module transmission_rules
 
     always_comb if (!rst) begin
       // The SIFS before an own response counts as idle here, as part of the response there.
-      i_idle      : assert (idle_us <= idle_model_us_q || cfg_quirk_backoff_at_once);
-      i_idle_busy : assert (!busy_at_last_tick || idle_us == '0 || cfg_quirk_backoff_at_once);
-      i_state     : assert (cfg_access_mode != ACCESS_DCF || state <= 3'd6);
+      i_idle      : assert (idle_us <= idle_model_us_q || settings.quirk_backoff_at_once);
+      i_idle_busy : assert (!busy_at_last_tick || idle_us == '0 || settings.quirk_backoff_at_once);
+      i_state     : assert (settings.access_mode != ACCESS_DCF || state <= 3'd6);
       i_defer     : assert (!drawn || state == 3'd7);
-      i_csma      : assert (cfg_access_mode != ACCESS_CSMA || (!in_rts[queue] && !in_gaps[queue]));
-      if ((contention || in_data[queue]) && cfg_access_mode == ACCESS_CSMA) i_csma_rts : assert (!use_rts);
-      if (cfg_access_mode != ACCESS_DCF) i_no_backoff : assert (!running && slots_left == '0);
+      i_csma      : assert (settings.access_mode != ACCESS_CSMA || (!in_rts[queue] && !in_gaps[queue]));
+      if ((contention || in_data[queue]) && settings.access_mode == ACCESS_CSMA) i_csma_rts : assert (!use_rts);
+      if (settings.access_mode != ACCESS_DCF) i_no_backoff : assert (!running && slots_left == '0);
       if (mac_core.in_exchange[queue]) i_sender : assert (mac_core.sender == 1'(queue));
       if (state == 3'd5) i_group_on_air : assert (timer_us == 17'(own_left_us));   // ST_UNACKED
-      if (in_gaps[queue]) i_gap_sifs : assert (25'(timer_us) + 25'(since_heard_us) == 25'(cfg_sifs_us));
+      if (in_gaps[queue]) i_gap_sifs : assert (25'(timer_us) + 25'(since_heard_us) == 25'(settings.sifs_us));
     end
   end
 
@@ -150,7 +143,7 @@ module transmission_rules
     if (responder_busy) begin
       i_responder_fits  : assert (!answer_airtime_us[15]);
       i_responder_holds : assert (own_left_us == 16'(responder_wait_us) + answer_airtime_us);
-      i_responder_sifs  : assert (25'(responder_wait_us) + 25'(since_heard_us) == 25'(cfg_sifs_us));
+      i_responder_sifs  : assert (25'(responder_wait_us) + 25'(since_heard_us) == 25'(settings.sifs_us));
       i_responder_frame : assert (heard_for_us_q && answer_ra == heard_ta_q && !heard_now_q);
       i_responder_kind  : assert ((answer_kind == FRAME_CTS && heard_kind_q == FRAME_RTS) || (answer_kind == FRAME_MAC_ACK && heard_kind_q == FRAME_DATA));
       i_responder_nav   : assert (answer_kind != FRAME_CTS || (nav_left_us == '0 && heard_nav_us_q == '0));

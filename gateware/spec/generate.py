@@ -37,12 +37,14 @@ REGISTER_MAPS = {"mac": "registers.rdl", "radio": "radio_registers.rdl", "shell"
 
 OUTPUTS = {
     "perhop_pkg.sv.j2": "gateware/rtl/common/perhop_pkg.sv",
+    "perhop_register_settings.sv.j2": "gateware/rtl/common/registers/perhop_register_settings.sv",
     "perhop_phy_pkg.sv.j2": "gateware/rtl/common/perhop_phy_pkg.sv",
     "phy_constants.py.j2": "host/python/perhop/phy/constants.py",
     "phy_constants.hpp.j2": "host/phy/generated/constants.hpp",
     "protocol.hpp.j2": "host/core/wire/generated/protocol.hpp",
     "frames.hpp.j2": "host/core/wire/generated/frames.hpp",
     "registers.hpp.j2": "host/core/wire/generated/registers.hpp",
+    "mac_settings.hpp.j2": "host/core/wire/generated/mac_settings.hpp",
     "perhop_registers.h.j2": "host/core/wire/generated/perhop_registers.h",
     "reference.md.j2": "gateware/spec/reference.md",
     "spec_generated.py.j2": "host/python/perhop/registers/spec_generated.py",
@@ -113,6 +115,22 @@ def _unit(item: model.Constant | model.FrameField | model.RecordField) -> str:
 def _sv_int(constant: model.Constant) -> str:
     digits = f"'h{constant.value:x}" if constant.hex_digits else str(constant.value)
     return digits
+
+
+def _setting_registers(settings: list[register_map.Setting]) -> list[register_map.Register]:
+    found = {register.address: register for item in settings for register, _, _ in item.parts}
+    return [found[address] for address in sorted(found)]
+
+
+def _setting_parts(
+    settings: list[register_map.Setting], register: register_map.Register
+) -> list[tuple[register_map.Setting, register_map.RegisterField, int]]:
+    return [(item, part, low) for item in settings for of, part, low in item.parts if of is register]
+
+
+def _sv_member(item: model.RecordField) -> str:
+    """Member of a packed struct; `sequence` is a word of SystemVerilog, `queue` one that Verilator takes for C++'s."""
+    return f"{item.name}_number" if item.name in ("sequence", "queue") else item.name
 
 
 def _frame_struct(name: str) -> str:
@@ -268,6 +286,10 @@ def _environment(spec: model.Spec) -> jinja2.Environment:
         hex4=lambda value: f"0x{value:04X}",
         unit=_unit,
         sv_int=_sv_int,
+        sv_member=_sv_member,
+        setting_type=lambda item: "bool" if item.bits == 1 else model.cpp_type(item.bits),
+        setting_registers=_setting_registers,
+        setting_parts=_setting_parts,
         frame_struct=_frame_struct,
         record_list=_record_list,
         cpp_word=_cpp_word,
@@ -323,7 +345,9 @@ def generate(root: Path, spec_directory: Path = SPEC_DIRECTORY) -> list[Path]:
             directory = REGISTER_BLOCK_DIRECTORY if guarded else SHELL_BLOCK_DIRECTORY
             written.append(_write(root, f"{directory}/{file}", text))
     for template, output in OUTPUTS.items():
-        text = environment.get_template(template).render(registers=maps["mac"], maps=maps, map=register_map)
+        text = environment.get_template(template).render(
+            registers=maps["mac"], settings=register_map.settings(maps["mac"]), maps=maps, map=register_map
+        )
         written.append(_write(root, output, text))
     return written
 

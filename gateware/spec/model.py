@@ -180,6 +180,7 @@ class Record(_Strict):
     prefix: Name
     meaning: Text
     stream: bool = False  # it crosses a stream of 32-bit words
+    inside: bool = False  # between modules of the gateware: software never sees it
     fields: list[RecordField] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -404,6 +405,11 @@ class Spec:
     words: dict[str, list[Word]]
     records: dict[str, Record]
     phy: PhyFile
+
+    @property
+    def host_records(self) -> dict[str, Record]:
+        """The records that software sees."""
+        return {name: record for name, record in self.records.items() if not record.inside}
 
     def airtime_us(self, profile: Profile, rate_index: int, psdu_bytes: int) -> int:
         """Airtime of a PSDU of `psdu_bytes` at the profile's rate `rate_index`, in microseconds."""

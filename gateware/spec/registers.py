@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -224,6 +225,56 @@ def list_registers(root: RootNode, base: int = 0) -> list[Register]:
             where = f"{_top(root).inst_name}: {register.name}"
             raise SpecError(f"{where}: what follows the hardware belongs at {MEMORY_BYTES:#x} or above")
     return registers
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the MAC reads of the registers under one name: the fields whose ports are called cfg_<name>."""
+
+    name: str
+    count: int  # entries; 1 unless `is_array`
+    is_array: bool
+    bits: int  # of an entry
+    parts: tuple[tuple[Register, RegisterField, int], ...]  # the lowest bit of each in the setting; low bits first
+    unit: str
+    meaning: str
+
+    @property
+    def of_queues(self) -> bool:
+        """Each queue has its own."""
+        return any(register.name == "contention_window" for register, _, _ in self.parts)
+
+    @property
+    def dimension(self) -> str:
+        """The number of entries, as gateware/spec/templates/perhop_pkg.sv.j2 writes it."""
+        return "MOST_QUEUES" if self.of_queues else str(self.count)
+
+    @property
+    def reset(self) -> int:
+        """Of an entry."""
+        return sum((part.reset or 0) << low for _, part, low in self.parts)
+
+
+def settings(registers: list[Register]) -> list[Setting]:
+    """Every setting, in the order of the registers."""
+    found: dict[str, list[tuple[Register, RegisterField, int]]] = {}
+    for register in registers:
+        for item in register.fields:
+            place = re.fullmatch(r"cfg_(\w+?)(?:\[(\d+):(\d+)\])?", item.port)
+            if place:
+                found.setdefault(place[1], []).append((register, item, int(place[3] or 0)))
+    return [
+        Setting(
+            name=name,
+            count=parts[0][0].count,
+            is_array=parts[0][0].is_array,
+            bits=max(low + part.bits for _, part, low in parts),
+            parts=tuple(parts),
+            unit=parts[0][1].unit,
+            meaning=parts[0][1].meaning if len(parts) == 1 else parts[0][0].title + ".",
+        )
+        for name, parts in found.items()
+    ]
 
 
 def statistics(registers: list[Register]) -> list[Register]:

@@ -17,15 +17,10 @@ module frame_output
 
   // From radio_top.
   input  wire rx_status_s  s_rx_status,
-  input  wire logic [7:0]  s_axis_rx_tdata,
-  input  wire logic        s_axis_rx_tkeep,
-  input  wire logic        s_axis_rx_tvalid,
+  input  wire byte_stream_s s_axis_rx,
   output wire logic        s_axis_rx_tready,
-  input  wire logic        s_axis_rx_tlast,
-  input  wire logic [31:0] s_done_tdata,
-  input  wire logic        s_done_tvalid,
+  input  wire word_stream_s s_done,
   output wire logic        s_done_tready,
-  input  wire logic        s_done_tlast,
 
   // To the host.
   output wire logic [31:0] m_word,
@@ -59,23 +54,23 @@ module frame_output
 
   always_comb begin
     case (at_q)
-      4'd0:    head_word = {8'd0, s_rx_status.rx_status_rssi_dbm, s_rx_status.rx_status_retry, s_rx_status.rx_status_fcs_ok,
-                            s_rx_status.rx_status_kind, s_rx_status.rx_status_rate, KIND_FRAME};
-      4'd1:    head_word = {4'd0, s_rx_status.rx_status_sequence, 4'd0, s_rx_status.rx_status_bytes};
-      4'd2:    head_word = s_rx_status.rx_status_tsf_us[31:0];
-      4'd3:    head_word = s_rx_status.rx_status_tsf_us[63:32];
-      4'd4:    head_word = s_rx_status.rx_status_ra[31:0];
-      4'd5:    head_word = {16'd0, s_rx_status.rx_status_ra[47:32]};
-      4'd6:    head_word = s_rx_status.rx_status_ta[31:0];
-      4'd7:    head_word = {16'd0, s_rx_status.rx_status_ta[47:32]};
-      4'd8:    head_word = s_rx_status.rx_status_a3[31:0];
-      4'd9:    head_word = {16'd0, s_rx_status.rx_status_a3[47:32]};
-      4'd10:   head_word = s_rx_status.rx_status_a4[31:0];
-      default: head_word = {16'd0, s_rx_status.rx_status_a4[47:32]};
+      4'd0:    head_word = {8'd0, s_rx_status.rssi_dbm, s_rx_status.retry, s_rx_status.fcs_ok,
+                            s_rx_status.kind, s_rx_status.rate, KIND_FRAME};
+      4'd1:    head_word = {4'd0, s_rx_status.sequence_number, 4'd0, s_rx_status.bytes};
+      4'd2:    head_word = s_rx_status.tsf_us[31:0];
+      4'd3:    head_word = s_rx_status.tsf_us[63:32];
+      4'd4:    head_word = s_rx_status.ra[31:0];
+      4'd5:    head_word = {16'd0, s_rx_status.ra[47:32]};
+      4'd6:    head_word = s_rx_status.ta[31:0];
+      4'd7:    head_word = {16'd0, s_rx_status.ta[47:32]};
+      4'd8:    head_word = s_rx_status.a3[31:0];
+      4'd9:    head_word = {16'd0, s_rx_status.a3[47:32]};
+      4'd10:   head_word = s_rx_status.a4[31:0];
+      default: head_word = {16'd0, s_rx_status.a4[47:32]};
     endcase
   end
 
-  wire logic byte_come = state_q == ST_BYTES && s_axis_rx_tvalid;
+  wire logic byte_come = state_q == ST_BYTES && s_axis_rx.tvalid;
 
   always_comb begin
     state_d = state_q;
@@ -91,26 +86,26 @@ module frame_output
         word_d  = '0;
         bytes_d = '0;
         ended_d = 1'b0;
-        if (s_done_tvalid) begin
+        if (s_done.tvalid) begin
           if (m_ready) state_d = ST_RECORD;
-        end else if (s_axis_rx_tvalid) begin
+        end else if (s_axis_rx.tvalid) begin
           state_d = ST_HEAD;
         end
       end
-      ST_RECORD: if (s_done_tvalid && s_done_tlast && m_ready) state_d = ST_IDLE;
+      ST_RECORD: if (s_done.tvalid && s_done.tlast && m_ready) state_d = ST_IDLE;
       ST_HEAD: if (m_ready) begin
         at_d = at_q + 1'b1;
         if (at_q == 4'(HEAD_WORDS - 1)) state_d = ST_BYTES;
       end
       ST_BYTES: if (byte_come) begin
-        ended_d = s_axis_rx_tlast;
-        if (s_axis_rx_tkeep) begin
-          word_d[8*byte_q +: 8] = s_axis_rx_tdata;
+        ended_d = s_axis_rx.tlast;
+        if (s_axis_rx.tkeep) begin
+          word_d[8*byte_q +: 8] = s_axis_rx.tdata;
           byte_d  = byte_q + 1'b1;
           bytes_d = bytes_q + 1'b1;
         end
-        if (s_axis_rx_tlast && byte_d == '0 && !s_axis_rx_tkeep) state_d = ST_LENGTH;
-        else if (s_axis_rx_tlast || (s_axis_rx_tkeep && byte_q == 2'd3)) state_d = ST_WORD;
+        if (s_axis_rx.tlast && byte_d == '0 && !s_axis_rx.tkeep) state_d = ST_LENGTH;
+        else if (s_axis_rx.tlast || (s_axis_rx.tkeep && byte_q == 2'd3)) state_d = ST_WORD;
       end
       ST_WORD: if (m_ready) begin
         byte_d  = '0;
@@ -143,7 +138,7 @@ module frame_output
   logic [31:0] word;
   always_comb begin
     case (state_q)
-      ST_RECORD: word = s_done_tdata;
+      ST_RECORD: word = s_done.tdata;
       ST_HEAD:   word = head_word;
       ST_WORD:   word = word_q;
       ST_LENGTH: word = {20'd0, bytes_q};
@@ -152,15 +147,17 @@ module frame_output
   end
 
   assign m_word  = word;
-  assign m_valid = (state_q == ST_IDLE && s_done_tvalid) || (state_q == ST_RECORD && s_done_tvalid) || state_q == ST_HEAD
+  assign m_valid = (state_q == ST_IDLE && s_done.tvalid) || (state_q == ST_RECORD && s_done.tvalid) || state_q == ST_HEAD
                    || state_q == ST_WORD || state_q == ST_LENGTH;
-  assign m_last  = state_q == ST_LENGTH || (state_q == ST_RECORD && s_done_tlast);
+  assign m_last  = state_q == ST_LENGTH || (state_q == ST_RECORD && s_done.tlast);
 
   assign s_done_tready    = state_q == ST_RECORD && m_ready;
   assign s_axis_rx_tready = state_q == ST_BYTES;
 
   assign stat_frame  = state_q == ST_LENGTH && m_ready;
-  assign stat_record = state_q == ST_RECORD && s_done_tvalid && s_done_tlast && m_ready;
+  assign stat_record = state_q == ST_RECORD && s_done.tvalid && s_done.tlast && m_ready;
+
+  wire logic unused = &{1'b0, s_done.tkeep};
 
 endmodule
 

@@ -9,7 +9,9 @@
 
 `default_nettype none
 
-module packet_input (
+module packet_input
+  import perhop_pkg::*;
+(
   input  wire logic        clk,
   input  wire logic        rst,
 
@@ -23,23 +25,9 @@ module packet_input (
   // To radio_top.
   output wire logic        m_desc_valid,
   input  wire logic        m_desc_ready,
-  output wire logic        m_desc_queue,
-  output wire logic [47:0] m_desc_ra,
-  output wire logic        m_desc_four_address,
-  output wire logic [47:0] m_desc_a3,
-  output wire logic [47:0] m_desc_a4,
-  output wire logic [3:0]  m_desc_peer,
-  output wire logic [11:0] m_desc_bytes,
-  output wire logic [2:0]  m_desc_rate,
-  output wire logic [19:0] m_desc_series_attempts,
-  output wire logic [8:0]  m_desc_series_rate,
-  output wire logic        m_desc_peer_series,
-  output wire logic        m_desc_force_rts,
-  output wire logic [15:0] m_desc_tag,
-  output wire logic [7:0]  m_axis_tdata,
-  output wire logic        m_axis_tvalid,
+  output wire packet_descriptor_s m_desc,
+  output wire byte_stream_s m_axis,
   input  wire logic        m_axis_tready,
-  output wire logic        m_axis_tlast,
 
   output wire logic        stat_packet,          // one clock
   output wire logic        stat_packet_refused
@@ -72,8 +60,10 @@ module packet_input (
   wire logic        good_head    = head_q[0][7:0] == KIND_SEND && msdu_bytes != '0 && msdu_bytes < 16'd4096
                                    && 17'(packet_bytes_q) >= exact_bytes && 17'(packet_bytes_q) <= padded_bytes;
 
-  wire logic        byte_goes = m_axis_tvalid && m_axis_tready;
-  wire logic        last_byte = left_q == 12'd1;
+  wire logic        last_byte  = left_q == 12'd1;
+  wire logic        byte_valid = state_q == ST_BYTES && s_valid;
+  wire logic        byte_last  = last_byte || (s_last && byte_q == 2'd3);
+  wire logic        byte_goes  = byte_valid && m_axis_tready;
 
   always_comb begin
     state_d = state_q;
@@ -107,7 +97,7 @@ module packet_input (
         left_d = left_q - 1'b1;
         if (last_byte) state_d = s_last ? ST_HEAD : ST_DROP;
         // Its length lied: the MAC refuses what ends too early.
-        else if (m_axis_tlast) state_d = ST_HEAD;
+        else if (byte_last) state_d = ST_HEAD;
       end
       ST_DROP: if (s_valid && s_last) state_d = ST_HEAD;
       default: state_d = ST_HEAD;
@@ -134,24 +124,15 @@ module packet_input (
 
   assign s_ready = state_q == ST_HEAD || state_q == ST_DROP || (byte_goes && (byte_q == 2'd3 || last_byte));
 
-  assign m_desc_valid           = state_q == ST_GIVE && good_head;
-  assign m_desc_queue           = head_q[0][8];
-  assign m_desc_four_address    = head_q[0][9];
-  assign m_desc_peer_series     = head_q[0][10];
-  assign m_desc_force_rts       = head_q[0][11];
-  assign m_desc_peer            = head_q[0][19:16];
-  assign m_desc_rate            = head_q[0][22:20];
-  assign m_desc_bytes           = msdu_bytes[11:0];
-  assign m_desc_tag             = head_q[1][31:16];
-  assign m_desc_ra              = {head_q[3][15:0], head_q[2]};
-  assign m_desc_series_attempts = head_q[4][19:0];
-  assign m_desc_series_rate     = head_q[5][8:0];
-  assign m_desc_a3              = {head_q[7][15:0], head_q[6]};
-  assign m_desc_a4              = {head_q[9][15:0], head_q[8]};
+  assign m_desc_valid = state_q == ST_GIVE && good_head;
+  assign m_desc = '{
+    ra: {head_q[3][15:0], head_q[2]}, four_address: head_q[0][9], a3: {head_q[7][15:0], head_q[6]}, a4: {head_q[9][15:0], head_q[8]},
+    peer: head_q[0][19:16], bytes: msdu_bytes[11:0], rate: head_q[0][22:20], series_attempts: head_q[4][19:0],
+    series_rate: head_q[5][8:0], peer_series: head_q[0][10], force_rts: head_q[0][11], queue_number: head_q[0][8],
+    tag: head_q[1][31:16]
+  };
 
-  assign m_axis_tvalid = state_q == ST_BYTES && s_valid;
-  assign m_axis_tdata  = s_word[8*byte_q +: 8];
-  assign m_axis_tlast  = last_byte || (s_last && byte_q == 2'd3);
+  assign m_axis = '{tdata: s_word[8*byte_q +: 8], tkeep: 1'b1, tvalid: byte_valid, tlast: byte_last};
 
   assign stat_packet         = m_desc_valid && m_desc_ready;
   assign stat_packet_refused = refuse;

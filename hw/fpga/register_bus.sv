@@ -8,9 +8,7 @@
 
 module register_bus
   import perhop_pkg::*;
-#(
-  localparam int unsigned RADIO_SPACE_W = $clog2(RADIO_SPACE_BYTES)
-) (
+(
   input  wire logic        clk,
   input  wire logic        rst,
 
@@ -25,19 +23,8 @@ module register_bus
   output wire logic [31:0] answer_word,
 
   // To radio_top.
-  output wire logic        m_axil_awvalid,
-  input  wire logic        m_axil_awready,
-  output wire logic [RADIO_SPACE_W-1:0] m_axil_addr,
-  output wire logic        m_axil_wvalid,
-  input  wire logic        m_axil_wready,
-  output wire logic [31:0] m_axil_wdata,
-  input  wire logic        m_axil_bvalid,
-  input  wire logic [1:0]  m_axil_bresp,
-  output wire logic        m_axil_arvalid,
-  input  wire logic        m_axil_arready,
-  input  wire logic        m_axil_rvalid,
-  input  wire logic [31:0] m_axil_rdata,
-  input  wire logic [1:0]  m_axil_rresp,
+  output wire axil_request_s  m_axil,
+  input  wire axil_response_s m_axil_response,
 
   // To shell_registers, which answer at once.
   output wire logic        shell_access,
@@ -79,13 +66,13 @@ module register_bus
         else               state_d = ST_REFUSE;
       end
       ST_WRITE: begin
-        if (m_axil_awready) address_taken_d = 1'b1;
-        if (m_axil_wready)  word_taken_d    = 1'b1;
+        if (m_axil_response.awready) address_taken_d = 1'b1;
+        if (m_axil_response.wready)  word_taken_d    = 1'b1;
         if (address_taken_d && word_taken_d) state_d = ST_WRITTEN;
       end
-      ST_WRITTEN: if (m_axil_bvalid)  state_d = ST_IDLE;
-      ST_ADDRESS: if (m_axil_arready) state_d = ST_READ;
-      ST_READ:    if (m_axil_rvalid)  state_d = ST_IDLE;
+      ST_WRITTEN: if (m_axil_response.bvalid)  state_d = ST_IDLE;
+      ST_ADDRESS: if (m_axil_response.arready) state_d = ST_READ;
+      ST_READ:    if (m_axil_response.rvalid)  state_d = ST_IDLE;
       default:    state_d = ST_IDLE;
     endcase
   end
@@ -107,26 +94,35 @@ module register_bus
     end
   end
 
-  wire logic written = state_q == ST_WRITTEN && m_axil_bvalid;
-  wire logic read    = state_q == ST_READ && m_axil_rvalid;
+  wire logic written = state_q == ST_WRITTEN && m_axil_response.bvalid;
+  wire logic read    = state_q == ST_READ && m_axil_response.rvalid;
 
   assign access_ready   = state_q == ST_IDLE;
   assign answer_valid   = state_q == ST_SHELL || state_q == ST_REFUSE || written || read;
-  assign answer_refused = state_q == ST_REFUSE || (written && m_axil_bresp != '0) || (read && m_axil_rresp != '0);
-  assign answer_word    = state_q == ST_SHELL ? shell_read_word : m_axil_rdata;
+  assign answer_refused = state_q == ST_REFUSE || (written && m_axil_response.bresp != '0) || (read && m_axil_response.rresp != '0);
+  assign answer_word    = state_q == ST_SHELL ? shell_read_word : m_axil_response.rdata;
 
-  assign m_axil_awvalid = state_q == ST_WRITE && !address_taken_q;
-  assign m_axil_wvalid  = state_q == ST_WRITE && !word_taken_q;
-  assign m_axil_arvalid = state_q == ST_ADDRESS;
-  assign m_axil_addr    = address_q[RADIO_SPACE_W-1:0];
-  assign m_axil_wdata   = word_q;
+  // Whole words; an answer is taken at once.
+  assign m_axil = '{
+    awvalid: state_q == ST_WRITE && !address_taken_q,
+    awaddr:  address_q[AXIL_ADDRESS_W-1:0],
+    awprot:  '0,
+    wvalid:  state_q == ST_WRITE && !word_taken_q,
+    wdata:   word_q,
+    wstrb:   '1,
+    bready:  1'b1,
+    arvalid: state_q == ST_ADDRESS,
+    araddr:  address_q[AXIL_ADDRESS_W-1:0],
+    arprot:  '0,
+    rready:  1'b1
+  };
 
   assign shell_access   = state_q == ST_SHELL;
   assign shell_write    = write_q;
   assign shell_address  = address_q[9:0];
   assign shell_word     = word_q;
 
-  wire logic unused = &{1'b0, address_q[19:RADIO_SPACE_W]};
+  wire logic unused = &{1'b0, address_q[19:AXIL_ADDRESS_W]};
 
 endmodule
 

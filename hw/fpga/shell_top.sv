@@ -69,8 +69,7 @@ module shell_top
   output wire logic        owned                   // of radio_clk: the modem has the converter
 );
 
-  localparam int unsigned RADIO_SPACE_W = $clog2(RADIO_SPACE_BYTES);
-  localparam int unsigned NUMBER_W      = 6;
+  localparam int unsigned NUMBER_W = 6;
 
   // ---- Resets ----
 
@@ -85,10 +84,8 @@ module shell_top
   logic        access_valid, access_ready, access_write, answer_valid, answer_refused;
   logic [19:0] access_address;
   logic [31:0] access_word, answer_word;
-  logic        axil_awvalid, axil_awready, axil_wvalid, axil_wready, axil_bvalid, axil_arvalid, axil_arready, axil_rvalid;
-  logic [RADIO_SPACE_W-1:0] axil_addr;
-  logic [31:0] axil_wdata, axil_rdata;
-  logic [1:0]  axil_bresp, axil_rresp;
+  axil_request_s  axil;
+  axil_response_s axil_response;
   logic        shell_access, shell_write, unused_irq;
   logic [9:0]  shell_address;
   logic [31:0] shell_word, shell_read_word;
@@ -105,10 +102,7 @@ module shell_top
   register_bus u_register_bus (
     .clk(mac_clk), .rst(mac_rst), .access_valid, .access_ready, .access_write, .access_address, .access_word,
     .answer_valid, .answer_refused, .answer_word,
-    .m_axil_awvalid(axil_awvalid), .m_axil_awready(axil_awready), .m_axil_addr(axil_addr), .m_axil_wvalid(axil_wvalid),
-    .m_axil_wready(axil_wready), .m_axil_wdata(axil_wdata), .m_axil_bvalid(axil_bvalid), .m_axil_bresp(axil_bresp),
-    .m_axil_arvalid(axil_arvalid), .m_axil_arready(axil_arready), .m_axil_rvalid(axil_rvalid), .m_axil_rdata(axil_rdata),
-    .m_axil_rresp(axil_rresp),
+    .m_axil(axil), .m_axil_response(axil_response),
     .shell_access, .shell_write, .shell_address, .shell_word, .shell_read_word
   );
 
@@ -125,20 +119,11 @@ module shell_top
   logic        packet_valid, packet_ready, packet_last, frame_valid, frame_ready, frame_last;
   logic [31:0] packet_word, frame_word;
   logic [15:0] packet_bytes;
-  logic        desc_valid, desc_ready, desc_queue, desc_four_address, desc_peer_series, desc_force_rts;
-  logic [47:0] desc_ra, desc_a3, desc_a4;
-  logic [3:0]  desc_peer;
-  logic [11:0] desc_bytes;
-  logic [2:0]  desc_rate;
-  logic [19:0] desc_series_attempts;
-  logic [8:0]  desc_series_rate;
-  logic [15:0] desc_tag;
-  logic [7:0]  tx_tdata, rx_tdata;
-  logic        tx_tvalid, tx_tready, tx_tlast, rx_tkeep, rx_tvalid, rx_tready, rx_tlast;
-  rx_status_s  rx_status;
-  logic [31:0] done_tdata;
-  logic [3:0]  unused_done_tkeep;
-  logic        done_tvalid, done_tready, done_tlast;
+  logic               desc_valid, desc_ready, tx_ready, rx_ready, done_ready;
+  packet_descriptor_s desc;
+  byte_stream_s       tx_bytes, rx_bytes;
+  rx_status_s         rx_status;
+  word_stream_s       done;
 
   cdc_fifo #(.WIDTH(49), .DEPTH_LOG2(5)) u_packets (
     .s_clk(host_clk), .s_rst(host_side_rst), .s_valid(s_packet_tvalid), .s_ready(s_packet_tready),
@@ -150,18 +135,13 @@ module shell_top
   packet_input u_packet_input (
     .clk(mac_clk), .rst(mac_rst), .s_valid(packet_valid), .s_ready(packet_ready), .s_word(packet_word),
     .s_last(packet_last), .s_packet_bytes(packet_bytes),
-    .m_desc_valid(desc_valid), .m_desc_ready(desc_ready), .m_desc_queue(desc_queue), .m_desc_ra(desc_ra),
-    .m_desc_four_address(desc_four_address), .m_desc_a3(desc_a3), .m_desc_a4(desc_a4), .m_desc_peer(desc_peer),
-    .m_desc_bytes(desc_bytes), .m_desc_rate(desc_rate), .m_desc_series_attempts(desc_series_attempts),
-    .m_desc_series_rate(desc_series_rate), .m_desc_peer_series(desc_peer_series), .m_desc_force_rts(desc_force_rts),
-    .m_desc_tag(desc_tag), .m_axis_tdata(tx_tdata), .m_axis_tvalid(tx_tvalid), .m_axis_tready(tx_tready),
-    .m_axis_tlast(tx_tlast), .stat_packet, .stat_packet_refused
+    .m_desc_valid(desc_valid), .m_desc_ready(desc_ready), .m_desc(desc), .m_axis(tx_bytes), .m_axis_tready(tx_ready),
+    .stat_packet, .stat_packet_refused
   );
 
   frame_output u_frame_output (
-    .clk(mac_clk), .rst(mac_rst), .s_rx_status(rx_status), .s_axis_rx_tdata(rx_tdata), .s_axis_rx_tkeep(rx_tkeep),
-    .s_axis_rx_tvalid(rx_tvalid), .s_axis_rx_tready(rx_tready), .s_axis_rx_tlast(rx_tlast), .s_done_tdata(done_tdata),
-    .s_done_tvalid(done_tvalid), .s_done_tready(done_tready), .s_done_tlast(done_tlast),
+    .clk(mac_clk), .rst(mac_rst), .s_rx_status(rx_status), .s_axis_rx(rx_bytes), .s_axis_rx_tready(rx_ready), .s_done(done),
+    .s_done_tready(done_ready),
     .m_word(frame_word), .m_last(frame_last), .m_valid(frame_valid), .m_ready(frame_ready), .stat_frame, .stat_record
   );
 
@@ -182,24 +162,10 @@ module shell_top
     .RATE_22(RATE_22), .QUEUES(QUEUES), .RATE_SERIES(RATE_SERIES), .PACKETS(PACKETS), .TX_RING_BYTES(TX_RING_BYTES),
     .RX_RING_BYTES(RX_RING_BYTES), .RX_FRAMES(RX_FRAMES)
   ) u_radio_top (
-    .clk(mac_clk), .rst(mac_rst),
-    .s_axil_awvalid(axil_awvalid), .s_axil_awready(axil_awready), .s_axil_awaddr(axil_addr), .s_axil_awprot('0),
-    .s_axil_wvalid(axil_wvalid), .s_axil_wready(axil_wready), .s_axil_wdata(axil_wdata), .s_axil_wstrb('1),
-    .s_axil_bvalid(axil_bvalid), .s_axil_bready(1'b1), .s_axil_bresp(axil_bresp),
-    .s_axil_arvalid(axil_arvalid), .s_axil_arready(axil_arready), .s_axil_araddr(axil_addr), .s_axil_arprot('0),
-    .s_axil_rvalid(axil_rvalid), .s_axil_rready(1'b1), .s_axil_rdata(axil_rdata), .s_axil_rresp(axil_rresp),
-    .irq(unused_irq),
+    .clk(mac_clk), .rst(mac_rst), .s_axil(axil), .s_axil_response(axil_response), .irq(unused_irq),
     .rx_sample_valid, .rx_i, .rx_q, .tx_sample_take, .tx_i, .tx_q, .tx_active,
-    .s_desc_valid(desc_valid), .s_desc_ready(desc_ready), .s_desc_queue(desc_queue), .s_desc_ra(desc_ra),
-    .s_desc_four_address(desc_four_address), .s_desc_a3(desc_a3), .s_desc_a4(desc_a4), .s_desc_peer(desc_peer),
-    .s_desc_bytes(desc_bytes), .s_desc_rate(desc_rate), .s_desc_series_attempts(desc_series_attempts),
-    .s_desc_series_rate(desc_series_rate), .s_desc_peer_series(desc_peer_series), .s_desc_force_rts(desc_force_rts),
-    .s_desc_tag(desc_tag), .s_axis_tx_tdata(tx_tdata), .s_axis_tx_tkeep(1'b1), .s_axis_tx_tvalid(tx_tvalid),
-    .s_axis_tx_tready(tx_tready), .s_axis_tx_tlast(tx_tlast),
-    .m_rx_status(rx_status), .m_axis_rx_tdata(rx_tdata), .m_axis_rx_tkeep(rx_tkeep), .m_axis_rx_tvalid(rx_tvalid),
-    .m_axis_rx_tready(rx_tready), .m_axis_rx_tlast(rx_tlast),
-    .m_done_tdata(done_tdata), .m_done_tkeep(unused_done_tkeep), .m_done_tvalid(done_tvalid), .m_done_tready(done_tready),
-    .m_done_tlast(done_tlast)
+    .s_desc_valid(desc_valid), .s_desc_ready(desc_ready), .s_desc(desc), .s_axis_tx(tx_bytes), .s_axis_tx_tready(tx_ready),
+    .m_rx_status(rx_status), .m_axis_rx(rx_bytes), .m_axis_rx_tready(rx_ready), .m_done(done), .m_done_tready(done_ready)
   );
 
   // ---- Samples ----
@@ -238,7 +204,7 @@ module shell_top
     .m_clk(radio_clk), .m_rst(radio_rst), .m_valid(sent_valid), .m_ready(sent_ready), .m_data(sent)
   );
 
-  wire logic unused = &{1'b0, unused_irq, unused_done_tkeep};
+  wire logic unused = &{1'b0, unused_irq};
 
 endmodule
 

@@ -100,6 +100,7 @@ private:
     frame_slot rx_slot = no_frame;
     bool wants_rx_start = true;
     std::uint16_t next_tag = 0;
+    std::uint16_t hold_us = 0;  // for which the own CTS that starts now holds this station back
     std::array<packet, packet_ring> packets;
   };
 
@@ -130,6 +131,9 @@ private:
   const timing_profile& profile_;
   warp_mode warp_;
   bool ns2_;
+  bool frames_reserve_;               // by their Durations
+  std::uint32_t bad_end_nav_us_ = 0;  // for so long a frame that was not understood reserves the medium
+  std::uint32_t hold_us_ = 0;         // from the end of the own CTS, in which a station begins nothing; 0: none
   listener& listener_;
   medium medium_;
   std::vector<node> nodes_;
@@ -149,9 +153,14 @@ scheduler<node_model>::scheduler(const air_config& config, listener& listener)
     : profile_(*config.mac.profile),
       warp_(config.warp),
       ns2_(config.mac.compatibility == mac_compatibility::ns2),
+      frames_reserve_(config.mac.fama.nav),
       listener_(listener),
       medium_(config),
       wakes_(config.nodes.size()) {
+  const mac_settings settings = settings_of(config, 0);
+  if (settings.quirk_eifs_as_nav) bad_end_nav_us_ = settings.eifs_us;
+  // The profile's slot covers the round trip to the sender.
+  if (config.mac.fama.hold) hold_us_ = settings.sifs_us + profile_.slot_us;
   if (config.tell_losses) medium_.watch_losses([this](const lost_frame& lost) { listener_.on_lost(lost); });
   // Models have no threads; the context would start one for each further processor.
   context_.threads(1);
@@ -277,7 +286,7 @@ bool scheduler<node_model>::hold_back_end(node& node, node_id id, const indicati
     // A good end would put DIFS in the place of EIFS, and the node could act earlier.
     if (node.core.carrier() || now_ > node.shown_nav_end || (ok && node.shown_bad_end)) return false;
   }
-  const tick nav_end = now_ + (ok ? duration_us : ns2_ ? profile_.eifs_us : 0);
+  const tick nav_end = now_ + (ok ? duration_us : bad_end_nav_us_);
   deferred_indications& held = node.held;
   if (held.has_end && held.nav_end > now_ && held.nav_end > nav_end) return false;
   held.put_end(now_, ok, duration_us, nav_end, news.carrier_busy);
@@ -358,6 +367,12 @@ void scheduler<node_model>::evaluate(node_id id, const tx_request* request) {
     clock(node, id, 0);
     settle(node, id);
   }
+  if (node.hold_us != 0) {
+    node.core.strobe_overheard(node.hold_us, true);
+    node.hold_us = 0;
+    clock(node, id, 0);
+    settle(node, id);
+  }
   if (news.rx_end || news.rx_start || news.reserve_us != 0) medium_.board().acknowledge(id);
   schedule(node, id);
 
@@ -416,6 +431,8 @@ void scheduler<node_model>::after_clock(node& node, node_id id) {
   if (tx_start) {
     frame = node.core.read_transmission(now_);
     frame.id = next_id_++;
+    if (!frames_reserve_) frame.duration_us = 0;
+    if (hold_us_ != 0 && frame.kind == frame_kind::cts) node.hold_us = static_cast<std::uint16_t>(frame.end - now_ + hold_us_);
     if (frame.kind == frame_kind::data) frame.payload = node.packets[frame.tag % packet_ring].payload;
     medium_.start(frame, node.core.read_psdu());
     node.shown_bad_end = false;

@@ -2,6 +2,7 @@
 /// What an `air` is made of: nodes, MAC settings, medium, seed and warp mode.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -27,21 +28,56 @@ enum class mac_fidelity {
   samples,  ///< radio_top: the modem too, and a channel between the antennas. At the same times within what the modem delays
 };
 
+/// What of access mode fama may be other than the profile and the gateware have it. Only at fidelity core and with compatibility standard.
+struct fama_config {
+  std::optional<std::uint32_t> sifs_us, rts_us, cts_us;  ///< turnaround and airtimes, in place of the profile's
+  std::optional<std::uint32_t> random_step_us;           ///< of the random times, in place of the profile's slot
+  bool hold = false;           ///< who has sent a CTS begins nothing until the DATA must have come; the gateware's fama may
+  std::uint32_t noise_us = 0;  ///< what was heard and not understood reserves the medium for so long
+  bool nav = true;             ///< frames reserve the medium for the rest of their exchange
+};
+
+/// DATA frames from one node to another have a rate of their own.
+struct link_rate {
+  node_id from = 0, to = 0;
+  std::uint8_t data_rate_index = 0;
+};
+
 struct mac_config {
   const timing_profile* profile = nullptr;  ///< never null in a valid configuration
   mac_fidelity fidelity = mac_fidelity::core;
   mac_compatibility compatibility = mac_compatibility::standard;
   access_mode access = access_mode::dcf;
+  fama_config fama;                                 ///< as initialized under another access mode
   bool mac_ack = true;                              ///< DATA to one station is answered, and sent again if it is not
   std::uint32_t vacation_us = default_vacation_us;  ///< csma, fama: rest after a packet
   bool path_header = true;                          ///< frames of perhop-sim have one; without, no policy that needs it
   bool four_address = false;                        ///< DATA frames tell the ends of the path, too
-  std::uint8_t data_rate_index = 0;
-  std::uint32_t rts_threshold_bytes = 0;  ///< an MPDU longer than this is sent after an RTS
+  std::uint8_t data_rate_index = 0;                 ///< of DATA frames on a link that `link_rates` does not name
+  std::vector<link_rate> link_rates;                ///< each direction of a link at most once
+  std::uint32_t rts_threshold_bytes = 0;            ///< an MPDU longer than this is sent after an RTS
   std::uint8_t short_retry_limit = 7;
   std::uint8_t long_retry_limit = 4;
   std::uint32_t queue_packets = 50;  ///< interface queue above the MAC (drop-tail); not the gateware's own queue
   std::uint8_t average_shift = 4;    ///< weight of a new sample in the neighbour averages: 2^-shift
+
+  /// Rate of DATA frames from `from` to the station with this address; a group's has to be one that all can read.
+  std::uint8_t data_rate_to(node_id from, std::uint64_t receiver_address) const {
+    if ((receiver_address >> group_address_bit & 1) != 0) return static_cast<std::uint8_t>(profile->lowest_basic_rate_index);
+    for (const link_rate& link : link_rates) {
+      if (link.from == from && mac_address(link.to) == receiver_address) return link.data_rate_index;
+    }
+    return data_rate_index;
+  }
+
+  /// The highest rate of DATA frames that leave this node for one station.
+  std::uint64_t fastest_rate_from_bps(node_id from) const {
+    std::uint64_t rate_bps = profile->rates[data_rate_index].bps;
+    for (const link_rate& link : link_rates) {
+      if (link.from == from) rate_bps = std::max<std::uint64_t>(rate_bps, profile->rates[link.data_rate_index].bps);
+    }
+    return rate_bps;
+  }
 };
 
 enum class reception_kind {

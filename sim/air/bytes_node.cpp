@@ -41,19 +41,9 @@ bytes_node::bytes_node(VerilatedContext& context, const air_config& config, node
       seed_(config.seed),
       node_(node),
       rts_threshold_bytes_(config.mac.rts_threshold_bytes) {
-  const timing_profile& profile = *config.mac.profile;
-  configure_core(model_->pins, config, node);
-  model_->pins.cfg_bssid = node_address_base;
-  model_->pins.cfg_rts_threshold_bytes = static_cast<std::uint16_t>(rts_threshold_bytes_);
-  model_->pins.cfg_phy_rx_start_delay_us = static_cast<std::uint16_t>(profile.preamble_us);
-  model_->pins.cfg_all_groups = 1;  // as mac_core by itself
-  for (unsigned rate = 0; rate < rate_slots; ++rate) {
-    const airtime_coefficients coefficients = coefficients_of(profile, std::min<unsigned>(rate, profile.rates.size() - 1));
-    model_->pins.cfg_airtime_base_us[rate] = static_cast<std::uint16_t>(coefficients.base_us);
-    model_->pins.cfg_airtime_half_bits_per_unit[rate] = static_cast<std::uint16_t>(coefficients.half_bits_per_unit);
-    model_->pins.cfg_airtime_unit_shift[rate] = static_cast<std::uint8_t>(coefficients.unit_shift);
-    model_->pins.cfg_airtime_overhead_half_bits[rate] = static_cast<std::uint8_t>(coefficients.overhead_half_bits);
-  }
+  mac_settings settings = settings_of(config, node);
+  settings.phy_rx_start_delay_us = static_cast<std::uint16_t>(config.mac.profile->preamble_us);
+  put_settings(model_->pins, settings);
   model_->pins.desc_window = 1;
   // PHY and host take what comes at once.
   model_->pins.phy_tx_ready = 1;
@@ -158,19 +148,19 @@ void bytes_node::take_what_comes() {
 
 /// In the order of core_node's outputs: what mac_core says in one clock is told in this order.
 void bytes_node::see_what_begins() {
-  const bool done = model_->pins.mac_bytes__DOT__done_valid != 0;
+  const bool done = model_->pins.mac_bytes_pins__DOT__u_mac_bytes__DOT__done_valid != 0;
   if (done) {
     if (packets_.empty()) fail("a packet is done that was not given");
     packets_.pop_front();
   }
-  if (model_->pins.mac_bytes__DOT__rx_deliver != 0) begin(kind::delivery);
+  if (model_->pins.mac_bytes_pins__DOT__u_mac_bytes__DOT__rx_deliver != 0) begin(kind::delivery);
   if (done) begin(kind::completion);
   if (model_->pins.phy_tx_start != 0) {
     event& frame = begin(kind::frame);
     frame.rate_index = model_->pins.phy_tx_rate;
     frame.told_bytes = model_->pins.phy_tx_bytes;
     frame.airtime_us = model_->pins.phy_tx_airtime_us;
-    frame.sequence = model_->pins.mac_bytes__DOT__tx_sequence;
+    frame.sequence = model_->pins.mac_bytes_pins__DOT__u_mac_bytes__DOT__tx_sequence;
     frame.tag = packets_.empty() ? 0 : packets_.front().tag;
     frame.bytes.reserve(frame.told_bytes);
     receiving_ = false;  // the radio is busy with this
@@ -181,7 +171,7 @@ void bytes_node::see_what_begins() {
 }
 
 bytes_node::event& bytes_node::begin(kind what) {
-  events_.push_back({.what = what, .room = room(packets_.size(), model_->pins.mac_bytes__DOT__done_valid != 0)});
+  events_.push_back({.what = what, .room = room(packets_.size(), model_->pins.mac_bytes_pins__DOT__u_mac_bytes__DOT__done_valid != 0)});
   return events_.back();
 }
 

@@ -9,7 +9,7 @@ namespace perhop::air {
 
 core_node::core_node(VerilatedContext& context, const air_config& config, node_id node)
     : model_(std::make_unique<Vmac_core>(&context, ("node" + std::to_string(node)).c_str())), pins_(model_->rootp), node_(node) {
-  configure_core(*pins_, config, node);
+  put_settings(*pins_, settings_of(config, node));
   pins_->clk = 0;
   pins_->rst = 1;
   clock_reference();

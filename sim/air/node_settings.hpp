@@ -2,54 +2,61 @@
 /// Settings of a node's MAC, and its records with their times made absolute: the same for every Verilated model.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "host/core/wire/generated/frames.hpp"
+#include "host/core/wire/profile_settings.hpp"
 #include "sim/air/air_config.hpp"
 #include "sim/air/mix.hpp"
 #include "sim/air/types.hpp"
 
 namespace perhop::air {
 
-/// @param pins of mac_core or of mac_bytes: their settings have the same names
-template <typename Pins>
-void configure_core(Pins& pins, const air_config& config, node_id node) {
+/// FAMA's settings, and what follows from them as in a timing profile.
+inline void put_fama(mac_settings& settings, const timing_profile& profile, const fama_config& fama) {
+  const auto us = [](std::uint32_t value) { return static_cast<std::uint16_t>(value); };
+  const std::uint32_t sifs_us = fama.sifs_us.value_or(profile.sifs_us);
+  if (fama.rts_us) settings.rts_airtime_us = us(*fama.rts_us);
+  if (fama.cts_us) settings.response_airtime_us.fill(us(*fama.cts_us));
+  if (fama.random_step_us) settings.slot_us = us(*fama.random_step_us);
+  settings.sifs_us = us(sifs_us);
+  settings.response_timeout_us = us(sifs_us + profile.slot_us + profile.phy_rx_start_delay_us);
+  settings.nav_reset_us = us(2 * sifs_us + settings.response_airtime_us[0] + profile.phy_rx_start_delay_us + 2 * profile.slot_us);
+  if (fama.noise_us != 0) {
+    settings.quirk_eifs_as_nav = true;
+    settings.eifs_us = us(fama.noise_us);
+  }
+}
+
+/// The settings of a node's MAC.
+inline mac_settings settings_of(const air_config& config, node_id node) {
   constexpr std::uint64_t seed_stream_nodes = 0x6e6f'6465;
   const mac_config& mac = config.mac;
   const timing_profile& profile = *mac.profile;
-  const bool ns2 = mac.compatibility == mac_compatibility::ns2;
-  pins.cfg_address = mac_address(node);
-  pins.cfg_seed = random_bits(config.seed, seed_stream_nodes, node);
-  pins.cfg_access_mode = static_cast<std::uint8_t>(mac.access);
-  pins.cfg_no_mac_ack = !mac.mac_ack;
-  pins.cfg_vacation_us = mac.vacation_us;
-  pins.cfg_slot_us = profile.slot_us;
-  pins.cfg_sifs_us = profile.sifs_us;
-  pins.cfg_difs_us = profile.difs_us;
-  pins.cfg_eifs_us = profile.eifs_us;
-  // ns-2 waits for the end of the response: the core adds the response's own airtime to this setting.
-  pins.cfg_response_timeout_us =
-      ns2 ? profile.ns2_response_timeout_us - airtime_us(profile, profile.control_rate_index, cts_bytes) : profile.response_timeout_us;
-  pins.cfg_nav_reset_us = profile.nav_reset_us;
-  pins.cfg_cw_min[0] = profile.cw_min;
-  pins.cfg_cw_max[0] = profile.cw_max;
-  pins.cfg_short_retry_limit = mac.short_retry_limit;
-  pins.cfg_long_retry_limit = mac.long_retry_limit;
-  pins.cfg_average_shift = mac.average_shift;
-  pins.cfg_rts_rate = profile.control_rate_index;
-  pins.cfg_rts_airtime_us = airtime_us(profile, profile.control_rate_index, rts_bytes);
-  for (unsigned rate = 0; rate < rate_slots; ++rate) {
-    const unsigned known = std::min<unsigned>(rate, profile.rates.size() - 1);
-    const unsigned response = profile.rates[known].control_rate_index;
-    pins.cfg_response_rate[rate] = response;
-    pins.cfg_response_airtime_us[rate] = airtime_us(profile, response, cts_bytes);
+  mac_settings settings = profile_settings(profile);
+  settings.address = mac_address(node);
+  settings.bssid = node_address_base;
+  settings.seed = random_bits(config.seed, seed_stream_nodes, node);
+  settings.access_mode = static_cast<std::uint8_t>(mac.access);
+  settings.no_mac_ack = !mac.mac_ack;
+  settings.vacation_us = static_cast<std::uint16_t>(mac.vacation_us);
+  settings.short_retry_limit = static_cast<std::uint8_t>(mac.short_retry_limit);
+  settings.long_retry_limit = static_cast<std::uint8_t>(mac.long_retry_limit);
+  settings.average_shift = static_cast<std::uint8_t>(mac.average_shift);
+  settings.rts_threshold_bytes = static_cast<std::uint16_t>(mac.rts_threshold_bytes);
+  settings.all_groups = true;  // as mac_core by itself
+  if (mac.access == access_mode::fama) put_fama(settings, profile, mac.fama);
+  if (mac.compatibility == mac_compatibility::ns2) {
+    settings.quirk_eifs_as_nav = true;
+    settings.quirk_no_nav_reset = true;
+    settings.quirk_fixed_timeout = true;
+    settings.quirk_draw_below_cw = true;
+    settings.quirk_backoff_at_once = true;
+    // ns-2 waits for the end of the response: the core adds the response's own airtime to this setting.
+    settings.response_timeout_us =
+        static_cast<std::uint16_t>(profile.ns2_response_timeout_us - airtime_us(profile, profile.control_rate_index, cts_bytes));
   }
-  pins.cfg_quirk_eifs_as_nav = ns2;
-  pins.cfg_quirk_no_nav_reset = ns2;
-  pins.cfg_quirk_fixed_timeout = ns2;
-  pins.cfg_quirk_draw_below_cw = ns2;
-  pins.cfg_quirk_backoff_at_once = ns2;
+  return settings;
 }
 
 /// What the snapshot ports say.

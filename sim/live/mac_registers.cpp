@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sim/live/mac_registers.hpp"
 
-#include <algorithm>
-#include <array>
 #include <utility>
 
 #include "host/core/wire/generated/registers.hpp"
@@ -13,18 +11,6 @@ namespace perhop::live {
 namespace {
 
 namespace reg = perhop::registers;
-
-/// The core's settings, in the place of its pins.
-struct settings {
-  std::uint64_t cfg_address, cfg_seed;
-  std::uint8_t cfg_access_mode, cfg_no_mac_ack;
-  std::uint32_t cfg_vacation_us, cfg_slot_us, cfg_sifs_us, cfg_difs_us, cfg_eifs_us, cfg_response_timeout_us, cfg_nav_reset_us;
-  std::array<std::uint16_t, 1> cfg_cw_min, cfg_cw_max;
-  std::uint8_t cfg_short_retry_limit, cfg_long_retry_limit, cfg_average_shift;
-  std::uint32_t cfg_rts_rate, cfg_rts_airtime_us;
-  std::array<std::uint32_t, rate_slots> cfg_response_rate, cfg_response_airtime_us;
-  bool cfg_quirk_eifs_as_nav, cfg_quirk_no_nav_reset, cfg_quirk_fixed_timeout, cfg_quirk_draw_below_cw, cfg_quirk_backoff_at_once;
-};
 
 /// A register's value from its fields.
 template <typename... Pairs>
@@ -83,9 +69,6 @@ void mac_registers::set(std::uint32_t address, std::uint64_t value, unsigned wor
 }
 
 mac_registers::mac_registers(const air::air_config& config, air::node_id node) : node_(node) {
-  settings pins{};
-  air::configure_core(pins, config, node);
-  const timing_profile& profile = *config.mac.profile;
   set(reg::id::address, reg::id::value.reset);
   set(reg::version::address, word_of(of(reg::version::version_minor, reg::version::version_minor.reset),
                                      of(reg::version::version_major, reg::version::version_major.reset)));
@@ -93,37 +76,9 @@ mac_registers::mac_registers(const air::air_config& config, air::node_id node) :
       word_of(of(reg::capabilities::neighbour_slots, neighbour_slots), of(reg::capabilities::rate_slots, rate_slots)));
   set(reg::control::address, word_of(of(reg::control::enable, 1)));
   set(reg::error::address, 0);  // a write that is refused is answered so
-  set(reg::address::address, pins.cfg_address, 2);
-  set(reg::seed::address, pins.cfg_seed, 2);
-  set(reg::slot::address, pins.cfg_slot_us);
-  set(reg::sifs::address, pins.cfg_sifs_us);
-  set(reg::difs::address, pins.cfg_difs_us);
-  set(reg::eifs::address, pins.cfg_eifs_us);
-  set(reg::response_timeout::address, pins.cfg_response_timeout_us);
-  set(reg::nav_reset::address, pins.cfg_nav_reset_us);
-  set(reg::rts::address, word_of(of(reg::rts::rate, pins.cfg_rts_rate), of(reg::rts::airtime_us, pins.cfg_rts_airtime_us)));
-  set(reg::average::address, word_of(of(reg::average::shift, pins.cfg_average_shift)));
-  set(reg::quirks::address,
-      word_of(of(reg::quirks::eifs_as_nav, pins.cfg_quirk_eifs_as_nav), of(reg::quirks::no_nav_reset, pins.cfg_quirk_no_nav_reset),
-              of(reg::quirks::fixed_timeout, pins.cfg_quirk_fixed_timeout), of(reg::quirks::draw_below_cw, pins.cfg_quirk_draw_below_cw),
-              of(reg::quirks::backoff_at_once, pins.cfg_quirk_backoff_at_once)));
-  set(reg::access_mode::address,
-      word_of(of(reg::access_mode::mode, pins.cfg_access_mode), of(reg::access_mode::no_mac_ack, pins.cfg_no_mac_ack),
-              of(reg::access_mode::vacation_us, pins.cfg_vacation_us)));
-  for (unsigned rate = 0; rate < rate_slots; ++rate) {
-    set(reg::response::address(rate),
-        word_of(of(reg::response::rate, pins.cfg_response_rate[rate]), of(reg::response::airtime_us, pins.cfg_response_airtime_us[rate])));
-    const auto known = std::min<std::size_t>(rate, profile.rates.size() - 1);
-    const airtime_coefficients airtime = coefficients_of(profile, static_cast<unsigned>(known));
-    set(reg::airtime::address(rate),
-        word_of(of(reg::airtime::base_us, airtime.base_us), of(reg::airtime::half_bits_per_unit, airtime.half_bits_per_unit),
-                of(reg::airtime::unit_shift, airtime.unit_shift), of(reg::airtime::overhead_half_bits, airtime.overhead_half_bits)));
-  }
-  set(reg::contention_window::address(0),
-      word_of(of(reg::contention_window::cw_min, pins.cfg_cw_min[0]), of(reg::contention_window::cw_max, pins.cfg_cw_max[0])));
-  set(reg::retry_limits::address, word_of(of(reg::retry_limits::short_retry_limit, pins.cfg_short_retry_limit),
-                                          of(reg::retry_limits::long_retry_limit, pins.cfg_long_retry_limit)));
-  set(reg::rts_threshold::address, word_of(of(reg::rts_threshold::value_bytes, config.mac.rts_threshold_bytes)));
+  for_each_setting_word(air::settings_of(config, node), [this](std::uint32_t address, std::uint32_t word) {
+    if (address != reg::contention_window::address(1)) set(address, word);  // it has one queue
+  });
 }
 
 std::optional<std::uint32_t> mac_registers::read_statistics(std::uint32_t address, const mac_statistics& s) const {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// perhop-live-air RUN_JSON SOCKET: all MACs of a run and the medium between them, paced to the wall clock. Daemons of nodes connect
+// perhop-live-air RUN_JSON SOCKET [USER]: all MACs of a run and the medium between them, paced to the wall clock. Daemons of nodes connect
 // to SOCKET (Unix, SOCK_SEQPACKET) and speak the air_* messages of gateware/spec/frames.yaml.
+// With USER it is that user's process once its socket is open: the folder of SOCKET must be that user's, and the group of the folder may
+// connect.
 // Exit status: 0 told to end (SIGINT, SIGTERM), 2 RUN_JSON is wrong, 1 anything else.
 #include <sched.h>
 #include <signal.h>
@@ -19,6 +21,8 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -55,13 +59,15 @@ int checked(int result, const std::string& what) {
 /// The listening socket, for the medium.
 class medium_socket : public live::outlet, private sockets::server_handler {
 public:
-  medium_socket(const std::string& path, std::size_t nodes)
+  /// @param path of the socket's file; its folder is the current one
+  medium_socket(const std::filesystem::path& path, std::size_t nodes)
       : path_(path),
-        server_({.path = path,
+        server_({.path = path.filename(),
                  .most_clients = nodes + most_controllers,
                  .most_message_bytes = 16384,
                  .messages_at_once = most_messages,
-                 .send_buffer_bytes = socket_buffer_bytes}) {}
+                 .send_buffer_bytes = socket_buffer_bytes,
+                 .mode = 0660}) {}
 
   int descriptor() const { return server_.descriptor(); }
   void poll(std::uint64_t now_us, live::live_medium& medium) {
@@ -106,7 +112,7 @@ bool ask_for_real_time() {
   return sched_setscheduler(0, SCHED_FIFO, &priority) == 0;
 }
 
-int serve(const std::string& file, const std::string& socket_path) {
+int serve(const std::string& file, const std::filesystem::path& socket_path, const std::optional<node::account>& user) {
   const run::run_config config = run::load_run_config(file);
   if (config.air.mac.fidelity == air::mac_fidelity::samples) {
     throw run::config_error("run.json: field mac.fidelity: samples is too slow for real time; give core or bytes");
@@ -122,12 +128,13 @@ int serve(const std::string& file, const std::string& socket_path) {
   const int signal_fd = checked(signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC), "signalfd");
   watch(epoll, timer, timer_event);
   watch(epoll, signal_fd, signal_event);
+  // From here the socket's file can be made again by a user who may not pass the folders above.
+  if (socket_path.has_parent_path()) std::filesystem::current_path(socket_path.parent_path());
   medium_socket server(socket_path, config.air.nodes.size());
   watch(epoll, server.descriptor(), socket_event);
   live::live_medium medium(config, server);
   const bool realtime = ask_for_real_time();
-  // Its file is read and its socket is open. It stays the user who owns its folder: a socket file that was removed is made again.
-  node::drop_privileges();
+  node::drop_privileges(user);
   std::printf("perhop-live-air: %zu nodes at %s, %s\n", config.air.nodes.size(), socket_path.c_str(),
               realtime ? "real-time priority" : "ordinary priority");
   std::fflush(stdout);
@@ -173,12 +180,12 @@ int serve(const std::string& file, const std::string& socket_path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: perhop-live-air RUN_JSON SOCKET\n");
+  if (argc != 3 && argc != 4) {
+    std::fprintf(stderr, "usage: perhop-live-air RUN_JSON SOCKET [USER]\n");
     return run::exit_bad_config;
   }
   try {
-    return serve(argv[1], argv[2]);
+    return serve(argv[1], argv[2], argc == 4 ? std::optional(node::find_account(argv[3])) : std::nullopt);
   } catch (const run::config_error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return run::exit_bad_config;

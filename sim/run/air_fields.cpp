@@ -54,6 +54,22 @@ samples_config read_samples(json_section samples) {
   return config;
 }
 
+fama_config read_fama(json_section fama) {
+  fama_config config;
+  // A Duration holds 15 bits, and an exchange with the longest DATA at 2 Mb/s must fit.
+  const auto us = [&](const char* key) { return static_cast<std::uint32_t>(fama.integer(key, 1, 8191)); };
+  fama.optional("sifs_us", config.sifs_us, us);
+  fama.optional("rts_us", config.rts_us, us);
+  fama.optional("cts_us", config.cts_us, us);
+  fama.optional("random_step_us", config.random_step_us, us);
+  const auto boolean = [&](const char* key) { return fama.boolean(key); };
+  fama.optional("hold", config.hold, boolean);
+  fama.optional("noise_us", config.noise_us, [&](const char* key) { return static_cast<std::uint32_t>(fama.integer(key, 0, 65535)); });
+  fama.optional("nav", config.nav, boolean);
+  fama.finish();
+  return config;
+}
+
 }  // namespace
 
 mac_config read_mac(json_section mac) {
@@ -79,6 +95,12 @@ mac_config read_mac(json_section mac) {
   config.mac_ack = config.access == access_mode::dcf;
   mac.optional("mac_ack", config.mac_ack, boolean);
   mac.optional("vacation_us", config.vacation_us, [&](const char* key) { return static_cast<std::uint32_t>(mac.integer(key, 0, 65535)); });
+  if (mac.has("fama")) {
+    if (config.access != access_mode::fama) mac.fail("fama", "is of access mode fama alone; leave it out");
+    if (config.compatibility != mac_compatibility::standard) mac.fail("fama", "works with compat standard alone; leave it out");
+    if (config.fidelity != mac_fidelity::core) mac.fail("fama", "works at fidelity core alone; leave it out");
+    config.fama = read_fama(mac.object("fama"));
+  }
   mac.optional("path_header", config.path_header, boolean);
   mac.optional("four_address", config.four_address, boolean);
   config.data_rate_index = static_cast<std::uint8_t>(mac.integer("data_rate_index", 0, config.profile->rates.size() - 1));

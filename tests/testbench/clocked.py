@@ -1,36 +1,48 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Drives a module clock by clock: what tests of single modules need."""
 
+from cocotb.handle import ArrayObject
 from cocotb.triggers import Timer
 
 
 class Clocked:
     """Inputs given to clock() hold for that clock only; those given to hold() until they are changed.
 
-    Every input that a test does not name is 0. Outputs are read after the rising edge.
+    Every input and setting that a test does not name is 0. Outputs are read after the rising edge. An array takes a
+    list, or one number for all of its entries.
     """
 
     def __init__(self, dut, *inputs: str, **held: int) -> None:
         self.dut = dut
-        self._held = dict.fromkeys(inputs, 0) | held
+        # A module's settings come as one struct, of which it reads a few.
+        settings = [
+            handle._name for handle in dut if handle._name.startswith("cfg_") and not isinstance(handle, ArrayObject)
+        ]
+        self._held = dict.fromkeys((*settings, *inputs), 0) | held
         self.hold(**self._held)
 
     def hold(self, **values: int) -> None:
         """Changes inputs from now on."""
         self._held |= values
         for name, value in values.items():
-            getattr(self.dut, name).value = value
+            self._put(name, value)
+
+    def _put(self, name: str, value: int | list[int]) -> None:
+        port = getattr(self.dut, name)
+        if isinstance(port, ArrayObject) and isinstance(value, int):
+            value = [value] * len(port)
+        port.value = value
 
     async def clock(self, **values: int) -> None:
         """One clock with these inputs."""
         for name, value in values.items():
-            getattr(self.dut, name).value = value
+            self._put(name, value)
         self.dut.clk.value = 0
         await Timer(1, "ns")
         self.dut.clk.value = 1
         await Timer(1, "ns")
         for name in values:
-            getattr(self.dut, name).value = self._held.get(name, 0)
+            self._put(name, self._held.get(name, 0))
         await self.settle()
 
     async def settle(self) -> None:
@@ -51,7 +63,7 @@ class Clocked:
         """Of each clock its inputs, all others at what they hold, and what the outputs say before its rising edge."""
         for number, (inputs, outputs) in enumerate(timeline):
             for name in self._held.keys() | inputs.keys():
-                getattr(self.dut, name).value = inputs.get(name, self._held.get(name, 0))
+                self._put(name, inputs.get(name, self._held.get(name, 0)))
             await self.settle()
             said = {name: getattr(self, name) for name in outputs}
             assert said == outputs, f"clock {number}: {said} and not {outputs}"

@@ -14,6 +14,8 @@ neither clocks nor down-counters. Where the standard leaves a tie open, the rule
   round (one of a queue, the higher first) and contends in the next. Two queues that could go in one round collide
   within the station. A random number is given out a round, to the higher of two queues; one that will not do (ns-2) is
   drawn again in the next.
+
+It is one file: one state machine, as the standard describes it.
 """
 
 from collections import Counter, deque

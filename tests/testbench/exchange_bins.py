@@ -8,6 +8,8 @@ that very microsecond. Of the bins that one can write down so, many cannot be: e
 
 The bins are counted on the reference model (dcf_model.py), in runs whose every output the gateware has matched to the
 microsecond: what the model met, the gateware has met.
+
+It is one file: one table, with the reason of each bin that cannot be.
 """
 
 import json

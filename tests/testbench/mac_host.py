@@ -9,7 +9,10 @@ from perhop.registers.spec_generated import RX_STATUS_FIELDS, decode_completion_
 from testbench.registers_driver import RegistersDriver
 
 ADDRESS = {"a": 0x0200_0000_0001, "b": 0x0200_0000_0002}
-IDLE = ("s_axil_awprot", "s_axil_arprot", "s_desc_valid", "s_desc_queue", "s_desc_peer")
+IDLE = (
+    *("s_axil_awprot", "s_axil_arprot", "s_desc_valid", "s_desc_queue", "s_desc_peer", "s_desc_four_address"),
+    *("s_desc_a3", "s_desc_a4", "s_desc_series_attempts", "s_desc_series_rate"),
+)
 
 
 class MacHost:

@@ -134,53 +134,70 @@ package perhop_pkg;
     EVENT_PACKET_DONE = 5'd18   // A packet left the MAC
   } event_kind_e;
 
-  // One packet to send, host to MAC. The members are named as mac_core's ports.
+  // One packet to send, host to MAC.
   typedef struct packed {
-    logic [47:0] desc_ra;  // Receiver's address
-    logic [3:0] desc_peer;  // The receiver's slot in the neighbour table
-    logic [11:0] desc_bytes;  // Length of the MPDU with header and FCS, bytes
-    logic [2:0] desc_rate;  // Rate index of the DATA frame
-    logic [15:0] desc_airtime_us;  // Airtime of the DATA frame, us
-    logic [19:0] desc_series_attempts;  // Rate series: DATA attempts at `rate`, then at three more rates, 5 bits each, low bits first; 0, as is all of a series of one rate: all that the retry limits allow, attempts
-    logic [8:0] desc_series_rate;  // Rate indices of those three, 3 bits each
-    logic [47:0] desc_series_airtime_us;  // Airtimes of the DATA frame at those three, 16 bits each; 0: no such entry, us
-    logic desc_use_rts;  // Precede the DATA frame by RTS and CTS
-    logic desc_queue;  // 0 best effort, 1 high priority (a MAC of one queue has only the first)
-    logic [15:0] desc_tag;  // Returned in the completion record
+    logic [47:0] ra;  // Receiver's address
+    logic [3:0] peer;  // The receiver's slot in the neighbour table
+    logic [11:0] bytes;  // Length of the MPDU with header and FCS, bytes
+    logic [2:0] rate;  // Rate index of the DATA frame
+    logic [15:0] airtime_us;  // Airtime of the DATA frame, us
+    logic [19:0] series_attempts;  // Rate series: DATA attempts at `rate`, then at three more rates, 5 bits each, low bits first; 0, as is all of a series of one rate: all that the retry limits allow, attempts
+    logic [8:0] series_rate;  // Rate indices of those three, 3 bits each
+    logic [47:0] series_airtime_us;  // Airtimes of the DATA frame at those three, 16 bits each; 0: no such entry, us
+    logic use_rts;  // Precede the DATA frame by RTS and CTS
+    logic queue_number;  // 0 best effort, 1 high priority (a MAC of one queue has only the first)
+    logic [15:0] tag;  // Returned in the completion record
   } descriptor_s;
 
-  // What became of one packet and where its time went, MAC to host. The members are named as mac_core's ports.
+  // What the host says of a packet, whose bytes follow.
   typedef struct packed {
-    logic [15:0] done_tag;  // Of the descriptor
-    logic [3:0] done_peer;  // Of the descriptor
-    logic [11:0] done_sequence;  // Sequence number of the DATA frame
-    logic [11:0] done_bytes;  // Length of the MPDU with header and FCS, bytes
-    logic [2:0] done_rate;  // Rate index of the last DATA frame, or of the one that RTS frames asked for
-    tx_result_e done_result;  // How the packet left the MAC
-    logic [4:0] done_rts_attempts;  // RTS frames sent, attempts
-    logic [4:0] done_data_attempts;  // DATA frames sent, attempts
-    logic [4:0] done_ssrc;  // Station short retry count at the end
-    logic [4:0] done_slrc;  // Station long retry count at the end
-    logic [9:0] done_cw;  // Contention window of the last draw, slots
-    logic [15:0] done_slots_drawn;  // Backoff slots drawn for this packet, all draws, slots
-    logic done_queue;  // Of the descriptor
-    logic [31:0] done_t_enqueue_us;  // TSF time of the descriptor's arrival, us
-    logic [31:0] done_t_head_us;  // TSF time at which the packet became head of line, us
-    logic [31:0] done_t_first_tx_us;  // TSF time of its first RTS or DATA frame; if a collision within the station came before, of that, us
-    logic [31:0] done_t_done_us;  // TSF time of its end, us
-    logic [31:0] done_queue_us;  // Behind other packets, us
-    logic [31:0] done_ifs_us;  // Medium idle, DIFS or EIFS running, us
-    logic [31:0] done_backoff_us;  // Medium idle, counting slots, us
-    logic [31:0] done_frozen_cca_us;  // Medium busy (physical carrier sense), us
-    logic [31:0] done_frozen_nav_us;  // Medium idle but reserved (NAV), us
-    logic [31:0] done_control_us;  // Its RTS frames on the air, us
-    logic [31:0] done_data_us;  // Its DATA frames on the air, us
-    logic [31:0] done_response_us;  // SIFS and the responses that came, us
-    logic [31:0] done_timeout_us;  // Waiting for responses that did not come, us
-    logic [31:0] done_responder_us;  // The station was at other work: answers to others, exchanges of its other queue, us
-    logic [27:0] done_avg_contention_us16;  // The peer's running average: IFS, backoff, frozen, timeouts, responder, 1/16 us
-    logic [27:0] done_avg_overhead_us16;  // The peer's running average: RTS, CTS, MAC ACK, SIFS, 1/16 us
-    logic [15:0] done_avg_data_attempts_256;  // The peer's running average: DATA attempts a packet, 1/256
+    logic [47:0] ra;  // Receiver's address
+    logic four_address;  // The DATA frame has four addresses
+    logic [47:0] a3;  // With four addresses: destination
+    logic [47:0] a4;  // With four addresses: source
+    logic [3:0] peer;  // The receiver's slot in the neighbour table
+    logic [11:0] bytes;  // Length of the MSDU, bytes
+    logic [2:0] rate;  // Rate index of the DATA frame
+    logic [19:0] series_attempts;  // DATA attempts at `rate`, then at three more rates, 5 bits each, low bits first; 0 ends the series, whose last rate is for all attempts that remain, attempts
+    logic [8:0] series_rate;  // Rate indices of those three, 3 bits each
+    logic peer_series;  // Instead, the rate series that the registers hold for the peer
+    logic force_rts;  // An RTS whatever the length
+    logic queue_number;  // 0 best effort, 1 high priority
+    logic [15:0] tag;  // Returned in the completion record
+  } packet_descriptor_s;
+
+  // What became of one packet and where its time went, MAC to host.
+  typedef struct packed {
+    logic [15:0] tag;  // Of the descriptor
+    logic [3:0] peer;  // Of the descriptor
+    logic [11:0] sequence_number;  // Sequence number of the DATA frame
+    logic [11:0] bytes;  // Length of the MPDU with header and FCS, bytes
+    logic [2:0] rate;  // Rate index of the last DATA frame, or of the one that RTS frames asked for
+    tx_result_e result;  // How the packet left the MAC
+    logic [4:0] rts_attempts;  // RTS frames sent, attempts
+    logic [4:0] data_attempts;  // DATA frames sent, attempts
+    logic [4:0] ssrc;  // Station short retry count at the end
+    logic [4:0] slrc;  // Station long retry count at the end
+    logic [9:0] cw;  // Contention window of the last draw, slots
+    logic [15:0] slots_drawn;  // Backoff slots drawn for this packet, all draws, slots
+    logic queue_number;  // Of the descriptor
+    logic [31:0] t_enqueue_us;  // TSF time of the descriptor's arrival, us
+    logic [31:0] t_head_us;  // TSF time at which the packet became head of line, us
+    logic [31:0] t_first_tx_us;  // TSF time of its first RTS or DATA frame; if a collision within the station came before, of that, us
+    logic [31:0] t_done_us;  // TSF time of its end, us
+    logic [31:0] queue_us;  // Behind other packets, us
+    logic [31:0] ifs_us;  // Medium idle, DIFS or EIFS running, us
+    logic [31:0] backoff_us;  // Medium idle, counting slots, us
+    logic [31:0] frozen_cca_us;  // Medium busy (physical carrier sense), us
+    logic [31:0] frozen_nav_us;  // Medium idle but reserved (NAV), us
+    logic [31:0] control_us;  // Its RTS frames on the air, us
+    logic [31:0] data_us;  // Its DATA frames on the air, us
+    logic [31:0] response_us;  // SIFS and the responses that came, us
+    logic [31:0] timeout_us;  // Waiting for responses that did not come, us
+    logic [31:0] responder_us;  // The station was at other work: answers to others, exchanges of its other queue, us
+    logic [27:0] avg_contention_us16;  // The peer's running average: IFS, backoff, frozen, timeouts, responder, 1/16 us
+    logic [27:0] avg_overhead_us16;  // The peer's running average: RTS, CTS, MAC ACK, SIFS, 1/16 us
+    logic [15:0] avg_data_attempts_256;  // The peer's running average: DATA attempts a packet, 1/256
   } completion_record_s;
 
   localparam int unsigned COMPLETION_RECORD_WORDS = 20;  // of 32 bits, on a stream
@@ -188,53 +205,268 @@ package perhop_pkg;
   // The words of a completion_record, the first sent in the lowest bits.
   function automatic logic [639:0] completion_record_words(completion_record_s item);
     completion_record_words = '0;
-    completion_record_words[0 +: 16] = item.done_tag;
-    completion_record_words[16 +: 4] = item.done_peer;
-    completion_record_words[20 +: 12] = item.done_sequence;
-    completion_record_words[32 +: 12] = item.done_bytes;
-    completion_record_words[44 +: 3] = item.done_rate;
-    completion_record_words[47 +: 2] = item.done_result;
-    completion_record_words[49 +: 5] = item.done_rts_attempts;
-    completion_record_words[54 +: 5] = item.done_data_attempts;
-    completion_record_words[59 +: 5] = item.done_ssrc;
-    completion_record_words[64 +: 5] = item.done_slrc;
-    completion_record_words[69 +: 10] = item.done_cw;
-    completion_record_words[79 +: 16] = item.done_slots_drawn;
-    completion_record_words[95 +: 1] = item.done_queue;
-    completion_record_words[96 +: 32] = item.done_t_enqueue_us;
-    completion_record_words[128 +: 32] = item.done_t_head_us;
-    completion_record_words[160 +: 32] = item.done_t_first_tx_us;
-    completion_record_words[192 +: 32] = item.done_t_done_us;
-    completion_record_words[224 +: 32] = item.done_queue_us;
-    completion_record_words[256 +: 32] = item.done_ifs_us;
-    completion_record_words[288 +: 32] = item.done_backoff_us;
-    completion_record_words[320 +: 32] = item.done_frozen_cca_us;
-    completion_record_words[352 +: 32] = item.done_frozen_nav_us;
-    completion_record_words[384 +: 32] = item.done_control_us;
-    completion_record_words[416 +: 32] = item.done_data_us;
-    completion_record_words[448 +: 32] = item.done_response_us;
-    completion_record_words[480 +: 32] = item.done_timeout_us;
-    completion_record_words[512 +: 32] = item.done_responder_us;
-    completion_record_words[544 +: 28] = item.done_avg_contention_us16;
-    completion_record_words[576 +: 28] = item.done_avg_overhead_us16;
-    completion_record_words[608 +: 16] = item.done_avg_data_attempts_256;
+    completion_record_words[0 +: 16] = item.tag;
+    completion_record_words[16 +: 4] = item.peer;
+    completion_record_words[20 +: 12] = item.sequence_number;
+    completion_record_words[32 +: 12] = item.bytes;
+    completion_record_words[44 +: 3] = item.rate;
+    completion_record_words[47 +: 2] = item.result;
+    completion_record_words[49 +: 5] = item.rts_attempts;
+    completion_record_words[54 +: 5] = item.data_attempts;
+    completion_record_words[59 +: 5] = item.ssrc;
+    completion_record_words[64 +: 5] = item.slrc;
+    completion_record_words[69 +: 10] = item.cw;
+    completion_record_words[79 +: 16] = item.slots_drawn;
+    completion_record_words[95 +: 1] = item.queue_number;
+    completion_record_words[96 +: 32] = item.t_enqueue_us;
+    completion_record_words[128 +: 32] = item.t_head_us;
+    completion_record_words[160 +: 32] = item.t_first_tx_us;
+    completion_record_words[192 +: 32] = item.t_done_us;
+    completion_record_words[224 +: 32] = item.queue_us;
+    completion_record_words[256 +: 32] = item.ifs_us;
+    completion_record_words[288 +: 32] = item.backoff_us;
+    completion_record_words[320 +: 32] = item.frozen_cca_us;
+    completion_record_words[352 +: 32] = item.frozen_nav_us;
+    completion_record_words[384 +: 32] = item.control_us;
+    completion_record_words[416 +: 32] = item.data_us;
+    completion_record_words[448 +: 32] = item.response_us;
+    completion_record_words[480 +: 32] = item.timeout_us;
+    completion_record_words[512 +: 32] = item.responder_us;
+    completion_record_words[544 +: 28] = item.avg_contention_us16;
+    completion_record_words[576 +: 28] = item.avg_overhead_us16;
+    completion_record_words[608 +: 16] = item.avg_data_attempts_256;
   endfunction
 
-  // What is known of a received frame beside its bytes, MAC to host. The members are named as mac_core's ports.
+  // What is known of a received frame beside its bytes, MAC to host.
   typedef struct packed {
-    logic [63:0] rx_status_tsf_us;  // TSF time of its first bit on the air, us
-    logic [11:0] rx_status_bytes;  // Length of the MPDU with header and FCS, bytes
-    logic [2:0] rx_status_rate;  // Rate index
-    logic [7:0] rx_status_rssi_dbm;  // Received power, two's complement, dBm
-    logic rx_status_fcs_ok;  // Its FCS and length were right; always 1 without monitor mode
-    logic [2:0] rx_status_kind;  // frame_kind
-    logic [47:0] rx_status_ra;  // Receiver's address
-    logic [47:0] rx_status_ta;  // Transmitter's address; 0: the frame has none, as the next two
-    logic [47:0] rx_status_a3;  // Third address: the network's identifier, or with four addresses the destination
-    logic [47:0] rx_status_a4;  // Fourth address: the source
-    logic [11:0] rx_status_sequence;  // Sequence number
-    logic rx_status_retry;  // Sent before with this sequence number
+    logic [63:0] tsf_us;  // TSF time of its first bit on the air, us
+    logic [11:0] bytes;  // Length of the MPDU with header and FCS, bytes
+    logic [2:0] rate;  // Rate index
+    logic [7:0] rssi_dbm;  // Received power, two's complement, dBm
+    logic fcs_ok;  // Its FCS and length were right; always 1 without monitor mode
+    logic [2:0] kind;  // frame_kind
+    logic [47:0] ra;  // Receiver's address
+    logic [47:0] ta;  // Transmitter's address; 0: the frame has none, as the next two
+    logic [47:0] a3;  // Third address: the network's identifier, or with four addresses the destination
+    logic [47:0] a4;  // Fourth address: the source
+    logic [11:0] sequence_number;  // Sequence number
+    logic retry;  // Sent before with this sequence number
   } rx_status_s;
+
+  // What the PHY says of a frame that has ended.
+  typedef struct packed {
+    logic ok;  // Its FCS was right
+    logic [2:0] kind;  // frame_kind
+    logic [2:0] rate;  // Rate index
+    logic [14:0] duration_us;  // Its Duration, us
+    logic [47:0] ra;  // Receiver's address
+    logic [47:0] ta;  // Transmitter's address
+    logic [11:0] sequence_number;  // Sequence number
+    logic retry;  // The Retry bit
+  } phy_reception_s;
+
+  // What the PHY is to send.
+  typedef struct packed {
+    logic [2:0] kind;  // frame_kind
+    logic [2:0] rate;  // Rate index
+    logic [11:0] bytes;  // Length of the MPDU with header and FCS, bytes
+    logic [15:0] airtime_us;  // Airtime of the frame, us
+    logic [14:0] duration_us;  // Its Duration, us
+    logic [47:0] ra;  // Receiver's address
+    logic [11:0] sequence_number;  // Sequence number
+    logic retry;  // The Retry bit
+    logic [15:0] tag;  // Of the descriptor
+    logic queue_number;  // The queue that sends
+  } phy_transmission_s;
+
+  // Snapshot of a neighbour's entries in the table, and of one bin of its histogram.
+  typedef struct packed {
+    logic [27:0] avg_contention_us16;  // Running average: IFS, backoff, frozen, timeouts, responder, 1/16 us
+    logic [27:0] avg_overhead_us16;  // Running average: RTS, CTS, MAC ACK, SIFS, 1/16 us
+    logic [15:0] avg_data_attempts_256;  // Running average: DATA attempts a packet, 1/256
+    logic [31:0] packets;  // Packets finished, packets
+    logic [31:0] drops;  // Packets given up at a retry limit, packets
+    logic [47:0] service_us;  // Sum of the service times, us
+    logic [15:0] histogram;  // Packets in the bin, packets
+  } neighbour_entry_s;
+
+  // What the registers tell the MAC. An entry of a queue that a MAC does not have means nothing.
+  localparam int unsigned MOST_QUEUES = 2;
+
+  typedef struct packed {
+    logic [47:0] address;  // Station address
+    logic [63:0] seed;  // Seed
+    logic [12:0] slot_us;  // aSlotTime, us
+    logic [12:0] sifs_us;  // aSIFSTime, us
+    logic [14:0] difs_us;  // SIFS + 2 slots (9.3.7), us
+    logic [15:0] eifs_us;  // SIFS + MAC ACK at the lowest basic rate + DIFS (9.3.7), us
+    logic [15:0] response_timeout_us;  // From the end of an RTS or DATA frame to the latest start of its response: SIFS + slot + PHY-RX-START delay (9.3.2.6, 9.3.2.8), us
+    logic [15:0] nav_reset_us;  // Silence after a heard RTS that resets the NAV: 2 SIFS + CTS + PHY-RX-START delay + 2 slots (9.3.2.4), us
+    logic [15:0] phy_rx_start_delay_us;  // From a frame's first bit on the air to the PHY's phy_rx_start: what the receive time stamp is set back by, us
+    logic [15:0] phy_tx_delay_clocks;  // From phy_tx_start to the frame's first bit on the air, clocks
+    logic [15:0] phy_rx_delay_clocks;  // From a frame's last bit on the air to phy_rx_end, clocks
+    logic [2:0] rts_rate;  // Rate index of RTS frames
+    logic [15:0] rts_airtime_us;  // Airtime of an RTS at that rate, us
+    logic [2:0] average_shift;  // A new sample weighs 2 to the minus this
+    logic quirk_eifs_as_nav;  // EIFS is applied as a NAV after an error, then DIFS again; a good frame does not cancel it
+    logic quirk_no_nav_reset;  // The NAV set by an RTS is not reset when nothing follows
+    logic quirk_fixed_timeout;  // The response must have ended by response_timeout + its airtime; its start does not hold the timeout
+    logic quirk_draw_below_cw;  // Backoff is drawn from 0 to CW - 1
+    logic quirk_backoff_at_once;  // A back-off that begins on an idle medium, after an own exchange, skips the inter-frame space
+    logic [1:0] access_mode;  // dcf: IEEE 802.11. csma: send at once if the medium is idle, else look again after a random time. fama: the same for an RTS before every packet to one station. csma and fama count the random time in slots, 1 to CW + 1 of them
+    logic no_mac_ack;  // 1: DATA to one station is done when sent, and is not answered
+    logic [15:0] vacation_us;  // csma and fama: rest after a packet, us
+    logic [7:0][2:0] response_rate;  // Rate index of the response
+    logic [7:0][15:0] response_airtime_us;  // Airtime of the response; CTS and MAC ACK have the same length, us
+    logic [7:0][9:0] airtime_base_us;  // Preamble, PLCP header, signal extension, us
+    logic [7:0][8:0] airtime_half_bits_per_unit;  // Half bits sent in a unit: 1 us (DSSS) or a symbol (OFDM), half bits
+    logic [7:0][2:0] airtime_unit_shift;  // A unit lasts 2 to this microseconds
+    logic [7:0][5:0] airtime_overhead_half_bits;  // Service and tail bits, twice, half bits
+    logic [MOST_QUEUES-1:0][9:0] cw_min;  // CWmin, inclusive: a power of two minus one, slots
+    logic [MOST_QUEUES-1:0][3:0] aifs_extra_slots;  // Slots that this queue waits beyond DIFS and EIFS (AIFS). 0: the standard's DCF, slots
+    logic [MOST_QUEUES-1:0][9:0] cw_max;  // CWmax, inclusive: a power of two minus one, slots
+    logic [4:0] short_retry_limit;  // dot11ShortRetryLimit: attempts of an RTS, or of a DATA frame without one, attempts
+    logic [4:0] long_retry_limit;  // dot11LongRetryLimit: attempts of a DATA frame behind an RTS, attempts
+    logic [11:0] rts_threshold_bytes;  // A longer MPDU is preceded by an RTS. 0: every one, bytes
+    logic [47:0] bssid;  // BSSID
+    logic [3:0] group_joined;  // Bit i: the group of `group` entry i has been joined
+    logic all_groups;  // Every group has been joined
+    logic monitor;  // Every frame goes to the host whole, however bad it is
+    logic [3:0][47:0] group_address;  // Group address
+  } mac_settings_s;
+
+  // AXI4-Lite (Arm IHI 0022, B1): what a host drives, and what answers it. Who has fewer addresses looks at the lower bits.
+  localparam int unsigned AXIL_ADDRESS_W = $clog2(RADIO_SPACE_BYTES);
+
+  typedef struct packed {
+    logic awvalid;
+    logic [AXIL_ADDRESS_W-1:0] awaddr;
+    logic [2:0] awprot;
+    logic wvalid;
+    logic [31:0] wdata;
+    logic [3:0] wstrb;
+    logic bready;
+    logic arvalid;
+    logic [AXIL_ADDRESS_W-1:0] araddr;
+    logic [2:0] arprot;
+    logic rready;
+  } axil_request_s;
+
+  typedef struct packed {
+    logic awready;
+    logic wready;
+    logic bvalid;
+    logic [1:0] bresp;
+    logic arready;
+    logic rvalid;
+    logic [31:0] rdata;
+    logic [1:0] rresp;
+  } axil_response_s;
+
+  // AXI4-Stream (Arm IHI 0051): what the source of bytes, or of words, drives. Its `tready` is a port beside it.
+  typedef struct packed {
+    logic [7:0] tdata;
+    logic tkeep;
+    logic tvalid;
+    logic tlast;
+  } byte_stream_s;
+
+  typedef struct packed {
+    logic [31:0] tdata;
+    logic [3:0] tkeep;
+    logic tvalid;
+    logic tlast;
+  } word_stream_s;
+
+  // What a PHY tells the MAC (PHY-CCA, PHY-RXSTART, PHY-DATA, PHY-RXEND; IEEE 802.11-2012, 7.3.5).
+  typedef struct packed {
+    logic cca_busy;  // Level
+    logic rx_start;  // One clock: a PLCP header was good, with
+    logic [2:0] rx_rate;  // its rate index
+    logic [11:0] rx_bytes;  // and the length that it tells
+    logic [7:0] rx_data;
+    logic rx_valid;
+    logic rx_end;  // One clock, after the last byte, with
+    logic rx_error;  // whether the carrier was lost, or the modulation violated
+    logic [7:0] rx_rssi_dbm;  // and the received power, two's complement
+  } phy_indications_s;
+
+  // What the MAC tells a PHY (PHY-TXSTART, PHY-DATA). The PHY's tx_ready is a port beside it.
+  typedef struct packed {
+    logic tx_start;  // One clock, with
+    logic [2:0] tx_rate;
+    logic [11:0] tx_bytes;
+    logic [15:0] tx_airtime_us;
+    logic [7:0] tx_data;
+    logic tx_valid;
+    logic tx_last;
+  } phy_requests_s;
+
+  // What happens in the MAC, for counters and an event log: a clock each, but for the back-off's levels.
+  typedef struct packed {
+    logic tx_start;  // With
+    logic [2:0] tx_kind;
+    logic tx_retry;
+    logic rx_start;
+    logic rx_end;  // With
+    logic rx_ok;
+    logic [2:0] rx_kind;
+    logic response;  // The CTS or MAC ACK that was waited for came
+    logic timeout;  // or did not
+    logic done;  // With
+    logic [1:0] done_result;
+    logic queue_number;  // Of the exchange: tx_start, response, timeout, done
+    logic [MOST_QUEUES-1:0] packet_taken;  // The core took a descriptor
+    logic [MOST_QUEUES-1:0] backoff_running;  // Level
+    logic [MOST_QUEUES-1:0][9:0] backoff_slots;  // Slots left
+  } mac_events_s;
+
+  // What is counted beside them, one clock each.
+  typedef struct packed {
+    logic tx_refused;  // A packet of the host that cannot be sent
+    logic rx_kept;
+    logic rx_overflow;  // A frame that the host was too slow for
+    logic rx_duplicate;
+    logic done_overflow;  // A completion record that the host was too slow for
+  } mac_statistics_s;
+
+  // Within mac_core: what a frame was to this station, one clock each.
+  typedef struct packed {
+    logic rx_start;  // A PLCP header was good: a frame is coming
+    logic rx_end;  // A frame is over
+    logic rx_bad;  // ... and its FCS was wrong
+    logic rx_overheard;  // ... good, for another station
+    logic rx_rts_for_us;
+    logic rx_cts_for_us;
+    logic rx_data_for_us;
+    logic rx_data_for_group;
+    logic rx_mac_ack_for_us;
+    logic rx_is_rts;  // This and what follows: of the frame that ended last
+    logic [2:0] rx_rate;
+    logic [14:0] rx_duration_us;
+    logic [47:0] rx_ta;
+    logic [11:0] rx_sequence;
+    logic rx_retry;
+  } phy_events_s;
+
+  // Within mac_core: the frame of a queue that is next.
+  typedef struct packed {
+    logic send;  // One clock: it goes
+    logic rts_next;  // It is an RTS, else DATA
+    logic unanswered;  // ... of a packet that nobody answers
+    logic [15:0] data_airtime_us;
+    logic [47:0] packet_ra;
+    logic send_retry;
+  } next_frame_s;
+
+  // Within mac_core: what the retry counters count of a queue's packet, one clock each.
+  typedef struct packed {
+    logic short_failure;
+    logic long_failure;
+    logic long_next;  // Level: a failure now would be a long one
+    logic short_success;
+    logic clear_retries;
+  } attempt_outcome_s;
 
 endpackage
 

@@ -9,16 +9,10 @@
 
 module address_filter
   import perhop_pkg::*;
-#(
-  parameter int unsigned GROUPS = 4
-) (
+(
   input  wire logic              clk,
   input  wire logic              rst,
-  input  wire logic [47:0]       cfg_address,
-  input  wire logic [47:0]       cfg_group_address [GROUPS],
-  input  wire logic [GROUPS-1:0] cfg_group_joined,      // entry in use
-  input  wire logic              cfg_all_groups,
-  input  wire logic              cfg_monitor,
+  input  wire mac_settings_s settings,
 
   input  wire logic              check,                 // one clock, with
   input  wire logic [47:0]       ra,
@@ -28,8 +22,17 @@ module address_filter
   output wire logic              wanted
 );
 
-  logic [GROUPS-1:0] joined;
-  for (genvar entry = 0; entry < GROUPS; entry++) begin : g_entry
+  wire logic [47:0] cfg_address = settings.address;
+  logic [47:0] cfg_group_address [GROUP_SLOTS];
+  for (genvar entry = 0; entry < GROUP_SLOTS; entry++) begin : g_group_address
+    assign cfg_group_address[entry] = settings.group_address[entry];
+  end
+  wire logic [GROUP_SLOTS-1:0] cfg_group_joined = settings.group_joined;   // entry in use
+  wire logic cfg_all_groups = settings.all_groups;
+  wire logic cfg_monitor = settings.monitor;
+
+  logic [GROUP_SLOTS-1:0] joined;
+  for (genvar entry = 0; entry < GROUP_SLOTS; entry++) begin : g_entry
     assign joined[entry] = cfg_group_joined[entry] && ra == cfg_group_address[entry];
   end
 

@@ -15,8 +15,7 @@ module framer
 (
   input  wire logic        clk,
   input  wire logic        rst,
-  input  wire logic [47:0] cfg_address,
-  input  wire logic [47:0] cfg_bssid,         // address 3 of a DATA frame with three
+  input  wire mac_settings_s settings,
 
   // The frame; the fields stand from the clock after `start` until the next one.
   input  wire logic        start,
@@ -42,6 +41,9 @@ module framer
   input  wire logic        m_axis_tready,
   output wire logic        m_axis_tlast
 );
+
+  wire logic [47:0] cfg_address = settings.address;
+  wire logic [47:0] cfg_bssid = settings.bssid;   // address 3 of a DATA frame with three
 
   // Frame Control, first octet: subtype, type, protocol version 0 (8.2.4.1).
   localparam logic [7:0] RTS_CONTROL     = 8'hb4;

@@ -16,10 +16,7 @@ module series_airtimes
 ) (
   input  wire logic        clk,
   input  wire logic        rst,
-  input  wire logic [9:0]  cfg_airtime_base_us            [8],   // see airtime_calculator
-  input  wire logic [8:0]  cfg_airtime_half_bits_per_unit [8],
-  input  wire logic [2:0]  cfg_airtime_unit_shift         [8],
-  input  wire logic [5:0]  cfg_airtime_overhead_half_bits [8],
+  input  wire mac_settings_s settings,
 
   input  wire logic        valid,               // a packet is here
   input  wire logic [11:0] bytes,
@@ -83,9 +80,9 @@ module series_airtimes
   end
 
   airtime_calculator u_airtime_calculator (
-    .clk, .rst, .start, .bytes, .base_us(cfg_airtime_base_us[entry_rate]),
-    .half_bits_per_unit(cfg_airtime_half_bits_per_unit[entry_rate]), .unit_shift(cfg_airtime_unit_shift[entry_rate]),
-    .overhead_half_bits(cfg_airtime_overhead_half_bits[entry_rate]), .busy(unused_busy), .done, .airtime_us(found_us)
+    .clk, .rst, .start, .bytes, .base_us(settings.airtime_base_us[entry_rate]),
+    .half_bits_per_unit(settings.airtime_half_bits_per_unit[entry_rate]), .unit_shift(settings.airtime_unit_shift[entry_rate]),
+    .overhead_half_bits(settings.airtime_overhead_half_bits[entry_rate]), .busy(unused_busy), .done, .airtime_us(found_us)
   );
 
   assign ready      = valid && last;

@@ -10,12 +10,14 @@
 
 `default_nettype none
 
-module contention_window (
+module contention_window
+  import perhop_pkg::*;
+#(
+  parameter int unsigned QUEUE = 0
+) (
   input  wire logic       clk,
   input  wire logic       rst,
-  input  wire logic [9:0] cfg_cw_min,
-  input  wire logic [9:0] cfg_cw_max,
-  input  wire logic       cfg_quirk_draw_below_cw,   // ns-2: 0..CW-1
+  input  wire mac_settings_s settings,
 
   input  wire logic       reset_window,    // success, or given up
   input  wire logic       double_window,   // failure
@@ -25,6 +27,10 @@ module contention_window (
   output wire logic [9:0] draw_slots,
   output wire logic       redraw           // this random number will not do
 );
+
+  wire logic [9:0] cfg_cw_min = settings.cw_min[QUEUE];
+  wire logic [9:0] cfg_cw_max = settings.cw_max[QUEUE];
+  wire logic cfg_quirk_draw_below_cw = settings.quirk_draw_below_cw;   // ns-2: 0..CW-1
 
   logic [9:0] cw_q, outcome_cw_q;
 

@@ -7,7 +7,9 @@
 
 `default_nettype none
 
-module descriptor_queue #(
+module descriptor_queue
+  import perhop_pkg::*;
+#(
   parameter int unsigned DEPTH = 4,   // of each queue; a power of two
   parameter int unsigned QUEUES = 1,  // 1 or 2
   parameter int unsigned RATE_SERIES = 1   // entries of a packet's rate series: 1 or 4
@@ -20,34 +22,27 @@ module descriptor_queue #(
   // From the host.
   input  wire logic        desc_valid,
   output wire logic [QUEUES-1:0] desc_ready,
-  input  wire logic        desc_queue,
-  input  wire logic [47:0] desc_ra,
-  input  wire logic [3:0]  desc_peer,
-  input  wire logic [11:0] desc_bytes,
-  input  wire logic [2:0]  desc_rate,
-  input  wire logic [15:0] desc_airtime_us,
-  input  wire logic        desc_use_rts,
-  input  wire logic [19:0] desc_series_attempts,
-  input  wire logic [8:0]  desc_series_rate,
-  input  wire logic [47:0] desc_series_airtime_us,
-  input  wire logic [15:0] desc_tag,
+  input  wire descriptor_s desc,
 
   // To frame_sequence: the head of the queue that takes it.
   input  wire logic [QUEUES-1:0] head_wanted,
   output wire logic [QUEUES-1:0] head_valid,
-  output wire logic [47:0] head_ra,
-  output wire logic [3:0]  head_peer,
-  output wire logic [11:0] head_bytes,
-  output wire logic [2:0]  head_rate,
-  output wire logic [15:0] head_airtime_us,
-  output wire logic        head_use_rts,
-  output wire logic [19:0] head_series_attempts,
-  output wire logic [8:0]  head_series_rate,
-  output wire logic [47:0] head_series_airtime_us,
-  output wire logic [15:0] head_tag,
+  output wire descriptor_s head,   // RATE_SERIES 1: without its series
   output wire logic [31:0] head_t_enqueue_us,
   input  wire logic [QUEUES-1:0] head_taken
 );
+
+  wire logic desc_queue = desc.queue_number;
+  wire logic [47:0] desc_ra = desc.ra;
+  wire logic [3:0] desc_peer = desc.peer;
+  wire logic [11:0] desc_bytes = desc.bytes;
+  wire logic [2:0] desc_rate = desc.rate;
+  wire logic [15:0] desc_airtime_us = desc.airtime_us;
+  wire logic desc_use_rts = desc.use_rts;
+  wire logic [19:0] desc_series_attempts = desc.series_attempts;
+  wire logic [8:0] desc_series_rate = desc.series_rate;
+  wire logic [47:0] desc_series_airtime_us = desc.series_airtime_us;
+  wire logic [15:0] desc_tag = desc.tag;
 
   localparam int unsigned INDEX_W = $clog2(DEPTH);
   if (DEPTH < 2 || DEPTH != 1 << INDEX_W) begin : g_bad_depth
@@ -71,7 +66,7 @@ module descriptor_queue #(
   // One bit more than an index: full and empty differ.
   logic [QUEUES-1:0][INDEX_W:0] write_q, read_q;
 
-  logic                     to_queue;
+  logic                     to_queue, from_queue;
   logic [ENTRY_INDEX_W-1:0] write_index, read_index;
   for (genvar queue = 0; queue < QUEUES; queue++) begin : g_queue
     assign desc_ready[queue] = write_q[queue] - read_q[queue] != (INDEX_W + 1)'(DEPTH);
@@ -79,11 +74,13 @@ module descriptor_queue #(
   if (QUEUES > 1) begin : g_two
     wire logic high = head_wanted[QUEUES-1] && write_q[QUEUES-1] != read_q[QUEUES-1];
     assign to_queue    = desc_queue;
+    assign from_queue  = high;
     assign write_index = {desc_queue, write_q[desc_queue][INDEX_W-1:0]};
     assign read_index  = {high, read_q[high][INDEX_W-1:0]};
     assign head_valid  = {write_q[QUEUES-1] != read_q[QUEUES-1], write_q[0] != read_q[0] && !high};
   end else begin : g_one
     assign to_queue    = 1'b0;
+    assign from_queue  = 1'b0;
     assign write_index = write_q[0][INDEX_W-1:0];
     assign read_index  = read_q[0][INDEX_W-1:0];
     assign head_valid  = write_q[0] != read_q[0];
@@ -115,6 +112,9 @@ module descriptor_queue #(
     end
   end
 
+  logic [19:0] series_attempts;
+  logic [8:0]  series_rate;
+  logic [47:0] series_airtime_us;
   if (RATE_SERIES > 1) begin : g_series
     localparam int unsigned LATER  = RATE_SERIES - 1;
     localparam int unsigned ENTRY_W = 5 + LATER * (5 + 3 + 16);
@@ -126,24 +126,22 @@ module descriptor_queue #(
                                   desc_series_rate[0 +: LATER*3], desc_series_airtime_us[0 +: LATER*16]};
       end
     end
-    wire logic [ENTRY_W-1:0] head = series_q[read_index];
-    assign head_series_airtime_us = 48'(head[0 +: LATER*16]);
-    assign head_series_rate       = 9'(head[LATER*16 +: LATER*3]);
-    assign head_series_attempts   = 20'({head[LATER*19 +: LATER*5], head[ENTRY_W-1 -: 5]});
+    wire logic [ENTRY_W-1:0] entry = series_q[read_index];
+    assign series_airtime_us = 48'(entry[0 +: LATER*16]);
+    assign series_rate       = 9'(entry[LATER*16 +: LATER*3]);
+    assign series_attempts   = 20'({entry[LATER*19 +: LATER*5], entry[ENTRY_W-1 -: 5]});
   end else begin : g_one_rate
-    assign head_series_airtime_us = '0;
-    assign head_series_rate       = '0;
-    assign head_series_attempts   = '0;
+    assign series_airtime_us = '0;
+    assign series_rate       = '0;
+    assign series_attempts   = '0;
     wire logic unused_series = &{1'b0, desc_series_attempts, desc_series_rate, desc_series_airtime_us};
   end
 
-  assign head_ra           = ra_q[read_index];
-  assign head_peer         = peer_q[read_index];
-  assign head_bytes        = bytes_q[read_index];
-  assign head_rate         = rate_q[read_index];
-  assign head_airtime_us   = airtime_us_q[read_index];
-  assign head_use_rts      = use_rts_q[read_index];
-  assign head_tag          = tag_q[read_index];
+  assign head = '{
+    ra: ra_q[read_index], peer: peer_q[read_index], bytes: bytes_q[read_index], rate: rate_q[read_index],
+    airtime_us: airtime_us_q[read_index], series_attempts: series_attempts, series_rate: series_rate,
+    series_airtime_us: series_airtime_us, use_rts: use_rts_q[read_index], queue_number: from_queue, tag: tag_q[read_index]
+  };
   assign head_t_enqueue_us = t_enqueue_us_q[read_index];
 
   wire logic unused = &{1'b0, now_us[63:32]};

@@ -2,26 +2,18 @@
 // The frame exchange of one packet, as its sender: contend, [RTS, CTS,] DATA, MAC ACK,
 // with retries, until it is delivered or given up (IEEE 802.11-2012, 9.3.2 to 9.3.4).
 //
-// Access: a packet that finds the medium idle past the inter-frame space, and no
-// back-off running, goes at once. One that finds it busy draws a back-off first. A new
-// back-off is drawn after every outcome, good or bad.
-//
-// Access modes without inter-frame space and slots (M. Gerla et al., "TCP over wireless multi-hop
-// protocols: simulation and experiments", 1999, section 2): a packet that finds the medium idle is
-// sent at once (csma), or its RTS is (fama: RTS and CTS before every packet to one station). One
-// that finds it busy looks again after a random time, whatever the medium does meanwhile; each
-// such time is drawn from a window twice as large, until the packet has been sent. A time is drawn also
-// when no CTS came. cfg_vacation_us is a rest after every packet.
+// When a packet may go is channel_access' business. In the access modes csma and fama it waits here for each of the
+// random times that it is deferred by, drawn from a window twice as large each time, until the packet has been sent. A
+// time is drawn also when no CTS came. cfg_vacation_us is a rest after every packet.
 //
 // With cfg_no_mac_ack, as for groups, a packet is done when its DATA has been sent.
 //
 // Rates: a DATA frame that fails as often as its rate's entry of the series allows is sent at the next
 // entry's rate; the last entry, or one of 0 attempts, is for all the rest. An RTS that fails counts for none.
 //
-// Two queues: each has its own frame_sequence, and queue_arbiter says which one goes. While another is in an exchange
-// (`held`) the medium is busy to this one. One that would go in the same clock as another of higher priority
-// (`collided`) counts a short failure, as if its frame had been lost (IEEE 802.11-2012, 9.19.2.5). How long frames and
-// exchanges take is computed once for all queues, in next_frame.
+// Two queues: each has its own frame_sequence, and queue_arbiter says which one goes. One that would go in the same clock as
+// another of higher priority (`collided`) counts a short failure, as if its frame had been lost (IEEE 802.11-2012, 9.19.2.5).
+// How long frames and exchanges take is computed once for all queues, in next_frame.
 //
 // Time-outs: the response must begin (PHY-RXSTART) within cfg_response_timeout_us of
 // the end of our frame; if something begins, its end decides. With
@@ -46,80 +38,51 @@ module frame_sequence
   input  wire logic        rst,
   input  wire logic [23:0] tick_n,
   input  wire logic [31:0] tsf_us,
-  input  wire logic [1:0]  cfg_access_mode,
-  input  wire logic        cfg_no_mac_ack,
-  input  wire logic [15:0] cfg_vacation_us,
-  input  wire logic [12:0] cfg_slot_us,
-  input  wire logic [12:0] cfg_sifs_us,
-  input  wire logic        cfg_quirk_fixed_timeout,
+  input  wire mac_settings_s settings,
 
   // From descriptor_queue.
   output wire logic        head_wanted,
   input  wire logic        head_valid,
-  input  wire logic [47:0] head_ra,
-  input  wire logic [3:0]  head_peer,
-  input  wire logic [11:0] head_bytes,
-  input  wire logic [2:0]  head_rate,
-  input  wire logic [15:0] head_airtime_us,
-  input  wire logic        head_use_rts,
-  input  wire logic [19:0] head_series_attempts,     // of entries 0 (head_rate) to 3
-  input  wire logic [8:0]  head_series_rate,         // of entries 1 to 3
-  input  wire logic [47:0] head_series_airtime_us,
-  input  wire logic [15:0] head_tag,
+  input  wire descriptor_s head,
   output wire logic        head_taken,      // one clock
 
   // From phy_events.
-  input  wire logic        cca_busy,
-  input  wire logic        rx_start,
-  input  wire logic        rx_end,
-  input  wire logic        rx_cts_for_us,
-  input  wire logic        rx_mac_ack_for_us,
+  input  wire phy_events_s heard,
+
+  // From and to channel_access.
+  output wire logic        contending,
+  output wire logic        draw_pending,    // an outcome calls for a back-off
+  input  wire logic        access_taken,    // one clock: the packet goes
+  input  wire logic        defer,           // one clock: it looks again after the time that is drawn now
+  input  wire logic        wants,
+  input  wire logic        draw_wanted,
+  input  wire logic        access_waits,
+  input  wire logic [31:0] access_wait_us,
 
   // To and from queue_arbiter.
-  output wire logic        wants,           // the packet may go now
-  input  wire logic        granted,         // ... and goes, if it still may; with two queues in the clock after `wants`, and in no other
   input  wire logic        collided,        // one clock: another queue goes instead
-  input  wire logic        held,            // another queue is in an exchange
   output wire logic        in_exchange,     // from the first frame on the air to the outcome
   output wire logic        outcome,         // one clock: the packet is done; `report` comes with the next
 
-  // From interframe_space, virtual_carrier_sense, own_transmission, backoff_counter.
-  input  wire logic [15:0] idle_us,
-  input  wire logic [15:0] ifs_us,
-  input  wire logic [15:0] ifs_left_us,
-  input  wire logic [15:0] reserved_us,
+  // From own_transmission.
   input  wire logic [15:0] own_left_us,
-  input  wire logic        backoff_running,
-  input  wire logic [9:0]  slots_left,
-  input  wire logic [23:0] slots_left_us,
 
-  // To backoff_counter, random_draw and contention_window; the draw also comes here.
-  output wire logic        draw_wanted,     // draw a back-off now
+  // To backoff_counter; from random_draw and contention_window.
   input  wire logic [9:0]  draw_slots,
   input  wire logic        draw_again,      // the number drawn will not do: once more
-  output wire logic        access_taken,    // one clock
   output wire logic        packet_waiting,
 
-  // To retry_counters and contention_window, one clock each.
-  output wire logic        short_failure,
-  output wire logic        long_failure,
-  output wire logic        long_next,       // level: a failure now would be a long one
-  output wire logic        short_success,
-  output wire logic        clear_retries,
-  output wire logic        reset_window,
-  output wire logic        double_window,
+  // To retry_counters and contention_window.
+  output wire attempt_outcome_s counted,
+  output wire logic        reset_window,    // one clock
+  output wire logic        double_window,   // one clock
   input  wire logic        limit_reached,
 
   // To responder.
   output wire logic        may_answer,
 
   // To transmit_port and next_frame: the frame that is next.
-  output wire logic        send,            // one clock: it goes
-  output wire logic        rts_next,        // it is an RTS, else DATA
-  output wire logic        unanswered,      // ... of a packet that nobody answers
-  output wire logic [15:0] data_airtime_us,
-  output wire logic [47:0] packet_ra,
-  output wire logic        send_retry,
+  output wire next_frame_s frame,
   input  wire logic [16:0] response_deadline_us,     // from its start to the time-out, or, where nobody answers, to its end
 
   // To service_time, and the packet's record.
@@ -131,16 +94,7 @@ module frame_sequence
   output wire logic        timed_out,       // one clock: it did not
   output wire logic        report,          // one clock: the packet is done
   output wire logic        done_valid,      // one clock later: its record is complete, and stands until the next packet
-  output wire logic [1:0]  result,
-  output wire logic [3:0]  packet_peer,
-  output wire logic [11:0] packet_bytes,
-  output wire logic [2:0]  packet_rate,
-  output wire logic [11:0] packet_sequence,
-  output wire logic [15:0] packet_tag,
-  output wire logic [4:0]  rts_attempts,
-  output wire logic [4:0]  data_attempts,
-  output wire logic [31:0] t_head_us,
-  output wire logic [31:0] t_first_tx_us,
+  output wire completion_record_s packet,   // its part of the record: the packet and its attempts
 
   // To warp_monitor.
   output wire logic        want_rx_start,
@@ -148,6 +102,24 @@ module frame_sequence
   output wire logic        wait_valid,
   output wire logic [31:0] wait_us
 );
+
+  wire logic [47:0] head_ra = head.ra;
+  wire logic [3:0] head_peer = head.peer;
+  wire logic [11:0] head_bytes = head.bytes;
+  wire logic head_use_rts = head.use_rts;
+  wire logic [15:0] head_tag = head.tag;
+
+  wire logic rx_start = heard.rx_start;
+  wire logic rx_end = heard.rx_end;
+  wire logic rx_cts_for_us = heard.rx_cts_for_us;
+  wire logic rx_mac_ack_for_us = heard.rx_mac_ack_for_us;
+
+  wire logic [1:0] cfg_access_mode = settings.access_mode;
+  wire logic cfg_no_mac_ack = settings.no_mac_ack;
+  wire logic [15:0] cfg_vacation_us = settings.vacation_us;
+  wire logic [12:0] cfg_slot_us = settings.slot_us;
+  wire logic [12:0] cfg_sifs_us = settings.sifs_us;
+  wire logic cfg_quirk_fixed_timeout = settings.quirk_fixed_timeout;
 
   localparam int unsigned GROUP_BIT = 40;   // see phy_events
 
@@ -182,26 +154,17 @@ module frame_sequence
 
   wire logic dcf        = cfg_access_mode == ACCESS_DCF;
   wire logic group      = ra_q[GROUP_BIT];
-  assign unanswered = group || cfg_no_mac_ack;
+  wire logic unanswered = group || cfg_no_mac_ack;
   wire logic in_wait   = state_q == ST_WAIT_CTS || state_q == ST_WAIT_MAC_ACK;
   wire logic timer_on  = state_q == ST_GAP || state_q == ST_UNACKED || state_q == ST_DEFER || (in_wait && !response_began_q);
   wire logic timer_over = UNIT_TICKS ? timer_over_q : timer_us_q == '0;
   wire logic timer_end  = timer_on && timer_over && !defer_drawn_q;
 
-  // Contention. While nothing is reserved, ifs_left_us is 0 just when the medium has been idle for long enough.
-  wire logic ifs_over    = UNIT_TICKS ? ifs_left_us == '0 : idle_us >= ifs_us;
-  wire logic medium_busy = cca_busy || reserved_us != '0 || held;
-  wire logic may_go      = dcf ? slots_left == '0 && reserved_us == '0 && ifs_over : !medium_busy;
-  assign wants           = state_q == ST_CONTEND && !draw_pending_q && may_go && !held;
-  // With two queues the arbiter grants a clock later what was wanted: only what may have changed by then counts.
-  wire logic still_may   = state_q == ST_CONTEND && !draw_pending_q && reserved_us == '0 && !held && (dcf || !cca_busy);
-  wire logic go          = granted && (QUEUES > 1 ? still_may : wants);
-  wire logic found_busy  = state_q == ST_CONTEND && !backoff_running && medium_busy && !wants;
-  wire logic defer       = !dcf && state_q == ST_CONTEND && draw_wanted && !draw_again;
-
   // Of a time that does not fit the timer, as much as fits.
   wire logic [23:0] defer_product_us = 24'(defer_slots_q) * 24'(cfg_slot_us);
   wire logic [16:0] defer_us         = defer_product_us[23:17] != '0 ? '1 : defer_product_us[16:0];
+
+  wire logic long_next = state_q == ST_WAIT_MAC_ACK && use_rts_q;   // a failure now would be a long one
 
   // Outcomes. What is heard over our own frame is no response to it, whatever it says.
   wire logic own_over = own_left_us == '0;
@@ -214,16 +177,16 @@ module frame_sequence
 
   // Frames.
   // Which frame is next does not wait for whether it goes now.
-  assign rts_next      = state_q == ST_CONTEND && use_rts_q && !group;
-  wire logic send_rts  = go && rts_next;
-  wire logic send_data = (go && !rts_next) || (state_q == ST_GAP && timer_end);
+  wire logic rts_next  = state_q == ST_CONTEND && use_rts_q && !group;
+  wire logic send_rts  = access_taken && rts_next;
+  wire logic send_data = (access_taken && !rts_next) || (state_q == ST_GAP && timer_end);
 
   // The rate series.
   wire logic       data_failed = failure && state_q == ST_WAIT_MAC_ACK && !limit_reached;
   wire logic [2:0]  rate;
   wire logic [15:0] airtime_us;
   rate_series #(.RATE_SERIES(RATE_SERIES), .QUEUES(QUEUES)) u_rate_series (
-    .clk, .rst, .head_taken, .head_rate, .head_airtime_us, .head_series_attempts, .head_series_rate, .head_series_airtime_us, .data_failed,
+    .clk, .rst, .head_taken, .head, .data_failed,
     .rate, .airtime_us
   );
 
@@ -262,10 +225,10 @@ module frame_sequence
           t_head_us_q     <= tsf_us;
         end
 
-        ST_CONTEND: if (go || collided) begin
+        ST_CONTEND: if (access_taken || collided) begin
           tried_q <= 1'b1;
           if (!tried_q) t_first_tx_us_q <= tsf_us;
-          if (go) begin
+          if (access_taken) begin
             state_q <= send_rts ? ST_WAIT_CTS : unanswered ? ST_UNACKED : ST_WAIT_MAC_ACK;
           end else begin
             draw_pending_q <= dcf || !limit_reached;
@@ -337,15 +300,14 @@ module frame_sequence
   assign head_wanted = state_q == ST_IDLE;
   assign head_taken  = head_wanted && head_valid;
 
-  assign draw_wanted    = dcf ? draw_pending_q || found_busy : state_q == ST_CONTEND && (draw_pending_q || found_busy);
-  assign access_taken   = go;
+  assign contending     = state_q == ST_CONTEND;
+  assign draw_pending   = draw_pending_q;
   assign packet_waiting = state_q == ST_CONTEND || state_q == ST_DEFER;
 
-  assign long_next     = state_q == ST_WAIT_MAC_ACK && use_rts_q;
-  assign short_failure = failure && !long_next;
-  assign long_failure  = failure && long_next;
-  assign short_success = state_q == ST_WAIT_CTS && response;
-  assign clear_retries = head_taken;
+  assign counted = '{
+    short_failure: failure && !long_next, long_failure: failure && long_next, long_next: long_next,
+    short_success: state_q == ST_WAIT_CTS && response, clear_retries: head_taken
+  };
   assign reset_window  = outcome;
   assign double_window = dcf ? failure && !limit_reached : defer;
 
@@ -353,10 +315,10 @@ module frame_sequence
   // ends the wait, and may be answered.
   assign may_answer = own_over && state_q != ST_GAP && (!in_wait || response_began_q);
 
-  assign send             = send_rts || send_data;
-  assign data_airtime_us  = airtime_us;
-  assign packet_ra        = ra_q;
-  assign send_retry       = retry_q && !rts_next;
+  assign frame = '{
+    send: send_rts || send_data, rts_next: rts_next, unanswered: unanswered, data_airtime_us: airtime_us, packet_ra: ra_q,
+    send_retry: retry_q && !rts_next
+  };
 
   assign in_contention   = state_q == ST_CONTEND || state_q == ST_DEFER;
   assign in_rts          = state_q == ST_WAIT_CTS;
@@ -368,29 +330,22 @@ module frame_sequence
   assign timed_out       = failure;
   assign report          = state_q == ST_REPORT;
   assign done_valid      = done_valid_q;
-  assign result          = result_q;
-  assign packet_peer     = peer_q;
-  assign packet_bytes    = bytes_q;
-  assign packet_rate     = rate;
-  assign packet_sequence = QUEUES == 1 ? sequence_q : {1'(QUEUE), sequence_q[10:0]};
-  assign packet_tag      = tag_q;
-  assign rts_attempts    = rts_attempts_q;
-  assign data_attempts   = data_attempts_q;
-  assign t_head_us       = t_head_us_q;
-  assign t_first_tx_us   = t_first_tx_us_q;
+  assign packet          = '{
+    tag: tag_q, peer: peer_q, sequence_number: QUEUES == 1 ? sequence_q : {1'(QUEUE), sequence_q[10:0]}, bytes: bytes_q,
+    rate: rate, result: tx_result_e'(result_q), rts_attempts: rts_attempts_q, data_attempts: data_attempts_q,
+    queue_number: 1'(QUEUE), t_head_us: t_head_us_q, t_first_tx_us: t_first_tx_us_q, default: '0
+  };
 
   assign want_rx_start = in_wait && !response_began_q && !cfg_quirk_fixed_timeout;
   assign work_pending  =
       (state_q == ST_IDLE && head_valid) || wants || draw_wanted || timer_end || defer_drawn_q || state_q == ST_REPORT;
 
-  // The carrier must end first: its edge wakes us. A back-off due to be drawn is work, not a wait.
-  wire logic access_wait = state_q == ST_CONTEND && !cca_busy && !held;
-  assign wait_valid = timer_on || access_wait;
-  assign wait_us    = UNIT_TICKS ? '0 : timer_on ? 32'(timer_us_q) : 32'(reserved_us) + 32'(ifs_left_us) + 32'(slots_left_us);
+  assign wait_valid = timer_on || access_waits;
+  assign wait_us    = UNIT_TICKS ? '0 : timer_on ? 32'(timer_us_q) : access_wait_us;
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin
-    if (!rst && send) begin
+    if (!rst && frame.send) begin
       a_no_send_over_own_frame : assert (own_left_us == '0);
     end
   end

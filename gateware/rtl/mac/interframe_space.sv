@@ -22,17 +22,13 @@ module interframe_space
   import perhop_pkg::*;
 #(
   parameter bit          UNIT_TICKS = 1'b0,   // a clock carries one tick or none (hardware)
-  parameter int unsigned QUEUES     = 1
+  parameter int unsigned QUEUES     = 1,
+  parameter int unsigned QUEUE      = 0
 ) (
   input  wire logic        clk,
   input  wire logic        rst,
   input  wire logic [23:0] tick_n,
-  input  wire logic [1:0]  cfg_access_mode,
-  input  wire logic [12:0] cfg_slot_us,
-  input  wire logic [14:0] cfg_difs_us,
-  input  wire logic [15:0] cfg_eifs_us,
-  input  wire logic [3:0]  cfg_aifs_extra_slots,    // unused with one queue
-  input  wire logic        cfg_quirk_eifs_as_nav,   // ns-2: EIFS is in the NAV instead
+  input  wire mac_settings_s settings,
 
   input  wire logic        cca_busy,
   input  wire logic        rx_end,
@@ -49,6 +45,13 @@ module interframe_space
   output wire logic        waits,            // with UNIT_TICKS: ifs_us is more than idle_us,
   output wire logic        waits_on          // by more than 1
 );
+
+  wire logic [1:0] cfg_access_mode = settings.access_mode;
+  wire logic [12:0] cfg_slot_us = settings.slot_us;
+  wire logic [14:0] cfg_difs_us = settings.difs_us;
+  wire logic [15:0] cfg_eifs_us = settings.eifs_us;
+  wire logic [3:0] cfg_aifs_extra_slots = settings.aifs_extra_slots[QUEUE];   // unused with one queue
+  wire logic cfg_quirk_eifs_as_nav = settings.quirk_eifs_as_nav;   // ns-2: EIFS is in the NAV instead
 
   logic [15:0] idle_us_q;
   logic        extended_q;   // the last busy period was a frame not understood

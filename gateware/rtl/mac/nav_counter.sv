@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // NAV (network allocation vector): the time for which other stations have reserved
 // the medium. A Duration heard on the air extends the NAV and never shortens it; the
-// one way back is the reset after an RTS that led to nothing: if no frame starts
+// one way back is the NAV reset, after an RTS that led to nothing: if no frame starts
 // within `cfg_nav_reset_us` of the RTS's end, the NAV it set is dropped
 // (IEEE 802.11-2012, 9.3.2.4).
 //
@@ -14,6 +14,7 @@
 `default_nettype none
 
 module nav_counter
+  import perhop_pkg::*;
   import tick_shares_pkg::*;
 #(
   parameter bit UNIT_TICKS = 1'b0   // a clock carries one tick or none (hardware)
@@ -21,10 +22,7 @@ module nav_counter
   input  wire logic        clk,
   input  wire logic        rst,
   input  wire logic [23:0] tick_n,
-  input  wire logic [15:0] cfg_nav_reset_us,
-  input  wire logic [15:0] cfg_eifs_us,
-  input  wire logic        cfg_quirk_no_nav_reset,
-  input  wire logic        cfg_quirk_eifs_as_nav,   // ns-2: a bad frame reserves EIFS as NAV
+  input  wire mac_settings_s settings,
 
   // From phy_events.
   input  wire logic        rx_start,
@@ -37,6 +35,11 @@ module nav_counter
   output wire logic [15:0] nav_until_us,    // ... and how much of it will stand if nothing more is heard
   output wire logic        reset_armed
 );
+
+  wire logic [15:0] cfg_nav_reset_us = settings.nav_reset_us;
+  wire logic [15:0] cfg_eifs_us = settings.eifs_us;
+  wire logic cfg_quirk_no_nav_reset = settings.quirk_no_nav_reset;
+  wire logic cfg_quirk_eifs_as_nav = settings.quirk_eifs_as_nav;   // ns-2: a bad frame reserves EIFS as NAV
 
   logic [15:0] nav_left_us_q, reset_left_us_q;
   logic        reset_armed_q;

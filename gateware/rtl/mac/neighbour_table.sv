@@ -73,10 +73,11 @@ module neighbour_table #(
   endfunction
 
   function automatic logic [27:0] moved(logic [27:0] average, logic [27:0] sample, logic [2:0] shift);
-    // To the nearest: always downwards would keep an average below what it averages.
-    logic signed [28:0] half = shift == '0 ? 29'sd0 : 29'sd1 <<< (shift - 1'b1);
-    logic signed [28:0] step = (signed'({1'b0, sample}) - signed'({1'b0, average}) + half) >>> shift;
-    return 28'(signed'({1'b0, average}) + step);
+    // To the nearest: always downwards would keep an average below what it averages. The difference has 29 bits, and one
+    // more with what rounds it.
+    logic signed [29:0] half = shift == '0 ? 30'sd0 : 30'sd1 <<< (shift - 1'b1);
+    logic signed [29:0] step = (signed'({2'b0, sample}) - signed'({2'b0, average}) + half) >>> shift;
+    return 28'(signed'({2'b0, average}) + step);
   endfunction
 
   function automatic logic [3:0] bin_of(logic [31:0] us);

@@ -9,12 +9,7 @@
 module next_frame
   import perhop_pkg::*;
 (
-  input  wire logic [12:0] cfg_sifs_us,
-  input  wire logic [15:0] cfg_response_timeout_us,
-  input  wire logic [2:0]  cfg_rts_rate,
-  input  wire logic [15:0] cfg_rts_airtime_us,
-  input  wire logic [15:0] cfg_response_airtime_us [8],
-  input  wire logic        cfg_quirk_fixed_timeout,
+  input  wire mac_settings_s settings,
 
   // From frame_sequence.
   input  wire logic        rts_next,
@@ -34,6 +29,16 @@ module next_frame
   // To frame_sequence.
   output wire logic [16:0] response_deadline_us  // from its start to the time-out, or, where nobody answers, to its end
 );
+
+  wire logic [12:0] cfg_sifs_us = settings.sifs_us;
+  wire logic [15:0] cfg_response_timeout_us = settings.response_timeout_us;
+  wire logic [2:0] cfg_rts_rate = settings.rts_rate;
+  wire logic [15:0] cfg_rts_airtime_us = settings.rts_airtime_us;
+  logic [15:0] cfg_response_airtime_us [8];
+  for (genvar entry = 0; entry < 8; entry++) begin : g_response_airtime_us
+    assign cfg_response_airtime_us[entry] = settings.response_airtime_us[entry];
+  end
+  wire logic cfg_quirk_fixed_timeout = settings.quirk_fixed_timeout;
 
   wire logic [15:0] cts_us      = cfg_response_airtime_us[cfg_rts_rate];
   wire logic [15:0] mac_ack_us  = cfg_response_airtime_us[data_rate];

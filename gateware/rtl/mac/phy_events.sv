@@ -19,33 +19,21 @@ module phy_events
   input  wire logic        phy_cca_busy,
   input  wire logic        phy_rx_start,
   input  wire logic        phy_rx_end,
-  input  wire logic        phy_rx_ok,
-  input  wire logic [2:0]  phy_rx_kind,
-  input  wire logic [2:0]  phy_rx_rate,
-  input  wire logic [14:0] phy_rx_duration_us,
-  input  wire logic [47:0] phy_rx_ra,
-  input  wire logic [47:0] phy_rx_ta,
-  input  wire logic [11:0] phy_rx_sequence,
-  input  wire logic        phy_rx_retry,
+  input  wire phy_reception_s phy_rx,
 
   // To the rest of the MAC.
   output wire logic        cca_busy,
-  output wire logic        rx_start,         // a PLCP header was good: a frame is coming
-  output wire logic        rx_end,           // a frame is over
-  output wire logic        rx_bad,           // ... and its FCS was wrong
-  output wire logic        rx_overheard,     // ... good, for another station
-  output wire logic        rx_rts_for_us,
-  output wire logic        rx_cts_for_us,
-  output wire logic        rx_data_for_us,
-  output wire logic        rx_data_for_group,
-  output wire logic        rx_mac_ack_for_us,
-  output wire logic        rx_is_rts,
-  output wire logic [2:0]  rx_rate,
-  output wire logic [14:0] rx_duration_us,
-  output wire logic [47:0] rx_ta,
-  output wire logic [11:0] rx_sequence,
-  output wire logic        rx_retry
+  output wire phy_events_s heard
 );
+
+  wire logic phy_rx_ok = phy_rx.ok;
+  wire logic [2:0] phy_rx_kind = phy_rx.kind;
+  wire logic [2:0] phy_rx_rate = phy_rx.rate;
+  wire logic [14:0] phy_rx_duration_us = phy_rx.duration_us;
+  wire logic [47:0] phy_rx_ra = phy_rx.ra;
+  wire logic [47:0] phy_rx_ta = phy_rx.ta;
+  wire logic [11:0] phy_rx_sequence = phy_rx.sequence_number;
+  wire logic phy_rx_retry = phy_rx.retry;
 
   // First address bit on the air: set for group addresses. Addresses are integers
   // whose most significant octet is sent first, and an octet's low bit goes first.
@@ -82,22 +70,17 @@ module phy_events
 
   wire logic good = end_q && ok_q;
 
-  assign cca_busy          = cca_busy_q;
-  assign rx_start          = start_q;
-  assign rx_end            = end_q;
-  assign rx_bad            = end_q && !ok_q;
-  assign rx_overheard      = good && !for_us_q;
-  assign rx_rts_for_us     = good && for_us_q && kind_q == FRAME_RTS;
-  assign rx_cts_for_us     = good && for_us_q && kind_q == FRAME_CTS;
-  assign rx_data_for_us    = good && for_us_q && kind_q == FRAME_DATA;
-  assign rx_mac_ack_for_us = good && for_us_q && kind_q == FRAME_MAC_ACK;
-  assign rx_data_for_group = good && for_group_q && kind_q == FRAME_DATA;
-  assign rx_is_rts         = kind_q == FRAME_RTS;
-  assign rx_rate           = rate_q;
-  assign rx_duration_us    = duration_us_q;
-  assign rx_ta             = ta_q;
-  assign rx_sequence       = sequence_q;
-  assign rx_retry          = retry_q;
+  assign cca_busy = cca_busy_q;
+  assign heard    = '{
+    rx_start: start_q, rx_end: end_q, rx_bad: end_q && !ok_q, rx_overheard: good && !for_us_q,
+    rx_rts_for_us: good && for_us_q && kind_q == FRAME_RTS,
+    rx_cts_for_us: good && for_us_q && kind_q == FRAME_CTS,
+    rx_data_for_us: good && for_us_q && kind_q == FRAME_DATA,
+    rx_mac_ack_for_us: good && for_us_q && kind_q == FRAME_MAC_ACK,
+    rx_data_for_group: good && for_group_q && kind_q == FRAME_DATA,
+    rx_is_rts: kind_q == FRAME_RTS, rx_rate: rate_q, rx_duration_us: duration_us_q, rx_ta: ta_q, rx_sequence: sequence_q,
+    rx_retry: retry_q
+  };
 
 endmodule
 

@@ -4,7 +4,12 @@
 //
 // Timing: head_taken loads the series. The rate is out at the next clock, after data_failed two clocks later; with two
 // queues a clock later still, which the arbiter takes before a packet goes.
-module rate_series #(
+
+`default_nettype none
+
+module rate_series
+  import perhop_pkg::*;
+#(
   parameter int unsigned RATE_SERIES = 1,  // entries: 1 or 4
   parameter int unsigned QUEUES      = 1
 ) (
@@ -13,17 +18,19 @@ module rate_series #(
 
   // From descriptor_queue; the first entry is head_rate.
   input  wire logic        head_taken,
-  input  wire logic [2:0]  head_rate,
-  input  wire logic [15:0] head_airtime_us,
-  input  wire logic [19:0] head_series_attempts,     // of all entries; 0: no limit
-  input  wire logic [8:0]  head_series_rate,         // of entries 1 to 3
-  input  wire logic [47:0] head_series_airtime_us,   // 0: there is no such entry
+  input  wire descriptor_s head,
 
   input  wire logic        data_failed,   // DATA had no MAC ACK, and goes again
 
   output wire logic [2:0]  rate,
   output wire logic [15:0] airtime_us
 );
+
+  wire logic [2:0] head_rate = head.rate;
+  wire logic [15:0] head_airtime_us = head.airtime_us;
+  wire logic [19:0] head_series_attempts = head.series_attempts;   // of all entries; 0: no limit
+  wire logic [8:0] head_series_rate = head.series_rate;   // of entries 1 to 3
+  wire logic [47:0] head_series_airtime_us = head.series_airtime_us;   // 0: there is no such entry
 
   if (RATE_SERIES > 1) begin : g_series
     if (RATE_SERIES != 4) begin : g_bad_series
@@ -83,3 +90,5 @@ module rate_series #(
   end
 
 endmodule
+
+`default_nettype wire

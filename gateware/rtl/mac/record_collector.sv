@@ -60,11 +60,11 @@ module record_collector
   // verilator coverage_off
   function automatic completion_record_s only_account();
     completion_record_s item = '0;
-    item.done_t_enqueue_us = 32'd1;   item.done_t_head_us = 32'd2;       item.done_t_first_tx_us = 32'd3;
-    item.done_t_done_us = 32'd4;      item.done_queue_us = 32'd5;        item.done_ifs_us = 32'd6;
-    item.done_backoff_us = 32'd7;     item.done_frozen_cca_us = 32'd8;   item.done_frozen_nav_us = 32'd9;
-    item.done_control_us = 32'd10;    item.done_data_us = 32'd11;        item.done_response_us = 32'd12;
-    item.done_timeout_us = 32'd13;    item.done_responder_us = 32'd14;
+    item.t_enqueue_us = 32'd1;   item.t_head_us = 32'd2;       item.t_first_tx_us = 32'd3;
+    item.t_done_us = 32'd4;      item.queue_us = 32'd5;        item.ifs_us = 32'd6;
+    item.backoff_us = 32'd7;     item.frozen_cca_us = 32'd8;   item.frozen_nav_us = 32'd9;
+    item.control_us = 32'd10;    item.data_us = 32'd11;        item.response_us = 32'd12;
+    item.timeout_us = 32'd13;    item.responder_us = 32'd14;
     return item;
   endfunction
   localparam logic [32*WORDS-1:0] ACCOUNT = completion_record_words(only_account());

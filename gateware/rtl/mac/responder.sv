@@ -18,10 +18,7 @@ module responder
   input  wire logic        clk,
   input  wire logic        rst,
   input  wire logic [23:0] tick_n,
-  input  wire logic [12:0] cfg_sifs_us,
-  input  wire logic        cfg_no_mac_ack,
-  input  wire logic [2:0]  cfg_response_rate       [8],   // by the rate of the frame answered
-  input  wire logic [15:0] cfg_response_airtime_us [8],
+  input  wire mac_settings_s settings,
 
   // From phy_events and nav_counter.
   input  wire logic        rx_rts_for_us,
@@ -50,6 +47,17 @@ module responder
   output wire logic        busy,            // SIFS is running
   output wire logic [12:0] sifs_left_us
 );
+
+  wire logic [12:0] cfg_sifs_us = settings.sifs_us;
+  wire logic cfg_no_mac_ack = settings.no_mac_ack;
+  logic [2:0] cfg_response_rate [8];   // by the rate of the frame answered
+  for (genvar entry = 0; entry < 8; entry++) begin : g_response_rate
+    assign cfg_response_rate[entry] = settings.response_rate[entry];
+  end
+  logic [15:0] cfg_response_airtime_us [8];
+  for (genvar entry = 0; entry < 8; entry++) begin : g_response_airtime_us
+    assign cfg_response_airtime_us[entry] = settings.response_airtime_us[entry];
+  end
 
   logic        busy_q;
   logic [12:0] sifs_left_us_q;

@@ -9,11 +9,12 @@
 
 `default_nettype none
 
-module retry_counters (
+module retry_counters
+  import perhop_pkg::*;
+(
   input  wire logic       clk,
   input  wire logic       rst,
-  input  wire logic [4:0] cfg_short_retry_limit,
-  input  wire logic [4:0] cfg_long_retry_limit,
+  input  wire mac_settings_s settings,
 
   // From frame_sequence, one clock each.
   input  wire logic       short_failure,   // no CTS, or no MAC ACK to a frame sent without RTS
@@ -26,6 +27,9 @@ module retry_counters (
   output wire logic [4:0] ssrc,
   output wire logic [4:0] slrc
 );
+
+  wire logic [4:0] cfg_short_retry_limit = settings.short_retry_limit;
+  wire logic [4:0] cfg_long_retry_limit = settings.long_retry_limit;
 
   logic [4:0] ssrc_q, slrc_q;
 

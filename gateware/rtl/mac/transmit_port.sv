@@ -2,7 +2,7 @@
 // The one way out to the PHY: registers the frame that frame_sequence or responder
 // starts. They never do so in the same clock (asserted).
 //
-// Timing: `phy_tx_start` and the frame's fields come one clock after the decision.
+// Timing: `phy_tx_start` and the frame `phy_tx` come one clock after the decision.
 
 `default_nettype none
 
@@ -36,16 +36,7 @@ module transmit_port
 
   // To the PHY.
   output wire logic        phy_tx_start,
-  output wire logic [2:0]  phy_tx_kind,
-  output wire logic [2:0]  phy_tx_rate,
-  output wire logic [11:0] phy_tx_bytes,
-  output wire logic [15:0] phy_tx_airtime_us,
-  output wire logic [14:0] phy_tx_duration_us,
-  output wire logic [47:0] phy_tx_ra,
-  output wire logic [11:0] phy_tx_sequence,
-  output wire logic        phy_tx_retry,
-  output wire logic [15:0] phy_tx_tag,
-  output wire logic        phy_tx_queue
+  output wire phy_transmission_s phy_tx
 );
 
   logic        start_q, retry_q, queue_q;
@@ -92,16 +83,11 @@ module transmit_port
   end
 
   assign phy_tx_start       = start_q;
-  assign phy_tx_kind        = kind_q;
-  assign phy_tx_rate        = rate_q;
-  assign phy_tx_bytes       = bytes_q;
-  assign phy_tx_airtime_us  = airtime_us_q;
-  assign phy_tx_duration_us = duration_us[17:15] != '0 ? 15'(MAX_DURATION_US) : duration_us[14:0];
-  assign phy_tx_ra          = ra_q;
-  assign phy_tx_sequence    = sequence_q;
-  assign phy_tx_retry       = retry_q;
-  assign phy_tx_tag         = tag_q;
-  assign phy_tx_queue       = queue_q;
+  assign phy_tx             = '{
+    kind: kind_q, rate: rate_q, bytes: bytes_q, airtime_us: airtime_us_q,
+    duration_us: duration_us[17:15] != '0 ? 15'(MAX_DURATION_US) : duration_us[14:0], ra: ra_q, sequence_number: sequence_q,
+    retry: retry_q, tag: tag_q, queue_number: queue_q
+  };
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk) begin

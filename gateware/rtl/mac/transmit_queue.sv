@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What one queue has of its own: the packet under service, contention window, retry counters, back-off, inter-frame
+// What one queue has of its own: the packet under service, its channel access, contention window, retry counters, back-off, inter-frame
 // space, and the account of its packet's time. Nothing of it is shared with another queue (IEEE 802.11-2012, 9.19.2).
 // Only instances and wires here.
 
@@ -19,46 +19,18 @@ module transmit_queue
   input  wire logic [23:0] tick_n,
   input  wire logic [31:0] tsf_us,
 
-  input  wire logic [1:0]  cfg_access_mode,
-  input  wire logic        cfg_no_mac_ack,
-  input  wire logic [15:0] cfg_vacation_us,
-  input  wire logic [12:0] cfg_slot_us,
-  input  wire logic [12:0] cfg_sifs_us,
-  input  wire logic [14:0] cfg_difs_us,
-  input  wire logic [15:0] cfg_eifs_us,
-  input  wire logic [9:0]  cfg_cw_min,
-  input  wire logic [9:0]  cfg_cw_max,
-  input  wire logic [3:0]  cfg_aifs_extra_slots,
-  input  wire logic [4:0]  cfg_short_retry_limit,
-  input  wire logic [4:0]  cfg_long_retry_limit,
-  input  wire logic        cfg_quirk_eifs_as_nav,
-  input  wire logic        cfg_quirk_fixed_timeout,
-  input  wire logic        cfg_quirk_draw_below_cw,
-  input  wire logic        cfg_quirk_backoff_at_once,
+  input  wire mac_settings_s settings,
 
   // From descriptor_queue.
   output wire logic        head_wanted,
   input  wire logic        head_valid,
-  input  wire logic [47:0] head_ra,
-  input  wire logic [3:0]  head_peer,
-  input  wire logic [11:0] head_bytes,
-  input  wire logic [2:0]  head_rate,
-  input  wire logic [15:0] head_airtime_us,
-  input  wire logic        head_use_rts,
-  input  wire logic [19:0] head_series_attempts,
-  input  wire logic [8:0]  head_series_rate,
-  input  wire logic [47:0] head_series_airtime_us,
-  input  wire logic [15:0] head_tag,
+  input  wire descriptor_s head,
   input  wire logic [31:0] head_t_enqueue_us,
   output wire logic        head_taken,
 
   // From phy_events.
   input  wire logic        cca_busy,
-  input  wire logic        rx_start,
-  input  wire logic        rx_end,
-  input  wire logic        rx_bad,
-  input  wire logic        rx_cts_for_us,
-  input  wire logic        rx_mac_ack_for_us,
+  input  wire phy_events_s heard,
 
   // From nav_counter and own_transmission; an own frame starts, of whatever kind.
   input  wire logic [15:0] nav_until_us,
@@ -81,12 +53,7 @@ module transmit_queue
   input  wire logic [9:0]  random,
 
   // To transmit_port and next_frame.
-  output wire logic        send,
-  output wire logic        rts_next,
-  output wire logic        unanswered,
-  output wire logic [15:0] data_airtime_us,
-  output wire logic [47:0] packet_ra,
-  output wire logic        send_retry,
+  output wire next_frame_s frame,
   input  wire logic [16:0] response_deadline_us,
 
   // To responder, warp_monitor and whoever watches.
@@ -103,50 +70,45 @@ module transmit_queue
   output wire logic        backoff_running,
   output wire logic [9:0]  slots_left,
 
-  // To neighbour_table: `report` for one clock, the record a clock later, to stand until the next packet.
+  // To neighbour_table: `report` for one clock; the record, but for its account, a clock later, to stand until the next packet.
   output wire logic        report,
   output wire logic        reported,
   output wire logic [31:0] service_us,
   input  wire logic [3:0]  part_index,      // with UNIT_TICKS the account is read part by part, see service_time_serial
   output wire logic [31:0] part_us,
-  output wire logic [15:0] packet_tag,
-  output wire logic [3:0]  packet_peer,
-  output wire logic [11:0] packet_sequence,
-  output wire logic [11:0] packet_bytes,
-  output wire logic [2:0]  packet_rate,
-  output wire logic [1:0]  result,
-  output wire logic [4:0]  rts_attempts,
-  output wire logic [4:0]  data_attempts,
-  output wire logic [4:0]  ssrc,
-  output wire logic [4:0]  slrc,
-  output wire logic [9:0]  cw,
-  output wire logic [15:0] slots_drawn,
-  output wire logic [31:0] t_enqueue_us,
-  output wire logic [31:0] t_head_us,
-  output wire logic [31:0] t_first_tx_us,
-  output wire logic [31:0] t_done_us,
-  output wire logic [31:0] queue_us,
-  output wire logic [31:0] ifs_part_us,
-  output wire logic [31:0] backoff_us,
-  output wire logic [31:0] frozen_cca_us,
-  output wire logic [31:0] frozen_nav_us,
-  output wire logic [31:0] control_us,
-  output wire logic [31:0] data_us,
-  output wire logic [31:0] response_us,
-  output wire logic [31:0] timeout_us,
-  output wire logic [31:0] responder_us
+  output wire completion_record_s record    // without the neighbour's averages
 );
 
   // virtual_carrier_sense, interframe_space
   logic [15:0] ifs_left_us, ifs_us;
   logic        spaced, waits, waits_on;
   // backoff_counter, contention_window, retry_counters
-  logic        limit_reached, long_next;
+  logic        limit_reached;
   logic [9:0]  draw_slots;
   logic [23:0] slots_left_us;
+  // channel_access
+  logic        access_taken, defer, access_waits;
+  logic [31:0] access_wait_us;
   // frame_sequence
-  logic        access_taken, packet_waiting, short_failure, long_failure, short_success, clear_retries;
-  logic        reset_window, double_window, in_contention, in_rts, in_data;
+  logic        contends, draw_pending, packet_waiting, reset_window, double_window, in_contention, in_rts, in_data;
+  attempt_outcome_s counted;
+
+  // Of the packet's record.
+  completion_record_s packet;
+  logic [15:0] slots_drawn;
+  logic [4:0]  ssrc, slrc;
+  logic [9:0]  cw;
+  logic [31:0] t_enqueue_us, t_done_us, queue_us, ifs_part_us, backoff_us, frozen_cca_us, frozen_nav_us;
+  logic [31:0] control_us, data_us, response_us, timeout_us, responder_us;
+
+  assign record = '{
+    tag: packet.tag, peer: packet.peer, sequence_number: packet.sequence_number, bytes: packet.bytes, rate: packet.rate,
+    result: packet.result, rts_attempts: packet.rts_attempts, data_attempts: packet.data_attempts, ssrc: ssrc, slrc: slrc, cw: cw,
+    slots_drawn: slots_drawn, queue_number: packet.queue_number, t_enqueue_us: t_enqueue_us, t_head_us: packet.t_head_us,
+    t_first_tx_us: packet.t_first_tx_us, t_done_us: t_done_us, queue_us: queue_us, ifs_us: ifs_part_us, backoff_us: backoff_us,
+    frozen_cca_us: frozen_cca_us, frozen_nav_us: frozen_nav_us, control_us: control_us, data_us: data_us,
+    response_us: response_us, timeout_us: timeout_us, responder_us: responder_us, default: '0
+  };
 
   // To this queue another one's exchange is a busy medium.
   wire logic busy = cca_busy || held;
@@ -155,43 +117,42 @@ module transmit_queue
     .own_left_us, .nav_until_us, .idle_us, .ifs_us, .spaced, .waits, .waits_on, .reserved_us, .ifs_left_us
   );
 
-  interframe_space #(.UNIT_TICKS(UNIT_TICKS), .QUEUES(QUEUES)) u_interframe_space (
-    .clk, .rst, .tick_n, .cfg_access_mode, .cfg_slot_us, .cfg_difs_us, .cfg_eifs_us, .cfg_aifs_extra_slots,
-    .cfg_quirk_eifs_as_nav, .cca_busy(busy), .rx_end, .rx_bad, .tx_go,
-    .waive(cfg_quirk_backoff_at_once && draw && !busy && reserved_us == '0), .reserved_us, .idle_us, .ifs_us, .spaced, .waits, .waits_on
+  interframe_space #(.UNIT_TICKS(UNIT_TICKS), .QUEUES(QUEUES), .QUEUE(QUEUE)) u_interframe_space (
+    .clk, .rst, .tick_n, .settings, .cca_busy(busy), .rx_end(heard.rx_end), .rx_bad(heard.rx_bad), .tx_go,
+    .waive(settings.quirk_backoff_at_once && draw && !busy && reserved_us == '0), .reserved_us, .idle_us, .ifs_us, .spaced, .waits, .waits_on
   );
 
-  contention_window u_contention_window (
-    .clk, .rst, .cfg_cw_min, .cfg_cw_max, .cfg_quirk_draw_below_cw,
+  contention_window #(.QUEUE(QUEUE)) u_contention_window (
+    .clk, .rst, .settings,
     .reset_window, .double_window, .random, .outcome_cw(cw), .draw_slots, .redraw
   );
 
   backoff_counter #(.RADIX_STAGES(RADIX_STAGES), .UNIT_TICKS(UNIT_TICKS)) u_backoff_counter (
-    .clk, .rst, .tick_n, .cfg_slot_us, .draw(draw && cfg_access_mode == ACCESS_DCF), .draw_slots, .packet_waiting,
+    .clk, .rst, .tick_n, .cfg_slot_us(settings.slot_us), .draw(draw && settings.access_mode == ACCESS_DCF), .draw_slots, .packet_waiting,
     .access_taken, .cca_busy(busy), .reserved_us, .ifs_left_us,
     .running(backoff_running), .slots_left, .slots_left_us
   );
 
   retry_counters u_retry_counters (
-    .clk, .rst, .cfg_short_retry_limit, .cfg_long_retry_limit, .long_next,
-    .short_failure, .long_failure, .short_success, .clear(clear_retries), .limit_reached, .ssrc, .slrc
+    .clk, .rst, .settings, .long_next(counted.long_next), .short_failure(counted.short_failure),
+    .long_failure(counted.long_failure), .short_success(counted.short_success), .clear(counted.clear_retries),
+    .limit_reached, .ssrc, .slrc
+  );
+
+  channel_access #(.QUEUES(QUEUES), .UNIT_TICKS(UNIT_TICKS)) u_channel_access (
+    .settings, .contending(contends), .draw_pending, .access_taken, .defer, .waits(access_waits), .wait_us(access_wait_us),
+    .cca_busy, .idle_us, .ifs_us, .ifs_left_us, .reserved_us, .backoff_running, .slots_left, .slots_left_us,
+    .wants, .granted, .held, .draw_wanted, .draw_again
   );
 
   frame_sequence #(.RATE_SERIES(RATE_SERIES), .QUEUES(QUEUES), .QUEUE(QUEUE), .UNIT_TICKS(UNIT_TICKS)) u_frame_sequence (
-    .clk, .rst, .tick_n, .tsf_us, .cfg_access_mode, .cfg_no_mac_ack, .cfg_vacation_us, .cfg_slot_us, .cfg_sifs_us,
-    .cfg_quirk_fixed_timeout,
-    .head_wanted, .head_valid, .head_ra, .head_peer, .head_bytes, .head_rate, .head_airtime_us, .head_use_rts, .head_series_attempts,
-    .head_series_rate, .head_series_airtime_us, .head_tag, .head_taken,
-    .cca_busy, .rx_start, .rx_end, .rx_cts_for_us, .rx_mac_ack_for_us,
-    .wants, .granted, .collided, .held, .in_exchange, .outcome,
-    .idle_us, .ifs_us, .ifs_left_us, .reserved_us, .own_left_us, .backoff_running, .slots_left, .slots_left_us,
-    .draw_wanted, .draw_slots, .draw_again, .access_taken, .packet_waiting,
-    .short_failure, .long_failure, .long_next, .short_success, .clear_retries, .reset_window, .double_window, .limit_reached,
-    .may_answer,
-    .send, .rts_next, .unanswered, .data_airtime_us, .packet_ra, .send_retry, .response_deadline_us,
-    .in_contention, .in_rts, .in_data, .in_gap, .responded, .timed_out, .report, .done_valid(reported), .result,
-    .packet_peer, .packet_bytes, .packet_rate, .packet_sequence, .packet_tag, .rts_attempts, .data_attempts,
-    .t_head_us, .t_first_tx_us, .want_rx_start, .work_pending, .wait_valid, .wait_us
+    .clk, .rst, .tick_n, .tsf_us, .settings,
+    .head_wanted, .head_valid, .head, .head_taken,
+    .heard, .contending(contends), .draw_pending, .access_taken, .defer, .wants, .draw_wanted, .access_waits, .access_wait_us,
+    .collided, .in_exchange, .outcome, .own_left_us, .draw_slots, .draw_again, .packet_waiting,
+    .counted, .reset_window, .double_window, .limit_reached, .may_answer, .frame, .response_deadline_us,
+    .in_contention, .in_rts, .in_data, .in_gap, .responded, .timed_out, .report, .done_valid(reported), .packet,
+    .want_rx_start, .work_pending, .wait_valid, .wait_us
   );
 
   if (UNIT_TICKS) begin : g_serial_account

@@ -5,19 +5,18 @@
 
 `default_nettype none
 
-module descriptor_rates (
+module descriptor_rates
+  import perhop_pkg::*;
+(
   input  wire logic        clk,
   input  wire logic        rst,
 
   // From the host.
   input  wire logic        s_desc_valid,
   output wire logic        s_desc_ready,
-  input  wire logic        s_desc_peer_series,   // use the peer's
-  input  wire logic [2:0]  s_desc_rate,
-  input  wire logic [19:0] s_desc_series_attempts,
-  input  wire logic [8:0]  s_desc_series_rate,
+  input  wire packet_descriptor_s s_desc,
 
-  // From mac_registers, one clock after s_desc_peer.
+  // From mac_registers, one clock after its peer was told.
   input  wire logic [2:0]  series_first_rate,
   input  wire logic [19:0] series_attempts,
   input  wire logic [8:0]  series_rate,
@@ -25,21 +24,26 @@ module descriptor_rates (
   // To mac_bytes.
   output wire logic        desc_valid,
   input  wire logic        desc_ready,
-  output wire logic [2:0]  desc_rate,
-  output wire logic [19:0] desc_series_attempts,
-  output wire logic [8:0]  desc_series_rate
+  output wire packet_descriptor_s desc
 );
 
-  logic read_q;   // the series is that of this descriptor
+  logic               read_q;   // the series is that of this descriptor
+  packet_descriptor_s given;
 
   always_ff @(posedge clk) read_q <= !rst && s_desc_valid && !s_desc_ready;
 
   assign desc_valid   = s_desc_valid && read_q;
   assign s_desc_ready = desc_ready && read_q;
 
-  assign desc_rate            = s_desc_peer_series ? series_first_rate : s_desc_rate;
-  assign desc_series_attempts = s_desc_peer_series ? series_attempts : s_desc_series_attempts;
-  assign desc_series_rate     = s_desc_peer_series ? series_rate : s_desc_series_rate;
+  always_comb begin
+    given = s_desc;
+    if (s_desc.peer_series) begin
+      given.rate            = series_first_rate;
+      given.series_attempts = series_attempts;
+      given.series_rate     = series_rate;
+    end
+  end
+  assign desc = given;
 
 endmodule
 

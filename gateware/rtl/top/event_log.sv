@@ -22,22 +22,9 @@ module event_log
 
   // From the MAC and the PHY.
   input  wire logic [31:0] tsf_us,
-  input  wire logic        tx_start,
-  input  wire logic [2:0]  tx_kind,
-  input  wire logic        rx_start,
-  input  wire logic        rx_end,
-  input  wire logic        rx_ok,                    // with rx_end
-  input  wire logic [2:0]  rx_kind,
   input  wire logic        cca_busy,
   input  wire logic [15:0] nav_left_us,
-  input  wire logic        backoff_running [QUEUES],
-  input  wire logic [9:0]  backoff_slots   [QUEUES],
-  input  wire logic        response,
-  input  wire logic        timeout,
-  input  wire logic        packet_taken    [QUEUES],
-  input  wire logic        packet_done,
-  input  wire logic [1:0]  packet_result,
-  input  wire logic        exchange_queue,
+  input  wire mac_events_s evt,
 
   // To the registers. The oldest entry stands until `pop`.
   output wire logic [INDEX_W:0] entries,
@@ -72,20 +59,10 @@ module event_log
   // What was a clock ago.
   logic        cca_busy_q, blocked_q;
   logic [15:0] nav_left_us_q;
-  logic [1:0]  running, running_q, taken;
-  logic [9:0]  slots_1;
+  logic [1:0]  running_q;
 
-  assign running[0] = backoff_running[0];
-  assign taken[0]   = packet_taken[0];
-  if (QUEUES == 2) begin : g_second
-    assign running[1] = backoff_running[1];
-    assign taken[1]   = packet_taken[1];
-    assign slots_1    = backoff_slots[1];
-  end else begin : g_one
-    assign running[1] = 1'b0;
-    assign taken[1]   = 1'b0;
-    assign slots_1    = backoff_slots[0];
-  end
+  wire logic [1:0] running = evt.backoff_running;
+  wire logic [9:0] slots_1 = evt.backoff_slots[QUEUES-1];
 
   wire logic blocked = cca_busy || nav_left_us != '0;      // the medium is busy, or reserved
 
@@ -94,10 +71,10 @@ module event_log
 
   always_comb begin
     kinds = '0;
-    kinds[EVENT_TX_START]        = tx_start;
-    kinds[EVENT_RX_START]        = rx_start;
-    kinds[EVENT_RX_GOOD]         = rx_end && rx_ok;
-    kinds[EVENT_RX_BAD]          = rx_end && !rx_ok;
+    kinds[EVENT_TX_START]        = evt.tx_start;
+    kinds[EVENT_RX_START]        = evt.rx_start;
+    kinds[EVENT_RX_GOOD]         = evt.rx_end && evt.rx_ok;
+    kinds[EVENT_RX_BAD]          = evt.rx_end && !evt.rx_ok;
     kinds[EVENT_CCA_BUSY]        = cca_busy && !cca_busy_q;
     kinds[EVENT_CCA_IDLE]        = !cca_busy && cca_busy_q;
     kinds[EVENT_BACKOFF_START_0] = running[0] && !running_q[0];
@@ -108,18 +85,18 @@ module event_log
     kinds[EVENT_BACKOFF_RESUME]  = !blocked && blocked_q && (running & running_q) != '0;
     kinds[EVENT_NAV_SET]         = nav_left_us > nav_left_us_q;
     kinds[EVENT_NAV_END]         = nav_left_us == '0 && nav_left_us_q != '0;
-    kinds[EVENT_RESPONSE]        = response;
-    kinds[EVENT_TIMEOUT]         = timeout;
-    kinds[EVENT_PACKET_TAKEN_0]  = taken[0];
-    kinds[EVENT_PACKET_TAKEN_1]  = taken[1];
-    kinds[EVENT_PACKET_DONE]     = packet_done;
+    kinds[EVENT_RESPONSE]        = evt.response;
+    kinds[EVENT_TIMEOUT]         = evt.timeout;
+    kinds[EVENT_PACKET_TAKEN_0]  = evt.packet_taken[0];
+    kinds[EVENT_PACKET_TAKEN_1]  = evt.packet_taken[1];
+    kinds[EVENT_PACKET_DONE]     = evt.done;
     kinds &= cfg_kinds;
   end
 
   assign entry = '{
     tsf_us: tsf_us,
-    slots: kinds[EVENT_BACKOFF_START_1] || !running[0] ? slots_1 : backoff_slots[0],
-    of_queue: exchange_queue, result: packet_result, rx_kind: rx_kind, tx_kind: tx_kind, kinds: kinds
+    slots: kinds[EVENT_BACKOFF_START_1] || !running[0] ? slots_1 : evt.backoff_slots[0],
+    of_queue: evt.queue_number, result: evt.done_result, rx_kind: evt.rx_kind, tx_kind: evt.tx_kind, kinds: kinds
   };
 
   // One bit more than an index: full and empty differ.

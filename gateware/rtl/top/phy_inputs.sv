@@ -9,36 +9,20 @@
 
 `default_nettype none
 
-module phy_inputs (
+module phy_inputs
+  import perhop_pkg::*;
+(
   input  wire logic        clk,
   input  wire logic        rst,
 
-  // From the PHY.
-  input  wire logic        phy_cca_busy,
-  input  wire logic        phy_rx_start,
-  input  wire logic [2:0]  phy_rx_rate,
-  input  wire logic [11:0] phy_rx_bytes,
-  input  wire logic [7:0]  phy_rx_data,
-  input  wire logic        phy_rx_valid,
-  input  wire logic        phy_rx_end,
-  input  wire logic        phy_rx_error,
-  input  wire logic [7:0]  phy_rx_rssi_dbm,
+  input  wire phy_indications_s from_phy,
 
   // tick_generator.
   input  wire logic        hold_strobe,
   input  wire logic        hold_carrier,
   output wire logic        news,            // something reaches the MAC with this clock
 
-  // To mac_bytes.
-  output wire logic        cca_busy,
-  output wire logic        rx_start,
-  output wire logic [2:0]  rx_rate,
-  output wire logic [11:0] rx_bytes,
-  output wire logic [7:0]  rx_data,
-  output wire logic        rx_valid,
-  output wire logic        rx_end,
-  output wire logic        rx_error,
-  output wire logic [7:0]  rx_rssi_dbm
+  output wire phy_indications_s to_mac
 );
 
   logic        cca_busy_q, cca_was_busy_q, start_waits_q, start_q, end_waits_q, end_q, valid_q, error_q;
@@ -46,8 +30,8 @@ module phy_inputs (
   logic [11:0] bytes_q;
   logic [7:0]  data_q, rssi_dbm_q;
 
-  wire logic start_now = (phy_rx_start || start_waits_q) && !hold_strobe;
-  wire logic end_now   = (phy_rx_end || end_waits_q) && !hold_strobe;
+  wire logic start_now = (from_phy.rx_start || start_waits_q) && !hold_strobe;
+  wire logic end_now   = (from_phy.rx_end || end_waits_q) && !hold_strobe;
 
   always_ff @(posedge clk) begin
     if (rst) begin
@@ -59,35 +43,30 @@ module phy_inputs (
       end_q          <= 1'b0;
       valid_q        <= 1'b0;
     end else begin
-      if (!hold_carrier) cca_busy_q <= phy_cca_busy;
+      if (!hold_carrier) cca_busy_q <= from_phy.cca_busy;
       cca_was_busy_q <= cca_busy_q;
-      start_waits_q  <= (phy_rx_start || start_waits_q) && hold_strobe;
+      start_waits_q  <= (from_phy.rx_start || start_waits_q) && hold_strobe;
       start_q        <= start_now;
-      end_waits_q    <= (phy_rx_end || end_waits_q) && hold_strobe;
+      end_waits_q    <= (from_phy.rx_end || end_waits_q) && hold_strobe;
       end_q          <= end_now;
-      valid_q        <= phy_rx_valid;
+      valid_q        <= from_phy.rx_valid;
     end
-    if (phy_rx_start) begin
-      rate_q  <= phy_rx_rate;
-      bytes_q <= phy_rx_bytes;
+    if (from_phy.rx_start) begin
+      rate_q  <= from_phy.rx_rate;
+      bytes_q <= from_phy.rx_bytes;
     end
-    if (phy_rx_end) begin
-      error_q    <= phy_rx_error;
-      rssi_dbm_q <= phy_rx_rssi_dbm;
+    if (from_phy.rx_end) begin
+      error_q    <= from_phy.rx_error;
+      rssi_dbm_q <= from_phy.rx_rssi_dbm;
     end
-    data_q <= phy_rx_data;
+    data_q <= from_phy.rx_data;
   end
 
-  assign news        = start_q || end_q || cca_busy_q != cca_was_busy_q;
-  assign cca_busy    = cca_busy_q;
-  assign rx_start    = start_q;
-  assign rx_rate     = rate_q;
-  assign rx_bytes    = bytes_q;
-  assign rx_data     = data_q;
-  assign rx_valid    = valid_q;
-  assign rx_end      = end_q;
-  assign rx_error    = error_q;
-  assign rx_rssi_dbm = rssi_dbm_q;
+  assign news   = start_q || end_q || cca_busy_q != cca_was_busy_q;
+  assign to_mac = '{
+    cca_busy: cca_busy_q, rx_start: start_q, rx_rate: rate_q, rx_bytes: bytes_q, rx_data: data_q, rx_valid: valid_q, rx_end: end_q,
+    rx_error: error_q, rx_rssi_dbm: rssi_dbm_q
+  };
 
 endmodule
 

@@ -12,6 +12,7 @@
 `default_nettype none
 
 module radio_registers
+  import perhop_pkg::*;
   import perhop_radio_register_words_pkg::*;
 #(
   parameter int unsigned SAMPLES_PER_CHIP = 2,        // these as dsss_phy has them, told to the host
@@ -22,23 +23,8 @@ module radio_registers
   input  wire logic              rst,                 // synchronous, active high
 
   // From and to the host.
-  input  wire logic              s_axil_awvalid,
-  output wire logic              s_axil_awready,
-  input  wire logic [REGISTER_SPACE_W-1:0] s_axil_awaddr,
-  input  wire logic              s_axil_wvalid,
-  output wire logic              s_axil_wready,
-  input  wire logic [31:0]       s_axil_wdata,
-  input  wire logic [3:0]        s_axil_wstrb,
-  output wire logic              s_axil_bvalid,
-  input  wire logic              s_axil_bready,
-  output wire logic [1:0]        s_axil_bresp,
-  input  wire logic              s_axil_arvalid,
-  output wire logic              s_axil_arready,
-  input  wire logic [REGISTER_SPACE_W-1:0] s_axil_araddr,
-  output wire logic              s_axil_rvalid,
-  input  wire logic              s_axil_rready,
-  output wire logic [31:0]       s_axil_rdata,
-  output wire logic [1:0]        s_axil_rresp,
+  input  wire axil_request_s     s_axil,
+  output wire axil_response_s    s_axil_response,
 
   input  wire logic              enabled,             // the MAC runs
 
@@ -84,11 +70,8 @@ module radio_registers
   logic        refused_not_writable, refused_partial_write, refused_not_idle, refused_illegal_value, refused;
   logic        unused_write_done, unused_write_error, unused_read_stall;
 
-  axil_slave #(.ADDRESS_W(REGISTER_SPACE_W)) u_axil_slave (
-    .clk, .rst,
-    .s_axil_awvalid, .s_axil_awready, .s_axil_awaddr, .s_axil_wvalid, .s_axil_wready, .s_axil_wdata, .s_axil_wstrb,
-    .s_axil_bvalid, .s_axil_bready, .s_axil_bresp, .s_axil_arvalid, .s_axil_arready, .s_axil_araddr,
-    .s_axil_rvalid, .s_axil_rready, .s_axil_rdata, .s_axil_rresp,
+  axil_slave u_axil_slave (
+    .clk, .rst, .s_axil, .s_axil_response,
     .bus_valid, .bus_write, .bus_address, .bus_word, .bus_strobes, .bus_done, .bus_read_word
   );
 

@@ -15,9 +15,7 @@
 
 module radio_top
   import perhop_pkg::*;
-  import perhop_register_words_pkg::*;
 #(
-  localparam int unsigned RADIO_SPACE_W   = $clog2(RADIO_SPACE_BYTES),
   parameter int unsigned CLOCKS_PER_US    = 44,
   parameter int unsigned SETTLE_CLOCKS    = 16,    // see tick_generator
   parameter int unsigned SAMPLES_PER_CHIP = 2,     // 2 or 4
@@ -34,25 +32,8 @@ module radio_top
   input  wire logic        rst,                 // synchronous, active high
 
   // Registers: those of mac_top in the lower half, the radio's own in the upper one.
-  input  wire logic        s_axil_awvalid,
-  output wire logic        s_axil_awready,
-  input  wire logic [RADIO_SPACE_W-1:0] s_axil_awaddr,
-  input  wire logic [2:0]  s_axil_awprot,
-  input  wire logic        s_axil_wvalid,
-  output wire logic        s_axil_wready,
-  input  wire logic [31:0] s_axil_wdata,
-  input  wire logic [3:0]  s_axil_wstrb,
-  output wire logic        s_axil_bvalid,
-  input  wire logic        s_axil_bready,
-  output wire logic [1:0]  s_axil_bresp,
-  input  wire logic        s_axil_arvalid,
-  output wire logic        s_axil_arready,
-  input  wire logic [RADIO_SPACE_W-1:0] s_axil_araddr,
-  input  wire logic [2:0]  s_axil_arprot,
-  output wire logic        s_axil_rvalid,
-  input  wire logic        s_axil_rready,
-  output wire logic [31:0] s_axil_rdata,
-  output wire logic [1:0]  s_axil_rresp,
+  input  wire axil_request_s  s_axil,
+  output wire axil_response_s s_axil_response,
   output wire logic        irq,                 // level
 
   // The radio's samples.
@@ -67,54 +48,28 @@ module radio_top
   // Packets from the host: a descriptor, then the MSDU.
   input  wire logic        s_desc_valid,
   output wire logic        s_desc_ready,        // the queue has room for it
-  input  wire logic        s_desc_queue,
-  input  wire logic [47:0] s_desc_ra,
-  input  wire logic        s_desc_four_address,
-  input  wire logic [47:0] s_desc_a3,           // with four addresses: destination
-  input  wire logic [47:0] s_desc_a4,           // and source
-  input  wire logic [3:0]  s_desc_peer,
-  input  wire logic [11:0] s_desc_bytes,        // of the MSDU
-  input  wire logic [2:0]  s_desc_rate,
-  input  wire logic [19:0] s_desc_series_attempts,   // at s_desc_rate, then at three more rates, low bits first; 0 ends the series,
-  input  wire logic [8:0]  s_desc_series_rate,       // whose last rate is for all attempts that remain
-  input  wire logic        s_desc_peer_series,  // instead, the rate series that the registers hold for the peer
-  input  wire logic        s_desc_force_rts,    // an RTS whatever the length
-  input  wire logic [15:0] s_desc_tag,
-  input  wire logic [7:0]  s_axis_tx_tdata,
-  input  wire logic        s_axis_tx_tkeep,
-  input  wire logic        s_axis_tx_tvalid,
+  input  wire packet_descriptor_s s_desc,
+  input  wire byte_stream_s s_axis_tx,
   output wire logic        s_axis_tx_tready,
-  input  wire logic        s_axis_tx_tlast,
 
   // Received frames to the host. The status stands with every byte of its frame.
   output wire rx_status_s  m_rx_status,
-  output wire logic [7:0]  m_axis_rx_tdata,
-  output wire logic        m_axis_rx_tkeep,
-  output wire logic        m_axis_rx_tvalid,
+  output wire byte_stream_s m_axis_rx,
   input  wire logic        m_axis_rx_tready,
-  output wire logic        m_axis_rx_tlast,
 
   // Completion records to the host.
-  output wire logic [31:0] m_done_tdata,
-  output wire logic [3:0]  m_done_tkeep,
-  output wire logic        m_done_tvalid,
-  input  wire logic        m_done_tready,
-  output wire logic        m_done_tlast
+  output wire word_stream_s m_done,
+  input  wire logic        m_done_tready
 );
 
   // Registers, by slave: the MAC's, the radio's.
-  logic [1:0]  awvalid, awready, wvalid, wready, bvalid, bready, arvalid, arready, rvalid, rready;
-  logic [1:0]  bresp [2], rresp [2];
-  logic [31:0] rdata [2];
+  axil_request_s  axil [2];
+  axil_response_s axil_response [2];
 
   // Between MAC and PHY.
-  logic        phy_cca_busy, phy_rx_start, phy_rx_valid, phy_rx_end, phy_rx_error;
-  logic [2:0]  phy_rx_rate, phy_tx_rate;
-  logic [11:0] phy_rx_bytes, phy_tx_bytes;
-  logic [7:0]  phy_rx_data, phy_rx_rssi_dbm, phy_tx_data;
-  logic        phy_tx_start, phy_tx_valid, phy_tx_ready, phy_tx_last;
-  logic [15:0] unused_airtime_us;
-  logic        enabled, rx_frame_ended;
+  phy_indications_s from_phy;
+  phy_requests_s    to_phy;
+  logic             phy_tx_ready, enabled, rx_frame_ended;
 
   // Between PHY and registers.
   logic        cfg_short_preamble, cfg_energy_detect, cfg_carrier_sense;
@@ -124,29 +79,17 @@ module radio_top
   logic signed [6:0] rx_snr_db;
   logic        stat_header_error, stat_no_sfd, stat_rx_unsupported, stat_tx_unsupported, stat_tx_underrun;
 
-  axil_split #(.ADDRESS_W(RADIO_SPACE_W)) u_axil_split (
-    .clk, .rst,
-    .s_axil_awvalid, .s_axil_awready, .s_axil_awaddr, .s_axil_wvalid, .s_axil_wready, .s_axil_bvalid, .s_axil_bready,
-    .s_axil_bresp, .s_axil_arvalid, .s_axil_arready, .s_axil_araddr, .s_axil_rvalid, .s_axil_rready, .s_axil_rdata,
-    .s_axil_rresp,
-    .m_axil_awvalid(awvalid), .m_axil_awready(awready), .m_axil_wvalid(wvalid), .m_axil_bvalid(bvalid),
-    .m_axil_bready(bready), .m_axil_bresp(bresp), .m_axil_arvalid(arvalid), .m_axil_arready(arready),
-    .m_axil_rvalid(rvalid), .m_axil_rready(rready), .m_axil_rdata(rdata), .m_axil_rresp(rresp)
-  );
+  axil_split u_axil_split (.clk, .rst, .s_axil, .s_axil_response, .m_axil(axil), .m_axil_response(axil_response));
 
   radio_registers #(
     .SAMPLES_PER_CHIP(SAMPLES_PER_CHIP), .RATE_IN(RATE_IN), .RATE_22(RATE_22)
   ) u_radio_registers (
-    .clk, .rst,
-    .s_axil_awvalid(awvalid[1]), .s_axil_awready(awready[1]), .s_axil_awaddr(s_axil_awaddr[REGISTER_SPACE_W-1:0]),
-    .s_axil_wvalid(wvalid[1]), .s_axil_wready(wready[1]), .s_axil_wdata, .s_axil_wstrb, .s_axil_bvalid(bvalid[1]),
-    .s_axil_bready(bready[1]), .s_axil_bresp(bresp[1]), .s_axil_arvalid(arvalid[1]), .s_axil_arready(arready[1]),
-    .s_axil_araddr(s_axil_araddr[REGISTER_SPACE_W-1:0]), .s_axil_rvalid(rvalid[1]), .s_axil_rready(rready[1]),
-    .s_axil_rdata(rdata[1]), .s_axil_rresp(rresp[1]), .enabled,
+    .clk, .rst, .s_axil(axil[1]), .s_axil_response(axil_response[1]), .enabled,
     .cfg_short_preamble, .cfg_tx_gain, .cfg_rssi_base_dbm, .cfg_energy_threshold_dbm, .cfg_energy_detect,
     .cfg_carrier_sense,
-    .level_dbm, .phy_cca_busy, .tx_active, .phy_rx_start, .phy_rx_rate, .phy_rx_end(rx_frame_ended), .phy_rx_error,
-    .phy_rx_rssi_dbm, .rx_snr_db, .rx_tangent_128, .stat_header_error, .stat_no_sfd, .stat_rx_unsupported, .stat_tx_unsupported,
+    .level_dbm, .phy_cca_busy(from_phy.cca_busy), .tx_active, .phy_rx_start(from_phy.rx_start), .phy_rx_rate(from_phy.rx_rate),
+    .phy_rx_end(rx_frame_ended), .phy_rx_error(from_phy.rx_error), .phy_rx_rssi_dbm(from_phy.rx_rssi_dbm), .rx_snr_db,
+    .rx_tangent_128, .stat_header_error, .stat_no_sfd, .stat_rx_unsupported, .stat_tx_unsupported,
     .stat_tx_underrun
   );
 
@@ -154,35 +97,24 @@ module radio_top
     .CLOCKS_PER_US(CLOCKS_PER_US), .SETTLE_CLOCKS(SETTLE_CLOCKS), .QUEUES(QUEUES), .RATE_SERIES(RATE_SERIES),
     .PACKETS(PACKETS), .TX_RING_BYTES(TX_RING_BYTES), .RX_RING_BYTES(RX_RING_BYTES), .RX_FRAMES(RX_FRAMES)
   ) u_mac_top (
-    .clk, .rst,
-    .s_axil_awvalid(awvalid[0]), .s_axil_awready(awready[0]), .s_axil_awaddr(s_axil_awaddr[REGISTER_SPACE_W-1:0]),
-    .s_axil_awprot, .s_axil_wvalid(wvalid[0]), .s_axil_wready(wready[0]), .s_axil_wdata, .s_axil_wstrb,
-    .s_axil_bvalid(bvalid[0]), .s_axil_bready(bready[0]), .s_axil_bresp(bresp[0]), .s_axil_arvalid(arvalid[0]),
-    .s_axil_arready(arready[0]), .s_axil_araddr(s_axil_araddr[REGISTER_SPACE_W-1:0]), .s_axil_arprot,
-    .s_axil_rvalid(rvalid[0]), .s_axil_rready(rready[0]), .s_axil_rdata(rdata[0]), .s_axil_rresp(rresp[0]),
-    .irq, .enabled,
-    .phy_cca_busy, .phy_rx_start, .phy_rx_rate, .phy_rx_bytes, .phy_rx_data, .phy_rx_valid, .phy_rx_end, .phy_rx_error,
-    .phy_rx_rssi_dbm,
-    .phy_tx_start, .phy_tx_rate, .phy_tx_bytes, .phy_tx_airtime_us(unused_airtime_us), .phy_tx_data, .phy_tx_valid,
-    .phy_tx_ready, .phy_tx_last,
-    .s_desc_valid, .s_desc_ready, .s_desc_queue, .s_desc_ra, .s_desc_four_address, .s_desc_a3, .s_desc_a4, .s_desc_peer,
-    .s_desc_bytes, .s_desc_rate, .s_desc_series_attempts, .s_desc_series_rate, .s_desc_peer_series, .s_desc_force_rts,
-    .s_desc_tag, .s_axis_tx_tdata, .s_axis_tx_tkeep, .s_axis_tx_tvalid, .s_axis_tx_tready, .s_axis_tx_tlast,
-    .m_rx_status, .m_axis_rx_tdata, .m_axis_rx_tkeep, .m_axis_rx_tvalid, .m_axis_rx_tready, .m_axis_rx_tlast,
-    .m_done_tdata, .m_done_tkeep, .m_done_tvalid, .m_done_tready, .m_done_tlast
+    .clk, .rst, .s_axil(axil[0]), .s_axil_response(axil_response[0]), .irq, .enabled,
+    .from_phy, .to_phy, .phy_tx_ready, .s_desc_valid, .s_desc_ready, .s_desc, .s_axis_tx, .s_axis_tx_tready,
+    .m_rx_status, .m_axis_rx, .m_axis_rx_tready, .m_done, .m_done_tready
   );
 
   dsss_phy #(.SAMPLES_PER_CHIP(SAMPLES_PER_CHIP), .RATE_IN(RATE_IN), .RATE_22(RATE_22)) u_dsss_phy (
     .clk, .rst(rst || !enabled), .cfg_short_preamble, .cfg_tx_gain, .cfg_rssi_base_dbm, .cfg_energy_threshold_dbm,
     .cfg_energy_detect, .cfg_carrier_sense,
     .rx_sample_valid, .rx_i, .rx_q, .tx_sample_take, .tx_i, .tx_q, .tx_active, .level_dbm,
-    .phy_cca_busy, .phy_rx_start, .phy_rx_rate, .phy_rx_bytes, .phy_rx_data, .phy_rx_valid, .phy_rx_end, .phy_rx_error,
-    .phy_rx_rssi_dbm, .rx_frame_ended, .rx_snr_db, .rx_tangent_128,
-    .phy_tx_start, .phy_tx_rate, .phy_tx_bytes, .phy_tx_data, .phy_tx_valid, .phy_tx_ready, .phy_tx_last,
+    .phy_cca_busy(from_phy.cca_busy), .phy_rx_start(from_phy.rx_start), .phy_rx_rate(from_phy.rx_rate),
+    .phy_rx_bytes(from_phy.rx_bytes), .phy_rx_data(from_phy.rx_data), .phy_rx_valid(from_phy.rx_valid), .phy_rx_end(from_phy.rx_end),
+    .phy_rx_error(from_phy.rx_error), .phy_rx_rssi_dbm(from_phy.rx_rssi_dbm), .rx_frame_ended, .rx_snr_db, .rx_tangent_128,
+    .phy_tx_start(to_phy.tx_start), .phy_tx_rate(to_phy.tx_rate), .phy_tx_bytes(to_phy.tx_bytes), .phy_tx_data(to_phy.tx_data),
+    .phy_tx_valid(to_phy.tx_valid), .phy_tx_ready, .phy_tx_last(to_phy.tx_last),
     .stat_header_error, .stat_no_sfd, .stat_rx_unsupported, .stat_tx_unsupported, .stat_tx_underrun
   );
 
-  wire logic unused = &{1'b0, unused_airtime_us, wready};
+  wire logic unused = &{1'b0, to_phy.tx_airtime_us};
 
 endmodule
 

@@ -15,7 +15,6 @@ namespace perhop::air::samples {
 
 namespace {
 
-constexpr int bus_limit_clocks = 1000;
 constexpr std::uint32_t every_error = 0xF;
 constexpr int reset_clocks = 4;
 
@@ -54,29 +53,11 @@ void radio_node::fail(const std::string& what) const { throw std::logic_error("n
 // ---- Registers
 
 void radio_node::write(std::uint32_t address, std::uint32_t word) {
-  auto& pins = model_->pins;
-  pins.s_axil_awaddr = static_cast<std::uint16_t>(address);
-  pins.s_axil_awvalid = 1;
-  pins.s_axil_wdata = word;
-  pins.s_axil_wstrb = 0xF;
-  pins.s_axil_wvalid = 1;
-  bus_waits_ = true;
-  for (int count = 0; bus_waits_; ++count) {
-    if (count == bus_limit_clocks) fail("the registers do not answer a write");
-    clock(nullptr, 0);
-  }
+  bus_.write(model_->pins, address, word, 0xF, [this] { clock(nullptr, 0); });
 }
 
 std::uint32_t radio_node::read(std::uint32_t address) {
-  auto& pins = model_->pins;
-  pins.s_axil_araddr = static_cast<std::uint16_t>(address);
-  pins.s_axil_arvalid = 1;
-  bus_waits_ = true;
-  for (int count = 0; bus_waits_; ++count) {
-    if (count == bus_limit_clocks) fail("the registers do not answer a read");
-    clock(nullptr, 0);
-  }
-  return word_read_;
+  return bus_.read(model_->pins, address, [this] { clock(nullptr, 0); });
 }
 
 void radio_node::configure(const air_config& config) {
@@ -159,20 +140,11 @@ void radio_node::clock(radio_listener* listener, unsigned number) {
     see_phy(*listener, number);
     see_host(*listener);
   }
-  const bool address_written = pins.s_axil_awvalid != 0 && pins.s_axil_awready != 0;
-  const bool word_written = pins.s_axil_wvalid != 0 && pins.s_axil_wready != 0;
-  const bool address_read = pins.s_axil_arvalid != 0 && pins.s_axil_arready != 0;
-  if (pins.s_axil_bvalid != 0) bus_waits_ = false;
-  if (pins.s_axil_rvalid != 0) {
-    bus_waits_ = false;
-    word_read_ = pins.s_axil_rdata;
-  }
+  bus_.before_edge(pins);
   pins.clk = 1;
   model_->top.eval();
   ++clocks_;
-  if (address_written) pins.s_axil_awvalid = 0;
-  if (word_written) pins.s_axil_wvalid = 0;
-  if (address_read) pins.s_axil_arvalid = 0;
+  bus_.after_edge(pins);
 }
 
 void radio_node::see_sample(radio_listener& listener) {
@@ -190,33 +162,35 @@ void radio_node::see_sample(radio_listener& listener) {
 /// What MAC and PHY say to each other.
 void radio_node::see_phy(radio_listener& listener, unsigned number) {
   const auto& pins = model_->pins;
-  if (pins.radio_top__DOT__phy_tx_start != 0) {
+  if (pins.radio_top_pins__DOT__u_radio_top__DOT__u_dsss_phy__DOT__phy_tx_start != 0) {
     if (started_) fail("the PHY did not send a frame: its rate is none of the DSSS PHY's");
-    started_ = {static_cast<std::uint8_t>(pins.radio_top__DOT__phy_tx_rate), static_cast<std::uint16_t>(pins.radio_top__DOT__phy_tx_bytes),
-                static_cast<std::uint16_t>(pins.radio_top__DOT__u_mac_top__DOT__u_mac_bytes__DOT__tx_sequence)};
+    started_ = {static_cast<std::uint8_t>(pins.radio_top_pins__DOT__u_radio_top__DOT__u_dsss_phy__DOT__phy_tx_rate),
+                static_cast<std::uint16_t>(pins.radio_top_pins__DOT__u_radio_top__DOT__u_dsss_phy__DOT__phy_tx_bytes),
+                static_cast<std::uint16_t>(pins.radio_top_pins__DOT__u_radio_top__DOT__u_mac_top__DOT__u_mac_bytes__DOT__tx_sequence)};
     psdu_.clear();
   }
-  if (pins.radio_top__DOT__phy_tx_valid != 0 && pins.radio_top__DOT__phy_tx_ready != 0) {
-    psdu_.push_back(pins.radio_top__DOT__phy_tx_data);
-    if (pins.radio_top__DOT__phy_tx_last != 0) listener.on_frame_bytes(node_, psdu_);
+  if (pins.radio_top_pins__DOT__u_radio_top__DOT__u_dsss_phy__DOT__phy_tx_valid != 0 &&
+      pins.radio_top_pins__DOT__u_radio_top__DOT__u_dsss_phy__DOT__phy_tx_ready != 0) {
+    psdu_.push_back(pins.radio_top_pins__DOT__u_radio_top__DOT__u_dsss_phy__DOT__phy_tx_data);
+    if (pins.radio_top_pins__DOT__u_radio_top__DOT__u_dsss_phy__DOT__phy_tx_last != 0) listener.on_frame_bytes(node_, psdu_);
   }
-  const bool busy = pins.radio_top__DOT__phy_cca_busy != 0;
+  const bool busy = pins.radio_top_pins__DOT__u_radio_top__DOT__u_dsss_phy__DOT__phy_cca_busy != 0;
   if (busy != busy_) listener.on_phy({.kind = busy ? phy_event::what::busy : phy_event::what::idle, .node = node_}, number);
   busy_ = busy;
-  if (pins.radio_top__DOT__phy_rx_start != 0) {
+  if (pins.radio_top_pins__DOT__u_radio_top__DOT__u_dsss_phy__DOT__phy_rx_start != 0) {
     listener.on_phy({.kind = phy_event::what::rx_start,
                      .node = node_,
-                     .rate_index = pins.radio_top__DOT__phy_rx_rate,
-                     .bytes = pins.radio_top__DOT__phy_rx_bytes},
+                     .rate_index = pins.radio_top_pins__DOT__u_radio_top__DOT__u_dsss_phy__DOT__phy_rx_rate,
+                     .bytes = pins.radio_top_pins__DOT__u_radio_top__DOT__u_dsss_phy__DOT__phy_rx_bytes},
                     number);
   }
-  if (pins.radio_top__DOT__phy_rx_end != 0) {
+  if (pins.radio_top_pins__DOT__u_radio_top__DOT__u_dsss_phy__DOT__phy_rx_end != 0) {
     listener.on_phy({.kind = phy_event::what::rx_end,
                      .node = node_,
-                     .error = pins.radio_top__DOT__phy_rx_error != 0,
-                     .rssi_dbm = static_cast<std::int8_t>(pins.radio_top__DOT__phy_rx_rssi_dbm),
-                     .snr_db = from_7_bits(pins.radio_top__DOT__rx_snr_db),
-                     .tangent_128 = static_cast<std::int8_t>(pins.radio_top__DOT__rx_tangent_128)},
+                     .error = pins.radio_top_pins__DOT__u_radio_top__DOT__u_dsss_phy__DOT__phy_rx_error != 0,
+                     .rssi_dbm = static_cast<std::int8_t>(pins.radio_top_pins__DOT__u_radio_top__DOT__u_dsss_phy__DOT__phy_rx_rssi_dbm),
+                     .snr_db = from_7_bits(pins.radio_top_pins__DOT__u_radio_top__DOT__u_dsss_phy__DOT__rx_snr_db),
+                     .tangent_128 = static_cast<std::int8_t>(pins.radio_top_pins__DOT__u_radio_top__DOT__u_dsss_phy__DOT__rx_tangent_128)},
                     number);
   }
 }

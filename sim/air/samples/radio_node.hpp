@@ -20,6 +20,7 @@
 
 #include "host/core/wire/generated/frames.hpp"
 #include "sim/air/air_config.hpp"
+#include "sim/air/axil_master.hpp"
 #include "sim/air/samples/converter.hpp"
 #include "sim/air/samples/sample_time.hpp"
 #include "sim/air/types.hpp"
@@ -106,8 +107,8 @@ private:
   std::size_t byte_ = 0;        // of the one that is on its way
   bool describing_ = true;      // its descriptor is next
   std::complex<float> sample_;
-  bool sends_ = false, busy_ = false, bus_waits_ = false;
-  std::uint32_t word_read_ = 0;
+  bool sends_ = false, busy_ = false;
+  axil_master bus_;
   std::optional<started> started_;
   std::vector<std::uint8_t> psdu_, msdu_;
   std::array<std::uint32_t, completion_record_words> words_{};

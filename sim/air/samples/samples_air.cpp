@@ -255,6 +255,10 @@ std::string samples_complaint(const air_config& config) {
   if (profile.rates[mac.data_rate_index].bps > 2'000'000) {
     return "mac.data_rate_index: the DSSS PHY of fidelity samples sends 1 and 2 Mb/s; give 0 or 1";
   }
+  for (std::size_t index = 0; index < mac.link_rates.size(); ++index) {
+    if (profile.rates[mac.link_rates[index].data_rate_index].bps <= 2'000'000) continue;
+    return "links[" + std::to_string(index) + "].data_rate_index: the DSSS PHY of fidelity samples sends 1 and 2 Mb/s; give 0 or 1";
+  }
   if (config.medium.frame_error_rate != 0) {
     return "medium.frame_error_rate: at fidelity samples no frame is lost but by its waveform; give 0";
   }

@@ -9,6 +9,7 @@
 #include "Vmac_top___024root.h"
 #include "host/core/wire/generated/frames.hpp"
 #include "host/core/wire/generated/registers.hpp"
+#include "host/core/wire/profile_settings.hpp"
 #include "verilated.h"
 
 namespace perhop::bench {
@@ -16,8 +17,7 @@ namespace perhop::bench {
 mac_device::mac_device() : context_(std::make_unique<VerilatedContext>()) {
   context_->randReset(0);
   pins_ = std::make_unique<Vmac_top>(context_.get());
-  pins_->s_axil_bready = 1;
-  pins_->s_axil_rready = 1;
+  pins_->s_axil_bready = pins_->s_axil_rready = 1;
   pins_->m_axis_rx_tready = 1;
   pins_->m_done_tready = 1;
 }
@@ -26,28 +26,12 @@ mac_device::~mac_device() = default;
 
 std::uint32_t mac_device::clocks_per_us() { return PERHOP_CLOCKS_PER_US; }
 
-void mac_device::access(bool& waits, const char* what) {
-  waits = true;
-  for (int clocks = 0; waits; ++clocks) {
-    if (clocks == 1000) throw std::runtime_error(std::string("the registers do not answer a ") + what);
-    started_ |= clock();
-  }
-}
-
 std::uint32_t mac_device::read(std::uint32_t address) {
-  pins_->s_axil_araddr = address;
-  pins_->s_axil_arvalid = 1;
-  access(bus_read_, "read");
-  return word_read_;
+  return bus_.read(*pins_, address, [this] { started_ |= clock(); });
 }
 
 void mac_device::write(std::uint32_t address, std::uint32_t word, std::uint32_t strobes) {
-  pins_->s_axil_awaddr = address;
-  pins_->s_axil_awvalid = 1;
-  pins_->s_axil_wdata = word;
-  pins_->s_axil_wstrb = strobes;
-  pins_->s_axil_wvalid = 1;
-  access(bus_write_, "write");
+  bus_.write(*pins_, address, word, strobes, [this] { started_ |= clock(); });
 }
 
 void mac_device::set_taking(bool taking) {
@@ -88,50 +72,25 @@ void mac_device::forget() {
 
 namespace {
 
-struct setting {
+struct register_word {
   std::uint32_t address = 0;
-  std::uint64_t word = 0;
-  bool wide = false;
+  std::uint32_t word = 0;
 };
 
 /// Every register that a station and its profile need.
-std::vector<setting> settings_of(const station_settings& station) {
-  const timing_profile& profile = *station.profile;
-  std::vector<setting> list;
-  const auto put = [&](std::uint32_t address, std::uint64_t word) { list.push_back({address, word}); };
-  const auto put_wide = [&](std::uint32_t address, std::uint64_t word) { list.push_back({address, word, true}); };
-  put_wide(registers::address::address, station.address);
-  put_wide(registers::bssid::address, station.bssid);
-  put_wide(registers::seed::address, station.seed);
-  put(registers::slot::address, profile.slot_us);
-  put(registers::sifs::address, profile.sifs_us);
-  put(registers::difs::address, profile.difs_us);
-  put(registers::eifs::address, profile.eifs_us);
-  put(registers::response_timeout::address, profile.response_timeout_us + station.more_response_timeout_us);
-  put(registers::nav_reset::address, profile.nav_reset_us);
-  put(registers::phy_rx_start_delay::address, profile.phy_rx_start_delay_us);
-  put(registers::phy_delay::address, registers::phy_delay::rx_clocks.put(station.tx_delay_clocks, station.rx_delay_clocks));
-  put(registers::rts::address,
-      registers::rts::airtime_us.put(profile.control_rate_index, airtime_us(profile, profile.control_rate_index, rts_bytes)));
-  put(registers::quirks::address, 0);
-  put(registers::access_mode::address, registers::access_mode::vacation_us.put(0, default_vacation_us));
-  put(registers::average::address, default_average_shift);
-  put(registers::retry_limits::address, registers::retry_limits::long_retry_limit.put(station.short_retry_limit, station.long_retry_limit));
-  put(registers::rts_threshold::address, station.rts_threshold_bytes);
-  put(registers::receive_filter::address, 0);
-  for (std::uint32_t queue = 0; queue < registers::contention_window::count; ++queue) {
-    put(registers::contention_window::address(queue), registers::contention_window::cw_max.put(profile.cw_min, profile.cw_max));
-  }
-  for (std::uint32_t rate = 0; rate < rate_slots; ++rate) {
-    const auto known = std::min<std::uint32_t>(rate, static_cast<std::uint32_t>(profile.rates.size()) - 1);
-    const std::uint32_t response = profile.rates[known].control_rate_index;
-    put(registers::response::address(rate), registers::response::airtime_us.put(response, airtime_us(profile, response, cts_bytes)));
-    const airtime_coefficients of_rate = coefficients_of(profile, known);
-    std::uint64_t word = registers::airtime::base_us.put(0, of_rate.base_us);
-    word = registers::airtime::half_bits_per_unit.put(word, of_rate.half_bits_per_unit);
-    word = registers::airtime::unit_shift.put(word, of_rate.unit_shift);
-    put(registers::airtime::address(rate), registers::airtime::overhead_half_bits.put(word, of_rate.overhead_half_bits));
-  }
+std::vector<register_word> settings_of(const station_settings& station) {
+  mac_settings settings = profile_settings(*station.profile);
+  settings.address = station.address;
+  settings.bssid = station.bssid;
+  settings.seed = station.seed;
+  settings.response_timeout_us = static_cast<std::uint16_t>(settings.response_timeout_us + station.more_response_timeout_us);
+  settings.phy_tx_delay_clocks = station.tx_delay_clocks;
+  settings.phy_rx_delay_clocks = station.rx_delay_clocks;
+  settings.short_retry_limit = station.short_retry_limit;
+  settings.long_retry_limit = station.long_retry_limit;
+  settings.rts_threshold_bytes = station.rts_threshold_bytes;
+  std::vector<register_word> list;
+  for_each_setting_word(settings, [&](std::uint32_t address, std::uint32_t word) { list.push_back({address, word}); });
   return list;
 }
 
@@ -149,12 +108,11 @@ void mac_device::configure(const station_settings& station) {
   forget();
   write(registers::error::address, every_error);
   // A rule may join two settings: what is refused now may be right when others are there.
-  std::vector<setting> waiting = settings_of(station), refused;
+  std::vector<register_word> waiting = settings_of(station), refused;
   while (!waiting.empty()) {
     refused.clear();
-    for (const setting& each : waiting) {
-      write(each.address, static_cast<std::uint32_t>(each.word));
-      if (each.wide) write(each.address + 4, static_cast<std::uint32_t>(each.word >> 32));
+    for (const register_word& each : waiting) {
+      write(each.address, each.word);
       if ((read(registers::error::address) & every_error) == 0) continue;
       refused.push_back(each);
       write(registers::error::address, every_error);
@@ -282,18 +240,10 @@ bool mac_device::clock() {
     sent_ = {.at = now_, .rate = pins.phy_tx_rate, .told_bytes = pins.phy_tx_bytes, .airtime_us = pins.phy_tx_airtime_us};
   }
   collect();
-  const bool address_written = pins.s_axil_awvalid && pins.s_axil_awready, word_written = pins.s_axil_wvalid && pins.s_axil_wready;
-  const bool address_read = pins.s_axil_arvalid && pins.s_axil_arready;
-  if (pins.s_axil_bvalid) bus_write_ = false;
-  if (pins.s_axil_rvalid) {
-    bus_read_ = false;
-    word_read_ = pins.s_axil_rdata;
-  }
+  bus_.before_edge(pins);
   pins.clk = 1;
   pins.eval();
-  if (address_written) pins.s_axil_awvalid = 0;
-  if (word_written) pins.s_axil_wvalid = 0;
-  if (address_read) pins.s_axil_arvalid = 0;
+  bus_.after_edge(pins);
   ++now_;
   return starts;
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "host/core/wire/generated/protocol.hpp"
+#include "sim/air/axil_master.hpp"
 #include "sim/bench/mac_top/frames.hpp"
 
 class VerilatedContext;
@@ -132,7 +133,6 @@ public:
   static std::uint32_t clocks_per_us();
 
 private:
-  void access(bool& waits, const char* what);
   void drive_phy();
   void drive_host();
   void collect();
@@ -147,8 +147,7 @@ private:
   sent_frame sent_;
   std::uint32_t byte_clocks_ = 1;
   bool started_ = false, taking_completions_ = true;
-  bool bus_write_ = false, bus_read_ = false;  // an access that is not answered yet
-  std::uint32_t word_read_ = 0;
+  air::axil_master bus_;
   std::vector<std::uint32_t> words_;
   std::vector<completion> completions_;
   std::uint64_t frames_received_ = 0, torn_records_ = 0;

@@ -29,8 +29,7 @@ int as_signed(std::uint32_t value) { return static_cast<int>(value ^ 1U << (samp
 radio_device::radio_device() : context_(std::make_unique<VerilatedContext>()) {
   context_->randReset(0);
   pins_ = std::make_unique<Vradio_top>(context_.get());
-  pins_->s_axil_bready = 1;
-  pins_->s_axil_rready = 1;
+  pins_->s_axil_bready = pins_->s_axil_rready = 1;
   pins_->m_axis_rx_tready = 1;
   pins_->m_done_tready = 1;
   pins_->rst = 1;
@@ -40,28 +39,12 @@ radio_device::radio_device() : context_(std::make_unique<VerilatedContext>()) {
 
 radio_device::~radio_device() = default;
 
-void radio_device::access(bool& waits, const char* what) {
-  waits = true;
-  for (int clocks = 0; waits; ++clocks) {
-    if (clocks == 1000) throw std::runtime_error(std::string("the registers do not answer a ") + what);
-    clock();
-  }
-}
-
 void radio_device::write(std::uint32_t address, std::uint32_t word) {
-  pins_->s_axil_awaddr = address;
-  pins_->s_axil_awvalid = 1;
-  pins_->s_axil_wdata = word;
-  pins_->s_axil_wstrb = 0xF;
-  pins_->s_axil_wvalid = 1;
-  access(bus_write_, "write");
+  bus_.write(*pins_, address, word, 0xF, [this] { clock(); });
 }
 
 std::uint32_t radio_device::read(std::uint32_t address) {
-  pins_->s_axil_araddr = address;
-  pins_->s_axil_arvalid = 1;
-  access(bus_read_, "read");
-  return word_read_;
+  return bus_.read(*pins_, address, [this] { clock(); });
 }
 
 air_sample radio_device::sample(std::complex<double> heard, std::uint32_t clocks) {
@@ -111,18 +94,10 @@ void radio_device::clock() {
       words_.clear();
     }
   }
-  const bool address_written = pins.s_axil_awvalid && pins.s_axil_awready, word_written = pins.s_axil_wvalid && pins.s_axil_wready;
-  const bool address_read = pins.s_axil_arvalid && pins.s_axil_arready;
-  if (pins.s_axil_bvalid) bus_write_ = false;
-  if (pins.s_axil_rvalid) {
-    bus_read_ = false;
-    word_read_ = pins.s_axil_rdata;
-  }
+  bus_.before_edge(pins);
   pins.clk = 1;
   pins.eval();
-  if (address_written) pins.s_axil_awvalid = 0;
-  if (word_written) pins.s_axil_wvalid = 0;
-  if (address_read) pins.s_axil_arvalid = 0;
+  bus_.after_edge(pins);
 }
 
 }  // namespace perhop::bench

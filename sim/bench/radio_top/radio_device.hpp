@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/air/axil_master.hpp"
+
 class VerilatedContext;
 class Vradio_top;
 
@@ -53,15 +55,13 @@ public:
 
 private:
   void clock();
-  void access(bool& waits, const char* what);
 
   std::unique_ptr<VerilatedContext> context_;
   std::unique_ptr<Vradio_top> pins_;
   std::deque<radio_packet> packets_;
   bool describing_ = true;  // the descriptor of the first packet is next, not its bytes
   std::size_t byte_index_ = 0;
-  bool bus_write_ = false, bus_read_ = false;  // an access that is not answered yet
-  std::uint32_t word_read_ = 0;
+  air::axil_master bus_;
   std::vector<std::uint32_t> words_, results_;
 };
 

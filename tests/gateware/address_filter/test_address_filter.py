@@ -5,12 +5,13 @@ import random
 
 import cocotb
 import pytest
+from perhop.registers.spec_generated import GROUP_SLOTS
 from testbench.build import cocotb_tests, simulate
 from testbench.clocked import Clocked
 
 SEED = 1
 US, BROADCAST = 0x0200_0000_0001, 0xFFFF_FFFF_FFFF
-GROUPS = [0x0100_5E00_0001 + index for index in range(8)]
+GROUPS = [0x0100_5E00_0001 + index for index in range(GROUP_SLOTS)]
 
 
 async def started(dut, joined: int = 0, **settings: int) -> Clocked:
@@ -43,11 +44,11 @@ async def own_frames_and_broadcasts_are_wanted_and_nobody_elses(dut):
 
 @cocotb.test()
 async def a_group_is_wanted_when_joined(dut):
-    for joined in range(256):
+    for joined in range(1 << GROUP_SLOTS):
         address_filter = await started(dut, joined=joined)
-        index = joined % 8
-        wanted = joined >> index & 1
-        assert await verdict(address_filter, GROUPS[index]) == (0, wanted, wanted)
+        for index, group in enumerate(GROUPS):
+            wanted = joined >> index & 1
+            assert await verdict(address_filter, group) == (0, wanted, wanted)
     assert await verdict(address_filter, GROUPS[0] ^ 1 << 47) == (0, 0, 0)
 
 
@@ -73,7 +74,7 @@ async def random_addresses_follow_the_rules(dut):
     source = random.Random(SEED)
     dut._log.info("seed %d", SEED)
     for _ in range(30):
-        joined = source.getrandbits(8)
+        joined = source.getrandbits(GROUP_SLOTS)
         address_filter = await started(dut, joined=joined)
         for _ in range(10):
             ra = source.choice((source.getrandbits(48), US, BROADCAST, source.choice(GROUPS)))
@@ -85,4 +86,4 @@ async def random_addresses_follow_the_rules(dut):
 
 @pytest.mark.parametrize("name", cocotb_tests(globals()))
 def test_address_filter(name):
-    simulate("address_filter", __file__, name, cocotb_tests(globals()), {"GROUPS": len(GROUPS)})
+    simulate("address_filter", __file__, name, cocotb_tests(globals()))

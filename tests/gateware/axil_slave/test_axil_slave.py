@@ -203,4 +203,4 @@ async def every_access_reaches_the_bus_once_and_gets_its_own_answer(dut, part):
 
 @pytest.mark.parametrize("name", cocotb_tests(globals()))
 def test_axil_slave(name):
-    simulate("axil_slave", __file__, name, cocotb_tests(globals()), {"ADDRESS_W": ADDRESS_W})
+    simulate("axil_slave", __file__, name, cocotb_tests(globals()))

@@ -19,7 +19,7 @@ class Stream(Clocked):
     """Collects the words that the host gets, and checks the rules of AXI4-Stream in every clock."""
 
     def __init__(self, dut, ready=lambda: True) -> None:
-        super().__init__(dut, "record_valid", "record", "m_axis_tready")
+        super().__init__(dut, "record_valid", "m_axis_tready")
         self.ready = ready
         self.records: list[dict[str, int]] = []
         self.lost = 0
@@ -34,7 +34,7 @@ class Stream(Clocked):
         assert self._offered is None or beat == self._offered, "a word that was offered changed"
         assert self.m_axis_tkeep == 0xF
         self._offered = None if taking else beat
-        await self.clock(record_valid=int(record is not None), record=packed(record) if record else 0)
+        await self.clock(record_valid=int(record is not None), **pins(record or {}))
         self.lost += self.stat_overflow
         if beat and taking:
             self._words.append(beat[0])
@@ -43,12 +43,9 @@ class Stream(Clocked):
                 self._words = []
 
 
-def packed(record: dict[str, int]) -> int:
-    """The record as the port of SystemVerilog carries it: the first member in the highest bits."""
-    value = 0
-    for field in COMPLETION_FIELDS:
-        value = value << field.width_bits | record[field.name]
-    return value
+def pins(record: dict[str, int]) -> dict[str, int]:
+    """The record at the module's pins."""
+    return {f"record_{name}": value for name, value in record.items()}
 
 
 def any_record(source: random.Random) -> dict[str, int]:

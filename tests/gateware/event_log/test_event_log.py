@@ -18,11 +18,11 @@ ENTRIES = 8
 ALL = (1 << len(EventKind)) - 1
 OVERRUNS_MOST = (1 << 16) - 1
 STROBES = {
-    "tx_start": EventKind.TX_START,
-    "rx_start": EventKind.RX_START,
-    "response": EventKind.RESPONSE,
-    "timeout": EventKind.TIMEOUT,
-    "packet_done": EventKind.PACKET_DONE,
+    "evt_tx_start": EventKind.TX_START,
+    "evt_rx_start": EventKind.RX_START,
+    "evt_response": EventKind.RESPONSE,
+    "evt_timeout": EventKind.TIMEOUT,
+    "evt_done": EventKind.PACKET_DONE,
 }
 
 
@@ -30,11 +30,12 @@ class LogBench(Clocked):
     """Clocked, with inputs of several queues as lists."""
 
     def __init__(self, dut) -> None:
-        self.queues = len(dut.backoff_running)
+        self.queues = len(dut.evt_backoff_running)
         none = [0] * self.queues
         super().__init__(
-            dut, "cfg_kinds", "tsf_us", *STROBES, "tx_kind", "rx_end", "rx_ok", "rx_kind", "cca_busy", "nav_left_us",
-            "packet_result", "exchange_queue", "pop", backoff_running=none, backoff_slots=none, packet_taken=none,
+            dut, "cfg_kinds", "tsf_us", *STROBES, "evt_tx_kind", "evt_rx_end", "evt_rx_ok", "evt_rx_kind", "cca_busy",
+            "nav_left_us", "evt_done_result", "evt_queue", "pop",
+            evt_backoff_running=none, evt_backoff_slots=none, evt_packet_taken=none,
         )  # fmt: skip
 
     def of_first(self, value: int) -> list[int]:
@@ -73,10 +74,10 @@ async def a_frame_heard_and_its_answer_leave_an_entry_for_each_change(dut):
     log = await started(dut)
     await log.clock(tsf_us=7)
     await log.clock(tsf_us=8, cca_busy=1)
-    await log.clock(tsf_us=9, cca_busy=1, rx_start=1)
+    await log.clock(tsf_us=9, cca_busy=1, evt_rx_start=1)
     await log.clock(tsf_us=10, cca_busy=1)
-    await log.clock(tsf_us=11, rx_end=1, rx_ok=1, rx_kind=FrameKind.RTS)
-    await log.clock(tsf_us=12, tx_start=1, tx_kind=FrameKind.CTS)
+    await log.clock(tsf_us=11, evt_rx_end=1, evt_rx_ok=1, evt_rx_kind=FrameKind.RTS)
+    await log.clock(tsf_us=12, evt_tx_start=1, evt_tx_kind=FrameKind.CTS)
     await log.clock(tsf_us=13)
     assert log.entries == 4
     told = [await log.oldest() for _ in range(4)]
@@ -101,13 +102,13 @@ async def a_back_off_is_told_from_its_draw_to_its_end_with_what_holds_it_up(dut)
                                                         freeze
     """  # fmt: skip
     log = await started(dut)
-    one = {"backoff_running": log.of_first(1)}
+    one = {"evt_backoff_running": log.of_first(1)}
     await log.clock(tsf_us=1)
-    await log.clock(tsf_us=2, backoff_slots=log.of_first(5), **one)
-    await log.clock(tsf_us=3, cca_busy=1, backoff_slots=log.of_first(4), **one)
-    await log.clock(tsf_us=4, cca_busy=1, backoff_slots=log.of_first(4), **one)
-    await log.clock(tsf_us=5, backoff_slots=log.of_first(4), **one)
-    await log.clock(tsf_us=6, nav_left_us=9, backoff_slots=log.of_first(4), **one)
+    await log.clock(tsf_us=2, evt_backoff_slots=log.of_first(5), **one)
+    await log.clock(tsf_us=3, cca_busy=1, evt_backoff_slots=log.of_first(4), **one)
+    await log.clock(tsf_us=4, cca_busy=1, evt_backoff_slots=log.of_first(4), **one)
+    await log.clock(tsf_us=5, evt_backoff_slots=log.of_first(4), **one)
+    await log.clock(tsf_us=6, nav_left_us=9, evt_backoff_slots=log.of_first(4), **one)
     await log.clock(tsf_us=7, nav_left_us=9)
     await log.clock(tsf_us=8)
     told = [await log.oldest() for _ in range(6)]
@@ -128,16 +129,16 @@ async def a_full_log_keeps_the_oldest_and_counts_the_lost_to_the_largest_number(
     """ENTRIES + 2 events, then as many as the counter can say, and three more."""
     log = await started(dut, bits(EventKind.RX_START))
     for number in range(ENTRIES + 2):
-        await log.clock(tsf_us=number, rx_start=1)
+        await log.clock(tsf_us=number, evt_rx_start=1)
     assert (log.entries, log.overruns) == (ENTRIES, 2)
-    log.hold(rx_start=1)
+    log.hold(evt_rx_start=1)
     for _ in range(OVERRUNS_MOST - 3):
         await log.clock()
     assert log.overruns == OVERRUNS_MOST - 1
     for _ in range(3):
         await log.clock()
         assert log.overruns == OVERRUNS_MOST
-    log.hold(rx_start=0)
+    log.hold(evt_rx_start=0)
     assert [(await log.oldest())["tsf_us"] for _ in range(ENTRIES)] == list(range(ENTRIES))
     await log.clock(pop=1)
     assert log.entries == 0, "nothing leaves an empty log"
@@ -155,15 +156,15 @@ class LogModel:
 
     def clock(self, inputs: dict, kinds: int) -> None:
         happened: set[EventKind] = {kind for name, kind in STROBES.items() if inputs[name]}
-        if inputs["rx_end"]:
-            happened.add(EventKind.RX_GOOD if inputs["rx_ok"] else EventKind.RX_BAD)
-        busy, nav_us, running = inputs["cca_busy"], inputs["nav_left_us"], inputs["backoff_running"]
+        if inputs["evt_rx_end"]:
+            happened.add(EventKind.RX_GOOD if inputs["evt_rx_ok"] else EventKind.RX_BAD)
+        busy, nav_us, running = inputs["cca_busy"], inputs["nav_left_us"], inputs["evt_backoff_running"]
         if busy != self._cca_busy:
             happened.add(EventKind.CCA_BUSY if busy else EventKind.CCA_IDLE)
         for queue in range(self.queues):
             if running[queue] != self._running[queue]:
                 happened.add(EventKind[f"BACKOFF_{'START' if running[queue] else 'END'}_{queue}"])
-            if inputs["packet_taken"][queue]:
+            if inputs["evt_packet_taken"][queue]:
                 happened.add(EventKind[f"PACKET_TAKEN_{queue}"])
         was_free, is_free = not (self._cca_busy or self._nav_us), not (busy or nav_us)
         if was_free != is_free and any(map(min, running, self._running)):
@@ -182,19 +183,19 @@ class LogModel:
     def _entry(self, inputs: dict, told: int) -> dict[str, int | None]:
         """None: that field means nothing in this entry."""
         started = [queue for queue in range(self.queues) if told >> EventKind[f"BACKOFF_START_{queue}"] & 1]
-        counting = started or [queue for queue in range(self.queues) if inputs["backoff_running"][queue]]
+        counting = started or [queue for queue in range(self.queues) if inputs["evt_backoff_running"][queue]]
         sent, heard = told >> EventKind.TX_START & 1, told >> EventKind.RX_GOOD & 1
         done = told >> EventKind.PACKET_DONE & 1
         of_queue = told & bits(EventKind.TX_START, EventKind.RESPONSE, EventKind.TIMEOUT, EventKind.PACKET_DONE)
         return {
             "tsf_us": inputs["tsf_us"],
             # Of two queues that draw in one clock it says nothing: they cannot.
-            "slots": inputs["backoff_slots"][counting[0]] if counting and len(started) < 2 else None,
+            "slots": inputs["evt_backoff_slots"][counting[0]] if counting and len(started) < 2 else None,
             "kinds": told,
-            "tx_kind": inputs["tx_kind"] if sent else None,
-            "rx_kind": inputs["rx_kind"] if heard else None,
-            "result": inputs["packet_result"] if done else None,
-            "queue": inputs["exchange_queue"] if of_queue else None,
+            "tx_kind": inputs["evt_tx_kind"] if sent else None,
+            "rx_kind": inputs["evt_rx_kind"] if heard else None,
+            "result": inputs["evt_done_result"] if done else None,
+            "queue": inputs["evt_queue"] if of_queue else None,
         }
 
 
@@ -207,7 +208,7 @@ async def every_clock_is_told_as_the_register_map_says(dut, part):
     model = LogModel(log.queues)
     often, kinds = source.choice((0.02, 0.1, 0.5)), ALL
     # The model follows the levels; what the MAC shows with reset is nothing.
-    levels = {"cca_busy": 0, "nav_left_us": 0, "backoff_running": [0] * log.queues}
+    levels = {"cca_busy": 0, "nav_left_us": 0, "evt_backoff_running": [0] * log.queues}
     pops = told = 0
     settled = 0  # clocks since the oldest entry became the oldest
     for number in range(3000):
@@ -218,14 +219,16 @@ async def every_clock_is_told_as_the_register_map_says(dut, part):
             levels["cca_busy"] ^= 1
         if source.random() < often:
             levels["nav_left_us"] = source.choice((0, 0, 1, source.getrandbits(16)))
-        levels["backoff_running"] = [running ^ int(source.random() < often) for running in levels["backoff_running"]]
-        inputs = levels | {name: int(source.random() < often / 3) for name in (*STROBES, "rx_end")}
+        levels["evt_backoff_running"] = [
+            running ^ int(source.random() < often) for running in levels["evt_backoff_running"]
+        ]
+        inputs = levels | {name: int(source.random() < often / 3) for name in (*STROBES, "evt_rx_end")}
         inputs |= {
-            "tsf_us": source.getrandbits(32), "rx_ok": source.randrange(2), "tx_kind": source.randrange(5),
-            "rx_kind": source.randrange(5), "packet_result": source.choice(list(TxResult)),
-            "exchange_queue": source.randrange(2),
-            "backoff_slots": [source.getrandbits(10) for _ in range(log.queues)],
-            "packet_taken": [int(source.random() < often / 3) for _ in range(log.queues)],
+            "tsf_us": source.getrandbits(32), "evt_rx_ok": source.randrange(2), "evt_tx_kind": source.randrange(5),
+            "evt_rx_kind": source.randrange(5), "evt_done_result": source.choice(list(TxResult)),
+            "evt_queue": source.randrange(2),
+            "evt_backoff_slots": [source.getrandbits(10) for _ in range(log.queues)],
+            "evt_packet_taken": [int(source.random() < often / 3) for _ in range(log.queues)],
         }  # fmt: skip
         pop = settled > 1 and source.random() < source.choice((0.02, 0.5))
         if pop:

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// frame_sequence with the next_frame that its time-outs and frames come from.
+// frame_sequence with channel_access, and with the next_frame that its time-outs and frames come from.
 
 `default_nettype none
 
-module frame_sequence_bench #(
+module frame_sequence_bench
+  import perhop_pkg::*;
+#(
   parameter int unsigned RATE_SERIES = 1,
   parameter int unsigned QUEUES      = 1,
   parameter int unsigned QUEUE       = 0
@@ -12,34 +14,13 @@ module frame_sequence_bench #(
   input  wire logic        rst,
   input  wire logic [23:0] tick_n,
   input  wire logic [31:0] tsf_us,
-  input  wire logic [1:0]  cfg_access_mode,
-  input  wire logic        cfg_no_mac_ack,
-  input  wire logic [15:0] cfg_vacation_us,
-  input  wire logic [12:0] cfg_slot_us,
-  input  wire logic [12:0] cfg_sifs_us,
-  input  wire logic        cfg_quirk_fixed_timeout,
-  input  wire logic [15:0] cfg_response_timeout_us,
-  input  wire logic [2:0]  cfg_rts_rate,
-  input  wire logic [15:0] cfg_rts_airtime_us,
-  input  wire logic [15:0] cfg_response_airtime_us [8],
+  input  wire mac_settings_s settings,
   output wire logic        head_wanted,
   input  wire logic        head_valid,
-  input  wire logic [47:0] head_ra,
-  input  wire logic [3:0]  head_peer,
-  input  wire logic [11:0] head_bytes,
-  input  wire logic [2:0]  head_rate,
-  input  wire logic [15:0] head_airtime_us,
-  input  wire logic        head_use_rts,
-  input  wire logic [19:0] head_series_attempts,
-  input  wire logic [8:0]  head_series_rate,
-  input  wire logic [47:0] head_series_airtime_us,
-  input  wire logic [15:0] head_tag,
+  input  wire descriptor_s head,
   output wire logic        head_taken,
   input  wire logic        cca_busy,
-  input  wire logic        rx_start,
-  input  wire logic        rx_end,
-  input  wire logic        rx_cts_for_us,
-  input  wire logic        rx_mac_ack_for_us,
+  input  wire phy_events_s heard,
   output wire logic        wants,
   input  wire logic        granted,
   input  wire logic        collided,
@@ -59,21 +40,12 @@ module frame_sequence_bench #(
   input  wire logic        draw_again,
   output wire logic        access_taken,
   output wire logic        packet_waiting,
-  output wire logic        short_failure,
-  output wire logic        long_failure,
-  output wire logic        long_next,
-  output wire logic        short_success,
-  output wire logic        clear_retries,
+  output wire attempt_outcome_s counted,
   output wire logic        reset_window,
   output wire logic        double_window,
   input  wire logic        limit_reached,
   output wire logic        may_answer,
-  output wire logic        send,
-  output wire logic        rts_next,
-  output wire logic        unanswered,
-  output wire logic [15:0] data_airtime_us,
-  output wire logic [47:0] packet_ra,
-  output wire logic        send_retry,
+  output wire next_frame_s frame,
   output wire logic [2:0]  send_kind,
   output wire logic [2:0]  send_rate,
   output wire logic [11:0] send_bytes,
@@ -87,16 +59,7 @@ module frame_sequence_bench #(
   output wire logic        timed_out,
   output wire logic        report,
   output wire logic        done_valid,
-  output wire logic [1:0]  result,
-  output wire logic [3:0]  packet_peer,
-  output wire logic [11:0] packet_bytes,
-  output wire logic [2:0]  packet_rate,
-  output wire logic [11:0] packet_sequence,
-  output wire logic [15:0] packet_tag,
-  output wire logic [4:0]  rts_attempts,
-  output wire logic [4:0]  data_attempts,
-  output wire logic [31:0] t_head_us,
-  output wire logic [31:0] t_first_tx_us,
+  output wire completion_record_s packet,
   output wire logic        want_rx_start,
   output wire logic        work_pending,
   output wire logic        wait_valid,
@@ -110,11 +73,16 @@ module frame_sequence_bench #(
   wire logic [17:0] duration_us = until_data_us + 18'(after_data_us);
   assign send_duration_us = duration_us[17:15] != '0 ? '1 : duration_us[14:0];
 
+  logic        contending, draw_pending, defer, access_waits;
+  logic [31:0] access_wait_us;
+
+  channel_access #(.QUEUES(QUEUES)) u_channel_access (.*, .waits(access_waits), .wait_us(access_wait_us));
+
   frame_sequence #(.RATE_SERIES(RATE_SERIES), .QUEUES(QUEUES), .QUEUE(QUEUE)) u_frame_sequence (.*);
 
   next_frame u_next_frame (
-    .cfg_sifs_us, .cfg_response_timeout_us, .cfg_rts_rate, .cfg_rts_airtime_us, .cfg_response_airtime_us,
-    .cfg_quirk_fixed_timeout, .rts_next, .unanswered, .data_rate(packet_rate), .data_airtime_us, .data_bytes(packet_bytes),
+    .settings, .rts_next(frame.rts_next), .unanswered(frame.unanswered), .data_rate(packet.rate),
+    .data_airtime_us(frame.data_airtime_us), .data_bytes(packet.bytes),
     .kind(send_kind), .rate(send_rate), .bytes(send_bytes), .airtime_us(send_airtime_us), .until_data_us, .after_data_us,
     .response_deadline_us
   );

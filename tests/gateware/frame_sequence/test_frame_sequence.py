@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""frame_sequence: the exchange of one packet as its sender. Whole exchanges in time are in tests/gateware/mac_core."""
+"""frame_sequence: the exchange of one packet as its sender. Whole exchanges in time are in tests/gateware/mac_core.
+
+It is one file: all tests drive one module by the same bench.
+"""
 
 import cocotb
 import pytest
@@ -120,7 +123,7 @@ async def a_group_frame_needs_no_answer(dut):
     await sequence.passes(DATA_US)
     assert sequence.reset_window == 1
     await sequence.clock()
-    assert (sequence.report, sequence.result) == (1, TxResult.GROUP_SENT)
+    assert (sequence.report, sequence.packet_result) == (1, TxResult.GROUP_SENT)
     assert sequence.draw_wanted == 1
     await sequence.clock()
     assert (sequence.done_valid, sequence.report) == (1, 0)
@@ -150,8 +153,8 @@ async def cts_sifs_data_and_mac_ack_deliver_a_packet(dut):
     assert (sequence.responded, sequence.reset_window) == (1, 1)
     await sequence.clock()
     await sequence.set(rx_end=0, rx_mac_ack_for_us=0)
-    assert (sequence.report, sequence.result) == (1, TxResult.DELIVERED)
-    assert (sequence.rts_attempts, sequence.data_attempts) == (1, 1)
+    assert (sequence.report, sequence.packet_result) == (1, TxResult.DELIVERED)
+    assert (sequence.packet_rts_attempts, sequence.packet_data_attempts) == (1, 1)
     await sequence.clock()
     assert (sequence.done_valid, sequence.packet_peer, sequence.packet_tag) == (1, 3, 77)
 
@@ -239,7 +242,7 @@ async def a_failure_at_the_limit_gives_the_packet_up(dut):
     await sequence.passes(DATA_US + TIMEOUT_US)
     assert (sequence.reset_window, sequence.double_window) == (1, 0)
     await sequence.clock()
-    assert (sequence.report, sequence.result) == (1, TxResult.SHORT_RETRY_LIMIT)
+    assert (sequence.report, sequence.packet_result) == (1, TxResult.SHORT_RETRY_LIMIT)
 
 
 @cocotb.test()
@@ -253,7 +256,7 @@ async def data_behind_an_rts_fails_long(dut):
     assert (sequence.long_failure, sequence.short_failure) == (1, 0)
     await sequence.set(limit_reached=1)
     await sequence.clock()
-    assert sequence.result == TxResult.LONG_RETRY_LIMIT
+    assert sequence.packet_result == TxResult.LONG_RETRY_LIMIT
 
 
 @cocotb.test()
@@ -304,7 +307,7 @@ async def times_of_head_and_first_transmission_are_recorded(dut):
     assert sequence.send == 1
     assert sequence.send_retry == 1
     await sequence.clock()
-    assert (sequence.t_head_us, sequence.t_first_tx_us, sequence.data_attempts) == (1000, 1500, 2)
+    assert (sequence.packet_t_head_us, sequence.packet_t_first_tx_us, sequence.packet_data_attempts) == (1000, 1500, 2)
 
 
 @cocotb.test()
@@ -431,9 +434,10 @@ async def a_collision_within_the_station_is_a_short_failure_and_a_new_backoff(du
     assert (sequence.draw_wanted, sequence.in_contention, sequence.wants) == (1, 1, 0)
     await sequence.set(draw_again=0, granted=1)
     await sequence.clock()
-    assert (sequence.send, sequence.send_retry, sequence.data_attempts, sequence.rts_attempts) == (1, 0, 0, 0)
+    assert (sequence.send, sequence.send_retry) == (1, 0)
+    assert (sequence.packet_data_attempts, sequence.packet_rts_attempts) == (0, 0)
     await sequence.clock(tsf_us=900)
-    assert sequence.t_first_tx_us == 700
+    assert sequence.packet_t_first_tx_us == 700
 
 
 @cocotb.test()
@@ -444,7 +448,7 @@ async def the_last_collision_allowed_gives_the_packet_up(dut):
     assert (sequence.outcome, sequence.reset_window, sequence.double_window) == (1, 1, 0)
     await sequence.clock()
     await sequence.set(collided=0, limit_reached=0)
-    assert (sequence.report, sequence.result, sequence.draw_wanted) == (1, TxResult.SHORT_RETRY_LIMIT, 1)
+    assert (sequence.report, sequence.packet_result, sequence.draw_wanted) == (1, TxResult.SHORT_RETRY_LIMIT, 1)
 
 
 @cocotb.test()

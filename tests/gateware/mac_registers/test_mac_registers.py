@@ -2,6 +2,8 @@
 """The MAC's registers over AXI4-Lite: what every field may hold, what is refused, counters, log, snapshots, interrupt.
 
 Fields, values and rules come from the register map, so a new field is tested as soon as it is there.
+
+It is one file: all tests drive one module by the same bench.
 """
 
 import os
@@ -652,7 +654,7 @@ async def counters_wrap(dut):
     """The adder carries through all 32 bits: the memory is set by hand to just below."""
     driver = await RegistersDriver.start(dut)
     await driver.clocks(FILL_CLOCKS + 4)
-    memory = dut.u_statistics.u_counts.memory_q
+    memory = dut.u_mac_registers.u_statistics.u_counts.memory_q
     index = STATISTICS.index("stat_rx_delivered")
     memory[index].value = WORD
     for _ in range(2):

@@ -8,7 +8,6 @@
 
 module mac_top_pair_bench
   import perhop_pkg::*;
-  import perhop_register_words_pkg::*;
 #(
   parameter int unsigned CLOCKS_PER_US    = 64,
   parameter int unsigned SAMPLES_PER_CHIP = 0
@@ -22,68 +21,48 @@ module mac_top_pair_bench
   input  wire logic [1:0]  damage,             // bit 0: of frames that b receives, bit 1: that a does
   output wire logic [31:0] response_clocks [2],
 
-`define MAC_PORTS(X) \
-  input  wire logic        X``_s_axil_awvalid, output wire logic X``_s_axil_awready, \
-  input  wire logic [REGISTER_SPACE_W-1:0] X``_s_axil_awaddr, input wire logic [2:0] X``_s_axil_awprot, \
-  input  wire logic        X``_s_axil_wvalid, output wire logic X``_s_axil_wready, \
-  input  wire logic [31:0] X``_s_axil_wdata, input wire logic [3:0] X``_s_axil_wstrb, \
-  output wire logic        X``_s_axil_bvalid, input wire logic X``_s_axil_bready, output wire logic [1:0] X``_s_axil_bresp, \
-  input  wire logic        X``_s_axil_arvalid, output wire logic X``_s_axil_arready, \
-  input  wire logic [REGISTER_SPACE_W-1:0] X``_s_axil_araddr, input wire logic [2:0] X``_s_axil_arprot, \
-  output wire logic        X``_s_axil_rvalid, input wire logic X``_s_axil_rready, \
-  output wire logic [31:0] X``_s_axil_rdata, output wire logic [1:0] X``_s_axil_rresp, output wire logic X``_irq, \
-  input  wire logic        X``_s_desc_valid, output wire logic X``_s_desc_ready, input wire logic X``_s_desc_queue, \
-  input  wire logic [47:0] X``_s_desc_ra, input wire logic [11:0] X``_s_desc_bytes, input wire logic [2:0] X``_s_desc_rate, \
-  input  wire logic        X``_s_desc_force_rts, input wire logic [15:0] X``_s_desc_tag, input wire logic [3:0] X``_s_desc_peer, \
-  input  wire logic        X``_s_desc_peer_series, \
-  input  wire logic [7:0]  X``_s_axis_tx_tdata, input wire logic X``_s_axis_tx_tkeep, input wire logic X``_s_axis_tx_tvalid, \
-  output wire logic        X``_s_axis_tx_tready, input wire logic X``_s_axis_tx_tlast, \
-  output wire rx_status_s  X``_m_rx_status, output wire logic [7:0] X``_m_axis_rx_tdata, output wire logic X``_m_axis_rx_tkeep, \
-  output wire logic        X``_m_axis_rx_tvalid, input wire logic X``_m_axis_rx_tready, output wire logic X``_m_axis_rx_tlast, \
-  output wire logic [31:0] X``_m_done_tdata, output wire logic [3:0] X``_m_done_tkeep, output wire logic X``_m_done_tvalid, \
-  input  wire logic        X``_m_done_tready, output wire logic X``_m_done_tlast
+  input  wire axil_request_s a_s_axil,
+  output wire axil_response_s a_s_axil_response,
+  output wire logic        a_irq,
+  input  wire logic        a_s_desc_valid,
+  output wire logic        a_s_desc_ready,
+  input  wire packet_descriptor_s a_s_desc,
+  input  wire byte_stream_s a_s_axis_tx,
+  output wire logic        a_s_axis_tx_tready,
+  output wire rx_status_s  a_m_rx_status,
+  output wire byte_stream_s a_m_axis_rx,
+  input  wire logic        a_m_axis_rx_tready,
+  output wire word_stream_s a_m_done,
+  input  wire logic        a_m_done_tready,
 
-  `MAC_PORTS(a),
-  `MAC_PORTS(b)
+  input  wire axil_request_s b_s_axil,
+  output wire axil_response_s b_s_axil_response,
+  output wire logic        b_irq,
+  input  wire logic        b_s_desc_valid,
+  output wire logic        b_s_desc_ready,
+  input  wire packet_descriptor_s b_s_desc,
+  input  wire byte_stream_s b_s_axis_tx,
+  output wire logic        b_s_axis_tx_tready,
+  output wire rx_status_s  b_m_rx_status,
+  output wire byte_stream_s b_m_axis_rx,
+  input  wire logic        b_m_axis_rx_tready,
+  output wire word_stream_s b_m_done,
+  input  wire logic        b_m_done_tready
 );
 
   // What each MAC's PHY tells it (index: 0 a, 1 b), and what each MAC tells its PHY.
-  logic        cca_busy [2], rx_start [2], rx_valid [2], rx_end [2], tx_start [2], tx_valid [2], tx_last [2];
-  logic        rx_error [2], tx_ready [2];
-  logic [2:0]  rx_rate [2], tx_rate [2];
-  logic [11:0] rx_bytes [2], tx_bytes [2];
-  logic [7:0]  rx_data [2], tx_data [2], rx_rssi_dbm [2];
-  logic [15:0] tx_airtime_us [2];
-  logic        unused_enabled [2];
+  phy_indications_s from_phy [2];
+  phy_requests_s    to_phy [2];
+  logic             tx_ready [2], unused_enabled [2];
 
 `define MAC(X, I) \
   mac_top #(.CLOCKS_PER_US(CLOCKS_PER_US)) u_mac_``X ( \
-    .clk, .rst, \
-    .s_axil_awvalid(X``_s_axil_awvalid), .s_axil_awready(X``_s_axil_awready), .s_axil_awaddr(X``_s_axil_awaddr), \
-    .s_axil_awprot(X``_s_axil_awprot), .s_axil_wvalid(X``_s_axil_wvalid), .s_axil_wready(X``_s_axil_wready), \
-    .s_axil_wdata(X``_s_axil_wdata), .s_axil_wstrb(X``_s_axil_wstrb), .s_axil_bvalid(X``_s_axil_bvalid), \
-    .s_axil_bready(X``_s_axil_bready), .s_axil_bresp(X``_s_axil_bresp), .s_axil_arvalid(X``_s_axil_arvalid), \
-    .s_axil_arready(X``_s_axil_arready), .s_axil_araddr(X``_s_axil_araddr), .s_axil_arprot(X``_s_axil_arprot), \
-    .s_axil_rvalid(X``_s_axil_rvalid), .s_axil_rready(X``_s_axil_rready), .s_axil_rdata(X``_s_axil_rdata), \
-    .s_axil_rresp(X``_s_axil_rresp), .irq(X``_irq), .enabled(unused_enabled[I]), \
-    .phy_cca_busy(cca_busy[I]), .phy_rx_start(rx_start[I]), .phy_rx_rate(rx_rate[I]), .phy_rx_bytes(rx_bytes[I]), \
-    .phy_rx_data(rx_data[I]), .phy_rx_valid(rx_valid[I]), .phy_rx_end(rx_end[I]), .phy_rx_error(rx_error[I]), \
-    .phy_rx_rssi_dbm(rx_rssi_dbm[I]), \
-    .phy_tx_start(tx_start[I]), .phy_tx_rate(tx_rate[I]), .phy_tx_bytes(tx_bytes[I]), \
-    .phy_tx_airtime_us(tx_airtime_us[I]), .phy_tx_data(tx_data[I]), .phy_tx_valid(tx_valid[I]), .phy_tx_ready(tx_ready[I]), \
-    .phy_tx_last(tx_last[I]), \
-    .s_desc_valid(X``_s_desc_valid), .s_desc_ready(X``_s_desc_ready), .s_desc_queue(X``_s_desc_queue), \
-    .s_desc_ra(X``_s_desc_ra), .s_desc_four_address(1'b0), .s_desc_a3('0), .s_desc_a4('0), \
-    .s_desc_peer(X``_s_desc_peer), .s_desc_bytes(X``_s_desc_bytes), .s_desc_rate(X``_s_desc_rate), \
-    .s_desc_series_attempts('0), .s_desc_series_rate('0), .s_desc_peer_series(X``_s_desc_peer_series), \
-    .s_desc_force_rts(X``_s_desc_force_rts), \
-    .s_desc_tag(X``_s_desc_tag), \
-    .s_axis_tx_tdata(X``_s_axis_tx_tdata), .s_axis_tx_tkeep(X``_s_axis_tx_tkeep), .s_axis_tx_tvalid(X``_s_axis_tx_tvalid), \
-    .s_axis_tx_tready(X``_s_axis_tx_tready), .s_axis_tx_tlast(X``_s_axis_tx_tlast), \
-    .m_rx_status(X``_m_rx_status), .m_axis_rx_tdata(X``_m_axis_rx_tdata), .m_axis_rx_tkeep(X``_m_axis_rx_tkeep), \
-    .m_axis_rx_tvalid(X``_m_axis_rx_tvalid), .m_axis_rx_tready(X``_m_axis_rx_tready), .m_axis_rx_tlast(X``_m_axis_rx_tlast), \
-    .m_done_tdata(X``_m_done_tdata), .m_done_tkeep(X``_m_done_tkeep), .m_done_tvalid(X``_m_done_tvalid), \
-    .m_done_tready(X``_m_done_tready), .m_done_tlast(X``_m_done_tlast) \
+    .clk, .rst, .s_axil(X``_s_axil), .s_axil_response(X``_s_axil_response), .irq(X``_irq), .enabled(unused_enabled[I]), \
+    .from_phy(from_phy[I]), .to_phy(to_phy[I]), .phy_tx_ready(tx_ready[I]), \
+    .s_desc_valid(X``_s_desc_valid), .s_desc_ready(X``_s_desc_ready), .s_desc(X``_s_desc), \
+    .s_axis_tx(X``_s_axis_tx), .s_axis_tx_tready(X``_s_axis_tx_tready), \
+    .m_rx_status(X``_m_rx_status), .m_axis_rx(X``_m_axis_rx), .m_axis_rx_tready(X``_m_axis_rx_tready), \
+    .m_done(X``_m_done), .m_done_tready(X``_m_done_tready) \
   );
 
   `MAC(a, 0)
@@ -97,9 +76,7 @@ module mac_top_pair_bench
     for (genvar from = 0; from < 2; from++) begin : g_phy
       localparam int unsigned TO = 1 - from;
 
-      assign rx_error[TO]    = 1'b0;
-      assign rx_rssi_dbm[TO] = 8'hc4;
-      assign tx_ready[TO]    = 1'b1;
+      assign tx_ready[TO] = 1'b1;
 
       logic        sending_q;
       logic [31:0] clocks_q, begin_q, head_q, end_q;   // since phy_tx_start; when the carrier, phy_rx_start, phy_rx_end come
@@ -110,19 +87,21 @@ module mac_top_pair_bench
       wire logic heard = sending_q && clocks_q >= begin_q && !g_phy[TO].sending_q;
 
       always_ff @(posedge clk) begin
-        rx_start[TO] <= heard && clocks_q == head_q;
-        rx_valid[TO] <= 1'b0;
-        rx_end[TO]   <= heard && clocks_q == end_q;
-        cca_busy[TO] <= sending_q && clocks_q >= begin_q && clocks_q < end_q;
-        rx_rate[TO]  <= tx_rate[from];
-        rx_bytes[TO] <= tx_bytes[from];
-        if (tx_valid[from]) begin
-          bytes_q[written_q] <= tx_data[from];
+        from_phy[TO].rx_error    <= 1'b0;
+        from_phy[TO].rx_rssi_dbm <= 8'hc4;
+        from_phy[TO].rx_start    <= heard && clocks_q == head_q;
+        from_phy[TO].rx_valid    <= 1'b0;
+        from_phy[TO].rx_end      <= heard && clocks_q == end_q;
+        from_phy[TO].cca_busy    <= sending_q && clocks_q >= begin_q && clocks_q < end_q;
+        from_phy[TO].rx_rate     <= to_phy[from].tx_rate;
+        from_phy[TO].rx_bytes    <= to_phy[from].tx_bytes;
+        if (to_phy[from].tx_valid) begin
+          bytes_q[written_q] <= to_phy[from].tx_data;
           written_q          <= written_q + 1'b1;
         end
         if (rst) begin
           sending_q <= 1'b0;
-        end else if (tx_start[from]) begin
+        end else if (to_phy[from].tx_start) begin
           sending_q <= 1'b1;
           clocks_q  <= 1;
           written_q <= '0;
@@ -130,13 +109,13 @@ module mac_top_pair_bench
           // Its outputs are a clock later than its counter.
           begin_q   <= 32'(tx_delay_clocks) + 32'(rx_delay_clocks) - 1;
           head_q    <= 32'(tx_delay_clocks) + 32'(rx_delay_clocks) - 1 + 32'(preamble_us) * CLOCKS_PER_US;
-          end_q     <= 32'(tx_delay_clocks) + 32'(rx_delay_clocks) - 1 + 32'(tx_airtime_us[from]) * CLOCKS_PER_US;
+          end_q     <= 32'(tx_delay_clocks) + 32'(rx_delay_clocks) - 1 + 32'(to_phy[from].tx_airtime_us) * CLOCKS_PER_US;
         end else if (sending_q) begin
           clocks_q <= clocks_q + 1;
-          if (clocks_q >= head_q + BYTE_CLOCKS * (32'(read_q) + 1) && read_q != tx_bytes[from]) begin
+          if (clocks_q >= head_q + BYTE_CLOCKS * (32'(read_q) + 1) && read_q != to_phy[from].tx_bytes) begin
             read_q       <= read_q + 1'b1;
-            rx_valid[TO] <= heard;
-            rx_data[TO]  <= bytes_q[read_q] ^ (damage[from] && read_q == 12'd12 ? 8'h20 : 8'h00);
+            from_phy[TO].rx_valid <= heard;
+            from_phy[TO].rx_data  <= bytes_q[read_q] ^ (damage[from] && read_q == 12'd12 ? 8'h20 : 8'h00);
           end
           if (clocks_q == end_q) sending_q <= 1'b0;
         end
@@ -144,12 +123,12 @@ module mac_top_pair_bench
 
       logic [31:0] since_end_q, response_clocks_q;
       always_ff @(posedge clk) begin
-        since_end_q <= rx_end[from] ? 1 : since_end_q == '1 ? '1 : since_end_q + 1;
-        if (tx_start[from]) response_clocks_q <= since_end_q;
+        since_end_q <= from_phy[from].rx_end ? 1 : since_end_q == '1 ? '1 : since_end_q + 1;
+        if (to_phy[from].tx_start) response_clocks_q <= since_end_q;
       end
       assign response_clocks[from] = response_clocks_q;
 
-      wire logic unused = &{1'b0, tx_last[from]};
+      wire logic unused = &{1'b0, to_phy[from].tx_last};
     end
   end
 
@@ -184,12 +163,14 @@ module mac_top_pair_bench
         .cfg_energy_threshold_dbm(-8'sd60), .cfg_energy_detect(1'b1), .cfg_carrier_sense(1'b1),
         .rx_sample_valid(sample_q), .rx_i(16'(air_i[OTHER])), .rx_q(16'(air_q[OTHER])),
         .tx_sample_take(sample_q), .tx_i(air_i[at]), .tx_q(air_q[at]), .tx_active(unused_active),
-        .phy_cca_busy(cca_busy[at]), .phy_rx_start(rx_start[at]), .phy_rx_rate(rx_rate[at]), .phy_rx_bytes(rx_bytes[at]),
-        .phy_rx_data(rx_data[at]), .phy_rx_valid(rx_valid[at]), .phy_rx_end(rx_end[at]), .phy_rx_error(rx_error[at]),
-        .phy_rx_rssi_dbm(rx_rssi_dbm[at]), .rx_frame_ended(unused_frame_ended), .rx_snr_db(unused_snr_db), .rx_tangent_128(unused_tangent_128),
+        .phy_cca_busy(from_phy[at].cca_busy), .phy_rx_start(from_phy[at].rx_start), .phy_rx_rate(from_phy[at].rx_rate),
+        .phy_rx_bytes(from_phy[at].rx_bytes), .phy_rx_data(from_phy[at].rx_data), .phy_rx_valid(from_phy[at].rx_valid),
+        .phy_rx_end(from_phy[at].rx_end), .phy_rx_error(from_phy[at].rx_error),
+        .phy_rx_rssi_dbm(from_phy[at].rx_rssi_dbm), .rx_frame_ended(unused_frame_ended), .rx_snr_db(unused_snr_db),
+        .rx_tangent_128(unused_tangent_128),
         .level_dbm(unused_level_dbm),
-        .phy_tx_start(tx_start[at]), .phy_tx_rate(tx_rate[at]), .phy_tx_bytes(tx_bytes[at]), .phy_tx_data(tx_data[at]),
-        .phy_tx_valid(tx_valid[at]), .phy_tx_ready(tx_ready[at]), .phy_tx_last(tx_last[at]),
+        .phy_tx_start(to_phy[at].tx_start), .phy_tx_rate(to_phy[at].tx_rate), .phy_tx_bytes(to_phy[at].tx_bytes), .phy_tx_data(to_phy[at].tx_data),
+        .phy_tx_valid(to_phy[at].tx_valid), .phy_tx_ready(tx_ready[at]), .phy_tx_last(to_phy[at].tx_last),
         .stat_header_error(unused_stat[0]), .stat_no_sfd(unused_stat[1]), .stat_rx_unsupported(unused_stat[2]),
         .stat_tx_unsupported(unused_stat[3]), .stat_tx_underrun(unused_stat[4])
       );
@@ -198,7 +179,7 @@ module mac_top_pair_bench
       assign frame[at]   = int'(u_dsss_phy.u_dsss_transmitter.u_barker_spreader.state_q) == 1;
       assign sending[at] = u_dsss_phy.u_dsss_transmitter.u_barker_spreader.sending;
 
-      wire logic unused = &{1'b0, unused_snr_db, unused_tangent_128, unused_level_dbm, unused_active, tx_airtime_us[at], sending[at]};
+      wire logic unused = &{1'b0, unused_snr_db, unused_tangent_128, unused_level_dbm, unused_active, to_phy[at].tx_airtime_us, sending[at]};
 
       logic [31:0] since_end_q, response_clocks_q;
       logic        other_q, frame_q;

@@ -144,6 +144,18 @@ async def times_beyond_the_width_saturate(dut):
     assert (table.avg_contention_us16, table.avg_overhead_us16) == ((1 << 28) - 1, (1 << 28) - 1)
 
 
+@cocotb.test()
+@cocotb.parametrize(shift=[1, 3, 7])
+async def an_average_of_nothing_moves_to_a_time_beyond_the_width(dut, shift):
+    """What rounds the greatest difference carries into one bit more than the difference has."""
+    table = await started(dut, shift)
+    await table.clock(update=1, peer=0, data_attempts=1)
+    await table.clock(update=1, peer=0, data_attempts=1, contention_us=0xFFFFFFFF, overhead_us=0xFFFFFFFF)
+    await table.set(peer=0)
+    moved = ((1 << 28) - 1 + (1 << shift >> 1)) >> shift
+    assert (table.avg_contention_us16, table.avg_overhead_us16) == (moved, moved)
+
+
 @pytest.mark.parametrize("name", cocotb_tests(globals()))
 def test_neighbour_table(name):
     simulate("neighbour_table", __file__, name, cocotb_tests(globals()))

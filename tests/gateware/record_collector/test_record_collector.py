@@ -19,21 +19,16 @@ TIMES = ("t_enqueue_us", "t_head_us", "t_first_tx_us", "t_done_us", "queue_us")
 WORD = (1 << 32) - 1
 
 
-def packed(record: dict[str, int]) -> int:
-    """The record as the port of SystemVerilog carries it: the first member in the highest bits."""
-    value = 0
-    for field in COMPLETION_FIELDS:
-        value = value << field.width_bits | record[field.name]
-    return value
+def pins(record: dict[str, int]) -> dict[str, int]:
+    """The record at the module's pins."""
+    return {f"record_{name}": value for name, value in record.items()}
 
 
 class Collector(Clocked):
     """A queue's account, given as it is asked for."""
 
     def __init__(self, dut) -> None:
-        super().__init__(
-            dut, "tsf_us", "report", "t_enqueue_us", "t_head_us", "t_first_tx_us", "part_us", "updated", "record"
-        )
+        super().__init__(dut, "tsf_us", "report", "t_enqueue_us", "t_head_us", "t_first_tx_us", "part_us", "updated")
         self.account: dict[str, int] = {}
         self.collections = 0
 
@@ -42,7 +37,7 @@ class Collector(Clocked):
         record = {field.name: source.getrandbits(field.width_bits) for field in COMPLETION_FIELDS}
         record["queue_us"] = (record["t_head_us"] - record["t_enqueue_us"]) & WORD
         self.account = record
-        self.hold(**{name: record[name] for name in TIMES[:3]}, tsf_us=record["t_done_us"], record=packed(record))
+        self.hold(**{name: record[name] for name in TIMES[:3]}, tsf_us=record["t_done_us"], **pins(record))
         return record
 
     async def step(self, **values: int) -> None:
@@ -125,7 +120,7 @@ async def a_report_that_comes_before_the_last_word_waits(dut):
             if number == early:
                 # Another queue's; the table still has the averages of the packet before.
                 following = collector.queue(source) | averages
-                collector.hold(record=packed(following))
+                collector.hold(**pins(following))
             await collector.step(report=int(number == early))
         assert decode_completion_record(found) == record
         while not collector.collected:

@@ -57,7 +57,7 @@ class Queue(Clocked):
 
     def parts(self) -> dict[str, int]:
         names = (
-            "ifs_part_us",
+            "ifs_us",
             "backoff_us",
             "frozen_cca_us",
             "frozen_nav_us",
@@ -65,7 +65,7 @@ class Queue(Clocked):
             "data_us",
             "response_us",
         )
-        return {name: value for name in names if (value := getattr(self, name))}
+        return {name: value for name in names if (value := getattr(self, f"record_{name}"))}
 
 
 @cocotb.test()
@@ -112,7 +112,7 @@ async def the_other_queues_exchange_freezes_the_back_off_and_the_space_begins_an
     assert queue.wait_us == AIFS_US + SLOT_US
     await queue.passes(AIFS_US + SLOT_US)
     assert queue.wants == 1
-    assert queue.parts() == {"ifs_part_us": 2 * AIFS_US, "backoff_us": 45 + SLOT_US, "responder_us": 1500}
+    assert queue.parts() == {"ifs_us": 2 * AIFS_US, "backoff_us": 45 + SLOT_US, "responder_us": 1500}
 
 
 @cocotb.test()
@@ -127,14 +127,19 @@ async def collisions_within_the_station_double_the_window_until_the_packet_is_gi
         assert queue.wants == 1
         await queue.clock(collided=1)
         await queue.settles()
-        assert (queue.ssrc, queue.slrc, queue.wants) == (number, 0, 0)
+        assert (queue.record_ssrc, queue.record_slrc, queue.wants) == (number, 0, 0)
         assert queue.wait_us == window * SLOT_US
         await queue.passes(window * SLOT_US)
     await queue.clock(collided=1)
-    assert (queue.report, queue.result, queue.ssrc) == (1, TxResult.SHORT_RETRY_LIMIT, 3)
+    assert (queue.report, queue.record_result, queue.record_ssrc) == (1, TxResult.SHORT_RETRY_LIMIT, 3)
     await queue.clock(draw=1)
-    assert (queue.reported, queue.cw, queue.data_attempts, queue.slots_drawn) == (1, 31, 0, 15 + 31)
-    assert (queue.t_first_tx_us, queue.t_done_us) == (AIFS_US, AIFS_US + 46 * SLOT_US)
+    assert (queue.reported, queue.record_cw, queue.record_data_attempts, queue.record_slots_drawn) == (
+        1,
+        31,
+        0,
+        15 + 31,
+    )
+    assert (queue.record_t_first_tx_us, queue.record_t_done_us) == (AIFS_US, AIFS_US + 46 * SLOT_US)
 
 
 @pytest.mark.parametrize("name", cocotb_tests(globals()))

@@ -86,6 +86,18 @@ inline void use_other_access_modes(nlohmann::json& run, unsigned seed) {
   if (run["mac"]["profile"] == "glomosim") run["medium"]["reception"] = "ns2";
 }
 
+/// Settings of access mode fama that the gateware's own mode does not have.
+inline void use_other_fama(nlohmann::json& run, unsigned seed) {
+  std::mt19937 random(seed);
+  run["mac"]["access_mode"] = "fama";
+  run["mac"]["compat"] = "standard";
+  run["mac"]["fama"] = {{"sifs_us", random() % 2 == 0 ? 25 : 390}, {"cts_us", 597}, {"hold", random() % 4 != 0}};
+  if (random() % 2 == 0) run["mac"]["fama"]["noise_us"] = random() % 2 == 0 ? 400 : 6150;
+  if (random() % 2 == 0) run["mac"]["fama"]["random_step_us"] = 81;
+  if (random() % 4 == 0) run["mac"]["fama"]["rts_us"] = 150;
+  run["mac"]["fama"]["nav"] = random() % 4 != 0;
+}
+
 /// Nodes move, links and nodes come and go, and the rate of lost frames changes.
 inline void add_random_events(nlohmann::json& run, unsigned seed) {
   using nlohmann::json;

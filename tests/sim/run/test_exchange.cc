@@ -87,6 +87,85 @@ TEST(exchange, rts_to_mac_ack_to_the_microsecond) {
   EXPECT_EQ(record.parts.sum_us(), 8402U - 1000U);
 }
 
+// ---- Access mode fama
+
+/// Nodes on a line, each of which hears its neighbours and nobody else.
+air_config fama_line(std::size_t nodes, const fama_config& fama) {
+  nlohmann::json run = two_node_run();
+  run["mac"].update({{"profile", "glomosim"}, {"access_mode", "fama"}, {"data_rate_index", 0}});
+  run["medium"]["cs_range_m"] = 250;
+  run["nodes"] = nlohmann::json::array();
+  for (std::size_t node = 0; node < nodes; ++node) run["nodes"].push_back({{"x_m", 250 * node}, {"y_m", 0}});
+  air_config config = parse_run_config(run.dump(), "run.json").air;
+  config.mac.fama = fama;
+  return config;
+}
+
+constexpr tx_request fama_request(node_id to, std::uint16_t mpdu_bytes = 1536) {
+  return {.ra = mac_address(to), .peer = 3, .mpdu_bytes = mpdu_bytes, .rate_index = 0, .use_rts = true, .payload = 1};
+}
+
+TEST(fama, its_frames_last_as_told_to_the_microsecond) {
+  //   1000   1150  1176   1876  1902    8047
+  //   | RTS  |     | CTS  |     | DATA  |
+  for (const bool nav : {true, false}) {
+    recorder log;
+    perhop::air::air medium(fama_line(2, {.sifs_us = 25, .rts_us = 150, .cts_us = 700, .nav = nav}), log);
+    medium.advance(1000);
+    medium.submit(0, fama_request(1));
+    medium.advance(20'000);
+    ASSERT_EQ(log.frames.size(), 3U);
+    const std::vector<tick> starts = {1000, 1176, 1902}, ends = {1150, 1876, 8047};
+    const std::vector<unsigned> durations_us = {25 + 700 + 25 + 6145, 25 + 6145, 0};
+    for (std::size_t index = 0; index < 3; ++index) {
+      EXPECT_EQ(log.frames[index].start, starts[index]);
+      EXPECT_EQ(log.frames[index].end, ends[index]);
+      EXPECT_EQ(log.frames[index].duration_us, nav ? durations_us[index] : 0);
+    }
+    EXPECT_EQ(log.deliveries.size(), 1U);
+  }
+}
+
+TEST(fama, who_has_sent_a_cts_holds_back_until_the_data_must_have_come) {
+  // SIFS is 390 us, and random times are 5 to 20 us at first: a packet that waits at the receiver finds the medium idle.
+  const auto begins_before_data = [](bool hold) {
+    recorder log;
+    perhop::air::air medium(fama_line(2, {.hold = hold}), log);
+    medium.advance(1000);
+    medium.submit(0, fama_request(1));
+    medium.advance(1490);  // in the CTS, from 1472 to 1529
+    medium.submit(1, fama_request(0));
+    medium.advance(30'000);
+    EXPECT_GE(log.frames.size(), 3U);
+    EXPECT_EQ(log.frames[1].kind, frame_kind::cts);
+    EXPECT_EQ(log.deliveries.size(), 2U) << "both packets come in the end";
+    return log.frames[2].kind == frame_kind::rts;
+  };
+  EXPECT_TRUE(begins_before_data(false)) << "the gateware's own fama may begin in the SIFS";
+  EXPECT_FALSE(begins_before_data(true));
+}
+
+TEST(fama, noise_reserves_the_medium_for_as_long_as_told) {
+  // Nodes 0 and 2 do not hear each other: their RTS frames of 81 us are one noise to node 1, over at 1082.
+  const auto first_of_node_1 = [](std::uint32_t noise_us) {
+    recorder log;
+    perhop::air::air medium(fama_line(3, {.noise_us = noise_us}), log);
+    medium.advance(1000);
+    medium.submit(0, fama_request(1));
+    medium.submit(2, fama_request(1));
+    medium.advance(1090);
+    medium.submit(1, fama_request(0, 76));
+    medium.advance(60'000);
+    for (const transmission& frame : log.frames) {
+      if (frame.node == 1) return frame.start;
+    }
+    return never;
+  };
+  EXPECT_EQ(first_of_node_1(0), 1090U);
+  EXPECT_GE(first_of_node_1(6150), 1082U + 6150);
+  EXPECT_LT(first_of_node_1(6150), never);
+}
+
 TEST(exchange, times_stay_absolute_after_a_pause_longer_than_any_register) {
   // 2^32 us and 2^24 ticks are both passed in one jump.
   recorder log;

@@ -43,6 +43,26 @@ TEST(warp, leaves_the_other_access_modes_as_they_are) {
   EXPECT_GT(transmissions, 1000U) << "the networks hardly sent anything";
 }
 
+TEST(warp, leaves_other_settings_of_fama_as_they_are) {
+  std::uint64_t transmissions = 0, changed = 0, compared = 0;
+  for (unsigned seed = 1; seed <= 24; ++seed) {
+    json run = random_run(seed);
+    if (run["flows"].empty()) continue;
+    use_other_access_modes(run, 2 * seed + 1);  // fama, and the profile glomosim
+    const std::string own = simulate(run, "on").lines;
+    use_other_fama(run, seed);
+    const outcome lazy = simulate(run, "on"), all = simulate(run, "all_nodes"), ticks = simulate(run, "every_tick");
+    ASSERT_EQ(lazy.lines, all.lines) << "seed " << seed << ": " << run.dump();
+    ASSERT_EQ(lazy.lines, ticks.lines) << "seed " << seed << ": " << run.dump();
+    EXPECT_EQ(lazy.mismatches, 0U);
+    transmissions += lazy.counters.transmissions;
+    changed += lazy.lines != own;
+    ++compared;
+  }
+  EXPECT_GT(transmissions, 1000U) << "the networks hardly sent anything";
+  EXPECT_EQ(changed, compared) << "the settings change nothing";
+}
+
 TEST(warp, leaves_a_network_that_changes_under_way_as_it_is) {
   std::uint64_t changed = 0, compared = 0;
   for (unsigned seed = 1; seed <= 16; ++seed) {

@@ -36,7 +36,7 @@ struct path_header_fields {
   std::uint16_t max_delay_16us = 0;  ///< 16 bits, 16 us: Largest of them
   std::uint16_t explicit_rate = 0;  ///< 16 bits, float16 b/s: Rate allowed by the routers so far: 5-bit exponent (high), 11-bit mantissa; mantissa x 2^exponent b/s
   std::uint16_t current_rate = 0;  ///< 16 bits, float16 b/s: Rate at which the sender sends
-  std::uint8_t packets_in_flight = 0;  ///< 8 bits, packets: Unacknowledged packets of the sender, saturating
+  std::uint8_t packets_in_flight = 0;  ///< 8 bits, packets: Unacknowledged packets of the sender, saturating; combined tells at most its delay window
   std::uint16_t echo_total_delay_16us = 0;  ///< 16 bits, 16 us: total_delay_16us of the opposite direction
   std::uint16_t echo_max_delay_16us = 0;  ///< 16 bits, 16 us: max_delay_16us of the opposite direction
   std::uint8_t echo_hops = 0;  ///< 8 bits, hops: hops of the opposite direction
@@ -1620,7 +1620,7 @@ struct record_field {
   std::string_view meaning;
 };
 
-/// One packet to send, host to MAC. Port desc_<field> of mac_core carries the field of that name.
+/// One packet to send, host to MAC. The gateware has the packed struct descriptor_s.
 struct descriptor {
   std::uint64_t ra{};  ///< 48 bits: Receiver's address
   std::uint8_t peer{};  ///< 4 bits: The receiver's slot in the neighbour table
@@ -1668,7 +1668,7 @@ constexpr void for_each_field(Record& record, Visitor&& visit) {
   visit(std::string_view("tag"), record.tag);
 }
 
-/// What became of one packet and where its time went, MAC to host. Port done_<field> of mac_core carries the field of that name.
+/// What became of one packet and where its time went, MAC to host. The gateware has the packed struct completion_record_s.
 struct completion_record {
   std::uint16_t tag{};  ///< 16 bits: Of the descriptor
   std::uint8_t peer{};  ///< 4 bits: Of the descriptor
@@ -1875,7 +1875,7 @@ constexpr std::uint32_t sum_of_parts_us(const completion_record& record) {
   return sum_us;
 }
 
-/// What is known of a received frame beside its bytes, MAC to host. Port rx_status_<field> of mac_core carries the field of that name.
+/// What is known of a received frame beside its bytes, MAC to host. The gateware has the packed struct rx_status_s.
 struct rx_status {
   std::uint64_t tsf_us{};  ///< 64 bits, us: TSF time of its first bit on the air
   std::uint16_t bytes{};  ///< 12 bits, bytes: Length of the MPDU with header and FCS
