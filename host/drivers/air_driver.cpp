@@ -14,6 +14,8 @@
 #include <system_error>
 #include <utility>
 
+#include "host/drivers/driver_entry.hpp"
+
 namespace perhop::drivers {
 
 namespace {
@@ -234,5 +236,16 @@ void air_driver::restart(const std::string& why) {
   // poll() finds the end of the connection, as if the medium had ended it.
   shutdown(socket_, SHUT_RDWR);
 }
+
+extern const driver_entry air_driver_entry{
+    .kind = "air",
+    .meaning = "A MAC of the emulated medium.",
+    .fields = {where(required(field_kind::socket, "socket", "of perhop-live-air")),
+               where(count_field("node", {}, 0, 0xfffe, "which of its nodes this is"))},
+    .if_away = "start the medium there (perhop-live-air), or mend `radio.socket`",
+    .prepare = [](const field_values& given) -> driver_maker {
+      return [path = given.text("socket"), node = given.count<std::uint16_t>("node")] { return std::make_unique<air_driver>(path, node); };
+    },
+};
 
 }  // namespace perhop::drivers

@@ -14,6 +14,8 @@
 #include <system_error>
 #include <utility>
 
+#include "host/drivers/driver_entry.hpp"
+
 namespace perhop::drivers {
 
 namespace {
@@ -153,5 +155,28 @@ bool loopback_driver::send(const send_request& request) {
   wake();
   return true;
 }
+
+extern const driver_entry loopback_driver_entry{
+    .kind = "loopback",
+    .meaning = "No MAC: packets go to another daemon on this host.",
+    .fields = {where(required(field_kind::socket, "socket", "made by the daemon")),
+               where(required(field_kind::socket, "peer", "the other daemon's")), required(field_kind::mac, "mac", "this node's address"),
+               profile_field("", "timing profile, for the delays that packets would have"),
+               count_field("data_rate_index", 0, 0, 7, "of the profile"), count_field("rts_threshold_bytes", 4095, 0, 4095, "of the MAC")},
+    .if_away = "start the other daemon, or mend `radio.peer`",
+    .prepare = [](const field_values& given) -> driver_maker {
+      loopback_config config{.socket = given.text("socket"), .peer = given.text("peer"), .mac = {}};
+      config.mac.profile = find_profile(given.text("profile"));
+      config.mac.address = given.count("mac");
+      config.mac.data_rate_index = given.count<std::uint8_t>("data_rate_index");
+      if (const std::size_t rates = config.mac.profile->rates.size(); config.mac.data_rate_index >= rates) {
+        throw field_error("data_rate_index: is " + std::to_string(config.mac.data_rate_index) + "; give a whole number from 0 to " +
+                          std::to_string(rates - 1));
+      }
+      config.mac.rts_threshold_bytes = given.count<std::uint32_t>("rts_threshold_bytes");
+      config.mac.send_credits = 4;
+      return [config] { return std::make_unique<loopback_driver>(config); };
+    },
+};
 
 }  // namespace perhop::drivers

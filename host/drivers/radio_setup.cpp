@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-#include "host/core/wire/generated/registers.hpp"
+#include "host/core/wire/profile_settings.hpp"
 
 namespace perhop::drivers {
 
@@ -61,46 +61,25 @@ bool was_refused(radio_link& link, std::uint32_t address) {
 std::vector<register_word> settings_of(const radio_setup& setup, std::uint32_t clocks_per_us) {
   using namespace registers;
   const timing_profile& profile = *setup.profile;
+  const std::uint32_t delay_clocks = std::uint32_t{setup.tx_delay_clocks} + setup.rx_delay_clocks;
+  mac_settings settings = profile_settings(profile);
+  settings.address = setup.address;
+  settings.bssid = node_address_base;
+  settings.seed = mixed(setup.seed);
+  // A response is heard that much later.
+  settings.response_timeout_us =
+      static_cast<std::uint16_t>(settings.response_timeout_us + (delay_clocks + clocks_per_us - 1) / clocks_per_us);
+  settings.phy_tx_delay_clocks = setup.tx_delay_clocks;
+  settings.phy_rx_delay_clocks = setup.rx_delay_clocks;
+  settings.average_shift = setup.average_shift;
+  settings.rts_threshold_bytes = setup.rts_threshold_bytes;
+  settings.all_groups = true;
+  // The second queue has the windows of IEEE 802.11-2012's voice category (8.4.2.31, table 8-105), as in perhop.registers.
+  settings.cw_min[1] = static_cast<std::uint16_t>(std::max((profile.cw_min + 1) / 4 - 1, 1U));
+  settings.cw_max[1] = std::max(static_cast<std::uint16_t>((profile.cw_min + 1) / 2 - 1), settings.cw_min[1]);
   std::vector<register_word> list;
   const auto put = [&](std::uint32_t address, std::uint64_t word) { list.push_back({address, static_cast<std::uint32_t>(word)}); };
-  const auto put_wide = [&](std::uint32_t address, std::uint64_t word) {
-    put(address, word & 0xffff'ffff);
-    put(address + 4, word >> 32);
-  };
-  const std::uint32_t delay_clocks = std::uint32_t{setup.tx_delay_clocks} + setup.rx_delay_clocks;
-  put_wide(address::address, setup.address);
-  put_wide(bssid::address, node_address_base);
-  put_wide(seed::address, mixed(setup.seed));
-  put(slot::address, profile.slot_us);
-  put(sifs::address, profile.sifs_us);
-  put(difs::address, profile.difs_us);
-  put(eifs::address, profile.eifs_us);
-  // A response is heard that much later.
-  put(response_timeout::address, profile.response_timeout_us + (delay_clocks + clocks_per_us - 1) / clocks_per_us);
-  put(nav_reset::address, profile.nav_reset_us);
-  put(phy_rx_start_delay::address, profile.phy_rx_start_delay_us);
-  put(phy_delay::address, phy_delay::rx_clocks.put(phy_delay::tx_clocks.put(0, setup.tx_delay_clocks), setup.rx_delay_clocks));
-  put(rts::address,
-      rts::airtime_us.put(rts::rate.put(0, profile.control_rate_index), airtime_us(profile, profile.control_rate_index, rts_bytes)));
-  put(average::address, setup.average_shift);
-  put(rts_threshold::address, setup.rts_threshold_bytes);
-  put(receive_filter::address, receive_filter::all_groups.put(0, 1));
-  // The second queue has the windows of IEEE 802.11-2012's voice category (8.4.2.31, table 8-105), as in perhop.registers.
-  for (std::uint32_t queue = 0; queue < contention_window::count; ++queue) {
-    const std::uint32_t cw_min = queue == 0 ? profile.cw_min : std::max((profile.cw_min + 1) / 4 - 1, 1U);
-    const std::uint32_t cw_max = queue == 0 ? profile.cw_max : std::max((profile.cw_min + 1) / 2 - 1, cw_min);
-    put(contention_window::address(queue), contention_window::cw_max.put(contention_window::cw_min.put(0, cw_min), cw_max));
-  }
-  for (std::uint32_t rate = 0; rate < rate_slots; ++rate) {
-    const auto used = std::min<std::uint32_t>(rate, static_cast<std::uint32_t>(profile.rates.size()) - 1);
-    const std::uint32_t answer = profile.rates[used].control_rate_index;
-    put(response::address(rate), response::airtime_us.put(response::rate.put(0, answer), airtime_us(profile, answer, cts_bytes)));
-    const airtime_coefficients of_rate = coefficients_of(profile, used);
-    std::uint64_t word = airtime::base_us.put(0, of_rate.base_us);
-    word = airtime::half_bits_per_unit.put(word, of_rate.half_bits_per_unit);
-    word = airtime::unit_shift.put(word, of_rate.unit_shift);
-    put(airtime::address(rate), airtime::overhead_half_bits.put(word, of_rate.overhead_half_bits));
-  }
+  for_each_setting_word(settings, put);
   put(radio::tx_gain::address, setup.tx_gain_256);
   put(radio::preamble::address, profile.rates[1].preamble_us < profile.rates[0].preamble_us);
   put(radio::rssi::address, radio::rssi::base_dbm.put(0, bits_of(setup.rssi_base_dbm)));

@@ -13,6 +13,9 @@
 
 #include "host/core/wire/generated/registers.hpp"
 
+#include "host/drivers/driver_entry.hpp"
+#include "host/drivers/make_uhd_link.hpp"
+
 namespace perhop::drivers {
 
 namespace {
@@ -305,5 +308,82 @@ bool rfnoc_driver::on_record(driver_listener& listener, std::span<const std::uin
   listener.on_completion(cookie, record);
   return true;
 }
+
+namespace {
+
+config_field missing_says(config_field field, std::string remedy) {
+  field.if_missing = std::move(remedy);
+  return field;
+}
+
+std::vector<config_field> fields() {
+  const uhd_config device;
+  const radio_setup setup;
+  const std::string calibrates = "hw/bringup/bringup.py calibrate measures it";
+  config_field frequency = required(field_kind::quantity, "frequency_hz", "centre of a channel that you may use");
+  frequency.above = 0;
+  config_field seed = count_field("seed", {}, 0, INT64_MAX, "any number that no other station has; none: from the address");
+  seed.optional = true;
+  return {
+      where(missing_says(required(field_kind::text, "args", "which device, as UHD says it: addr=192.168.10.2,master_clock_rate=22e6"),
+                         "which device, as UHD says it: addr=192.168.10.2,master_clock_rate=22e6")),
+      where(text_field("block", device.block, "perhop's block")),
+      text_field("radio", device.radio, "UHD's radio block, for the front end"),
+      count_field("channel", 0, 0, 7, "of the radio: the one that is perhop's in the image"),
+      missing_says(frequency, "the centre of a channel that you may use"),
+      quantity_field("tx_gain_db", 0, "of the front end"),
+      quantity_field("rx_gain_db", 0, "of the front end"),
+      text_field("tx_antenna", device.tx_antenna, "a port of the front end"),
+      text_field("rx_antenna", device.rx_antenna, "a port of the front end"),
+      required(field_kind::mac, "mac", "this node's address"),
+      profile_field("dsss_", "those that the modem keeps"),
+      count_field("data_rate_index", 1, 0, 1, "of the profile"),
+      count_field("rts_threshold_bytes", setup.rts_threshold_bytes, 0, 4095, "of the MAC"),
+      seed,
+      missing_says(count_field("tx_delay_clocks", {}, 0, 65535, calibrates), calibrates),
+      missing_says(count_field("rx_delay_clocks", {}, 0, 65535, "as tx_delay_clocks"), calibrates),
+      count_field("tx_gain_256", setup.tx_gain_256, 0, 256, "of the modem's samples; 256 is all"),
+      integer_field("energy_threshold_dbm", setup.energy_threshold_dbm, -128, 127, "hw/bringup/bringup.py levels"),
+      integer_field("rssi_base_dbm", setup.rssi_base_dbm, -256, 255, "hw/bringup/bringup.py levels"),
+  };
+}
+
+driver_maker prepare(const field_values& given) {
+  if (!has_uhd()) {
+    throw field_error(
+        "driver.kind: rfnoc needs UHD, which this program was built without: install libuhd-dev, remove out/build, build again");
+  }
+  const uhd_config device{.args = given.text("args"),
+                          .block = given.text("block"),
+                          .radio = given.text("radio"),
+                          .channel = given.count<std::uint32_t>("channel"),
+                          .frequency_hz = given.quantity("frequency_hz"),
+                          .tx_gain_db = given.quantity("tx_gain_db"),
+                          .rx_gain_db = given.quantity("rx_gain_db"),
+                          .tx_antenna = given.text("tx_antenna"),
+                          .rx_antenna = given.text("rx_antenna")};
+  rfnoc_config mac;
+  mac.setup.profile = find_profile(given.text("profile"));
+  mac.setup.address = given.count("mac");
+  mac.setup.seed = given.has("seed") ? given.count("seed") : mac.setup.address;
+  mac.setup.tx_delay_clocks = given.count<std::uint16_t>("tx_delay_clocks");
+  mac.setup.rx_delay_clocks = given.count<std::uint16_t>("rx_delay_clocks");
+  mac.setup.rts_threshold_bytes = given.count<std::uint32_t>("rts_threshold_bytes");
+  mac.setup.tx_gain_256 = given.count<std::uint16_t>("tx_gain_256");
+  mac.setup.energy_threshold_dbm = given.integer<std::int8_t>("energy_threshold_dbm");
+  mac.setup.rssi_base_dbm = given.integer<std::int16_t>("rssi_base_dbm");
+  mac.data_rate_index = given.count<std::uint8_t>("data_rate_index");
+  return [device, mac] { return std::make_unique<rfnoc_driver>([device] { return make_uhd_link(device); }, mac); };
+}
+
+}  // namespace
+
+extern const driver_entry rfnoc_driver_entry{
+    .kind = "rfnoc",
+    .meaning = "The MAC in the FPGA of a radio, by UHD (hw/README.md).",
+    .fields = fields(),
+    .if_away = "is it powered and connected? Look with uhd_find_devices there, and mend `radio`",
+    .prepare = prepare,
+};
 
 }  // namespace perhop::drivers

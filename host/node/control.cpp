@@ -121,6 +121,7 @@ json neighbour_of(time_us now, const packet_path& path, std::uint8_t slot, const
   json object{{"slot", slot},
               {"mac", text_of_mac(account.address)},
               {"addresses", addresses},
+              {"data_rate", path.mac() ? json(path.data_rate_to(account.address)) : json()},
               {"packets", account.packets},
               {"drops", account.drops},
               {"bytes", account.bytes},

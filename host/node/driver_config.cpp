@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "host/node/driver_config.hpp"
 
+#include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
+#include <variant>
+#include <vector>
 
-#include "host/drivers/air_driver.hpp"
 #include "host/drivers/pcap_tap.hpp"
 #include "host/node/json_fields.hpp"
 
@@ -13,87 +17,72 @@ namespace {
 
 using nlohmann::json;
 
-drivers::loopback_config read_loopback(const json& object) {
-  refuse_unknown(object, "driver",
-                 {"kind", "socket", "peer", "mac", "profile", "data_rate_index", "rts_threshold_bytes", "faults", "capture"});
-  drivers::loopback_config config{.socket = read_socket(object, "socket"), .peer = read_socket(object, "peer"), .mac = {}};
-  const auto profile = read<std::string>(object, "profile", "dsss_long");
-  config.mac.profile = find_profile(profile);
-  if (config.mac.profile == nullptr) throw config_error("profile: there is no timing profile '" + profile + "'");
-  config.mac.address = parse_mac(read<std::string>(object, "mac", ""));
-  config.mac.data_rate_index = static_cast<std::uint8_t>(read_count(object, "data_rate_index", 0, 0, config.mac.profile->rates.size() - 1));
-  config.mac.rts_threshold_bytes = static_cast<std::uint32_t>(read_count(object, "rts_threshold_bytes", 4095, 0, 4095));
-  config.mac.send_credits = 4;
-  return config;
+using drivers::config_field;
+using drivers::field_kind;
+using drivers::field_value;
+
+std::string missing(const config_field& field) {
+  return "driver." + field.name + ": is missing: " + (field.if_missing.empty() ? field.meaning : field.if_missing);
 }
 
-air_config read_air(const json& object) {
-  refuse_unknown(object, "driver", {"kind", "socket", "node", "faults", "capture"});
-  return {.socket = read_socket(object, "socket"), .node = static_cast<std::uint16_t>(read_count(object, "node", 0, 0, 0xfffe))};
+double read_quantity(const json& object, const config_field& field) {
+  const auto value = read<double>(object, field.name.c_str(), 0);
+  if (field.above && !(value > *field.above)) throw config_error(missing(field));
+  return value;
 }
 
-radio_config read_radio(const json& object) {
-  refuse_unknown(object, "driver",
-                 {"kind",
-                  "args",
-                  "block",
-                  "radio",
-                  "channel",
-                  "frequency_hz",
-                  "tx_gain_db",
-                  "rx_gain_db",
-                  "tx_antenna",
-                  "rx_antenna",
-                  "mac",
-                  "profile",
-                  "data_rate_index",
-                  "rts_threshold_bytes",
-                  "seed",
-                  "tx_delay_clocks",
-                  "rx_delay_clocks",
-                  "tx_gain_256",
-                  "energy_threshold_dbm",
-                  "rssi_base_dbm",
-                  "faults",
-                  "capture"});
-  if (!drivers::has_uhd()) {
-    throw config_error(
-        "driver.kind: rfnoc needs UHD, which this program was built without: install libuhd-dev, remove out/build, build again");
+std::string read_text(const json& object, const config_field& field) {
+  std::string text = read<std::string>(object, field.name.c_str(), "");
+  if (text.empty()) throw config_error(missing(field));
+  return text;
+}
+
+std::string read_one_of(const json& object, const config_field& field) {
+  std::string word = read<std::string>(object, field.name.c_str(), "");
+  if (std::find(field.words.begin(), field.words.end(), word) != field.words.end()) return word;
+  std::string known;
+  for (const std::string& each : field.words) known += (known.empty() ? "" : ", ") + each;
+  throw config_error("driver." + field.name + ": is '" + word + "'; one of " + known);
+}
+
+/// What the configuration says for a field that is there.
+field_value read_field(const json& object, const config_field& field) {
+  const char* name = field.name.c_str();
+  switch (field.kind) {
+    case field_kind::text:
+      return read_text(object, field);
+    case field_kind::socket:
+      return read_socket(object, name);
+    case field_kind::mac:
+      return parse_mac(read<std::string>(object, name, ""));
+    case field_kind::word:
+      return read_one_of(object, field);
+    case field_kind::count:
+      return read_count(object, name, 0, static_cast<std::uint64_t>(*field.least), static_cast<std::uint64_t>(*field.most));
+    case field_kind::integer:
+      return std::int64_t{read_integer(object, name, 0, static_cast<int>(*field.least), static_cast<int>(*field.most))};
+    case field_kind::quantity:
+      return read_quantity(object, field);
   }
-  radio_config config;
-  config.device.args = read<std::string>(object, "args", "");
-  if (config.device.args.empty())
-    throw config_error("driver.args: is missing: which device, as UHD says it: addr=192.168.10.2,master_clock_rate=22e6");
-  config.device.block = read<std::string>(object, "block", config.device.block);
-  config.device.radio = read<std::string>(object, "radio", config.device.radio);
-  config.device.channel = static_cast<std::uint32_t>(read_count(object, "channel", 0, 0, 7));
-  config.device.frequency_hz = read<double>(object, "frequency_hz", 0);
-  if (!(config.device.frequency_hz > 0)) throw config_error("driver.frequency_hz: is missing: the centre of a channel that you may use");
-  config.device.tx_gain_db = read<double>(object, "tx_gain_db", 0);
-  config.device.rx_gain_db = read<double>(object, "rx_gain_db", 0);
-  config.device.tx_antenna = read<std::string>(object, "tx_antenna", config.device.tx_antenna);
-  config.device.rx_antenna = read<std::string>(object, "rx_antenna", config.device.rx_antenna);
-  drivers::radio_setup& setup = config.mac.setup;
-  const auto profile = read<std::string>(object, "profile", "dsss_long");
-  setup.profile = find_profile(profile);
-  if (setup.profile == nullptr || !profile.starts_with("dsss_")) {
-    throw config_error("driver.profile: the modem cannot keep '" + profile + "'; use dsss_long or dsss_short");
+  throw config_error(field.name + ": is of no kind");
+}
+
+drivers::field_values read_fields(const json& object, const drivers::driver_entry& entry) {
+  std::vector<std::string_view> known{"kind", "faults", "capture"};
+  for (const config_field& field : entry.fields) known.emplace_back(field.name);
+  refuse_unknown(object, "driver", known);
+  drivers::field_values given;
+  for (const config_field& field : entry.fields) {
+    if (object.contains(field.name)) {
+      given.set(field.name, read_field(object, field));
+    } else if (field.otherwise) {
+      given.set(field.name, *field.otherwise);
+    } else if (!field.optional) {
+      if (field.kind == field_kind::socket) read_socket(object, field.name.c_str());
+      throw config_error(missing(field));
+    }
   }
-  setup.address = parse_mac(read<std::string>(object, "mac", ""));
-  setup.seed = read_count(object, "seed", setup.address, 0, ~std::uint64_t{0});
-  for (const auto& [name, value] :
-       {std::pair("tx_delay_clocks", &setup.tx_delay_clocks), std::pair("rx_delay_clocks", &setup.rx_delay_clocks)}) {
-    if (!object.contains(name))
-      throw config_error(std::string("driver.") + name + ": is missing: hw/bringup/bringup.py calibrate measures it");
-    *value = static_cast<std::uint16_t>(read_count(object, name, 0, 0, 65535));
-  }
-  setup.rts_threshold_bytes = static_cast<std::uint32_t>(read_count(object, "rts_threshold_bytes", setup.rts_threshold_bytes, 0, 4095));
-  setup.tx_gain_256 = static_cast<std::uint16_t>(read_count(object, "tx_gain_256", setup.tx_gain_256, 0, 256));
-  setup.energy_threshold_dbm =
-      static_cast<std::int8_t>(read_integer(object, "energy_threshold_dbm", setup.energy_threshold_dbm, -128, 127));
-  setup.rssi_base_dbm = static_cast<std::int16_t>(read_integer(object, "rssi_base_dbm", setup.rssi_base_dbm, -256, 255));
-  config.mac.data_rate_index = static_cast<std::uint8_t>(read_count(object, "data_rate_index", 1, 0, 1));
-  return config;
+  return given;
 }
 
 drivers::fault_config read_faults(const json& object) {
@@ -122,16 +111,15 @@ capture_config read_capture(const json& object) {
 
 driver_config read_driver(const json& object) {
   if (!object.is_object()) throw config_error("driver: must be an object {...}");
-  enum class driver_kind : std::uint8_t { air, loopback, rfnoc };
-  const auto kind = read_word<driver_kind>(object, "kind",
-                                           {{"air", driver_kind::air}, {"loopback", driver_kind::loopback}, {"rfnoc", driver_kind::rfnoc}});
-  driver_config config;
-  if (kind == driver_kind::air) {
-    config.mac = read_air(object);
-  } else if (kind == driver_kind::rfnoc) {
-    config.mac = read_radio(object);
-  } else {
-    config.mac = read_loopback(object);
+  std::vector<std::pair<std::string_view, const drivers::driver_entry*>> kinds;
+  for (const drivers::driver_entry* entry : drivers::all_drivers()) kinds.emplace_back(entry->kind, entry);
+  const drivers::driver_entry* entry =
+      read_word(object, "kind", std::span<const std::pair<std::string_view, const drivers::driver_entry*>>(kinds), kinds.front().second);
+  driver_config config{.kind = entry->kind, .given = read_fields(object, *entry), .make = {}, .faults = {}, .capture = {}};
+  try {
+    config.make = entry->prepare(config.given);
+  } catch (const drivers::field_error& error) {
+    throw config_error(error.what());
   }
   if (const auto faults = object.find("faults"); faults != object.end()) config.faults = read_faults(*faults);
   if (const auto capture = object.find("capture"); capture != object.end()) config.capture = read_capture(*capture);
@@ -139,17 +127,31 @@ driver_config read_driver(const json& object) {
 }
 
 std::unique_ptr<drivers::driver> make_driver(const driver_config& config) {
-  std::unique_ptr<drivers::driver> made;
-  if (const auto* air = std::get_if<air_config>(&config.mac)) {
-    made = std::make_unique<drivers::air_driver>(air->socket, air->node);
-  } else if (const auto* radio = std::get_if<radio_config>(&config.mac)) {
-    made = std::make_unique<drivers::rfnoc_driver>([device = radio->device] { return drivers::make_uhd_link(device); }, radio->mac);
-  } else {
-    made = std::make_unique<drivers::loopback_driver>(std::get<drivers::loopback_config>(config.mac));
-  }
+  std::unique_ptr<drivers::driver> made = config.make();
   if (config.faults) made = std::make_unique<drivers::fault_injector>(std::move(made), *config.faults);
   if (config.capture) made = std::make_unique<drivers::pcap_tap>(std::move(made), config.capture->file, config.capture->most_bytes);
   return made;
+}
+
+json describe_drivers() {
+  static constexpr std::array kind_words{"text", "socket", "mac", "word", "count", "integer", "quantity"};
+  json list = json::array();
+  for (const drivers::driver_entry* entry : drivers::all_drivers()) {
+    json fields = json::array();
+    for (const config_field& field : entry->fields) {
+      json told{{"name", field.name}, {"is", kind_words[static_cast<std::size_t>(field.kind)]}, {"meaning", field.meaning}};
+      if (field.otherwise) std::visit([&](const auto& value) { told["otherwise"] = value; }, *field.otherwise);
+      if (field.least) told["from"] = *field.least;
+      if (field.most) told["to"] = *field.most;
+      if (field.above) told["above"] = *field.above;
+      if (!field.words.empty()) told["words"] = field.words;
+      if (field.optional) told["optional"] = true;
+      if (field.says_where) told["says_where"] = true;
+      fields.push_back(std::move(told));
+    }
+    list.push_back({{"kind", entry->kind}, {"meaning", entry->meaning}, {"if_away", entry->if_away}, {"fields", std::move(fields)}});
+  }
+  return list;
 }
 
 }  // namespace perhop::node

@@ -34,7 +34,7 @@ void exact_flows::set_link_rate(std::uint64_t rate_bps) { link_rate_bps_ = rate_
 
 // ---- Flows that begin here
 
-bool exact_flows::paces(const ip_packet& packet) const {
+bool exact_flows::paces(const shim::ip_packet& packet) const {
   if (packet.view.flow.protocol != shim::ip_protocol_udp || packet.group || packet.transport_at == 0) return false;
   // Routing daemons talk from link-local addresses: what they say must not wait for what they find out.
   const bool link_local = packet.ipv6 && packet.view.flow.destination.high >> 54 == 0xfe80 >> 6;

@@ -23,8 +23,8 @@
 #include "host/core/policy/exact_sender.hpp"
 #include "host/core/policy/time.hpp"
 #include "host/core/shim/flow_table.hpp"
+#include "host/core/shim/ip_packet.hpp"
 #include "host/core/shim/packet_view.hpp"
-#include "host/node/ip_packet.hpp"
 
 namespace perhop::node {
 
@@ -76,7 +76,7 @@ public:
   // ---- Flows that begin here
 
   /// Whether this packet of a local application is one of an EXACT flow.
-  bool paces(const ip_packet& packet) const;
+  bool paces(const shim::ip_packet& packet) const;
 
   /// A packet of such a flow: kept until its time, or lost where there is no room.
   void on_packet(time_us now, const shim::flow_key& flow, std::span<const std::uint8_t> bytes);

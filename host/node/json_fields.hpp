@@ -14,13 +14,17 @@
 
 namespace perhop::node {
 
-inline void refuse_unknown(const nlohmann::json& object, const std::string& where, std::initializer_list<std::string_view> known) {
+inline void refuse_unknown(const nlohmann::json& object, const std::string& where, std::span<const std::string_view> known) {
   if (!object.is_object()) throw config_error(where + ": must be an object {...}");
   for (const auto& [key, value] : object.items()) {
     bool found = false;
     for (const std::string_view name : known) found |= name == key;
     if (!found) throw config_error(where + "." + key + ": unknown field");
   }
+}
+
+inline void refuse_unknown(const nlohmann::json& object, const std::string& where, std::initializer_list<std::string_view> known) {
+  refuse_unknown(object, where, std::span<const std::string_view>(known.begin(), known.size()));
 }
 
 template <typename Value>

@@ -21,6 +21,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::uint64_t most_data_rate_index = 7;  // that a descriptor of the MAC can name
+
 void read_exact(const json& object, node_config& config) {
   refuse_unknown(object, "exact", {"mode", "fairness", "eta", "interval_ms", "hello_interval_ms", "udp", "queue_packets"});
   policy::exact_router_config& router = config.exact.emplace();
@@ -149,9 +151,16 @@ node_config parse_node_config(const std::string& text) {
   config.rates_socket = read<std::string>(object, "rates_socket", "");
   if (object.contains("exact")) read_exact(object.at("exact"), config);
   for (const json& neighbour : object.value("neighbours", json::array())) {
-    refuse_unknown(neighbour, "neighbours", {"address", "mac"});
-    config.neighbours.push_back(
-        {parse_address(read<std::string>(neighbour, "address", "")), parse_mac(read<std::string>(neighbour, "mac", ""))});
+    refuse_unknown(neighbour, "neighbours", {"address", "mac", "data_rate_index"});
+    neighbour_address& read_one = config.neighbours.emplace_back(
+        neighbour_address{parse_address(read<std::string>(neighbour, "address", "")), parse_mac(read<std::string>(neighbour, "mac", ""))});
+    if (!neighbour.contains("data_rate_index")) continue;
+    read_one.data_rate_index = static_cast<std::uint8_t>(read_count(neighbour, "data_rate_index", 0, 0, most_data_rate_index));
+    for (const neighbour_address& other : config.neighbours) {
+      if (other.mac == read_one.mac && other.data_rate_index.value_or(*read_one.data_rate_index) != *read_one.data_rate_index) {
+        throw config_error("neighbours.data_rate_index: differs between two addresses of one MAC; give both the same");
+      }
+    }
   }
   return config;
 }

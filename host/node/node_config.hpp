@@ -20,6 +20,7 @@ namespace perhop::node {
 struct neighbour_address {
   shim::ip_address address;
   std::uint64_t mac = 0;
+  std::optional<std::uint8_t> data_rate_index{};  ///< of DATA frames to it; nothing: the MAC's
 };
 
 /// By what a TCP sender of this host is held to its limit.

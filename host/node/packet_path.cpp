@@ -42,7 +42,11 @@ void packet_path::on_up(const drivers::mac_properties& mac) {
       config.exact->profile = mac.profile;
       config.exact->rts_threshold_bytes = mac.rts_threshold_bytes;
       config.exact->neighbourhood.node = node_of(mac.address);
-      exact_->set_link_rate(mac.profile->rates[mac.data_rate_index].bps);
+      std::uint64_t fastest_bps = mac.profile->rates[mac.data_rate_index].bps;
+      for (const auto& [address, rate] : data_rates_) {
+        fastest_bps = std::max<std::uint64_t>(fastest_bps, mac.profile->rates[data_rate_to(address)].bps);
+      }
+      exact_->set_link_rate(fastest_bps);
     }
     path_.start(config);
     while (!flows_.empty()) forget(flows_.begin());
@@ -131,7 +135,7 @@ void packet_path::on_reception(const drivers::reception& frame) {
 
 void packet_path::receive(std::span<const std::uint8_t> bytes, const std::optional<wire::path_header>& header,
                           const hop::exact_rider& rider, std::uint64_t transmitter) {
-  const auto packet = read_ip(bytes);
+  const auto packet = shim::read_ip(bytes);
   if (!packet) {
     ++counters_.malformed;
     return;
@@ -151,8 +155,8 @@ void packet_path::receive(std::span<const std::uint8_t> bytes, const std::option
     const shim::receive_verdict verdict = path_.receive(now_, header, packet->view);
     if (config_.limiter != nullptr && packet->view.flow.protocol == shim::ip_protocol_tcp) limit_sender_of(*packet);
     if (packet->transport_at != 0 && packet->view.flow.protocol == shim::ip_protocol_tcp) {
-      if (verdict.window_bytes) write_window(copy, *packet, *verdict.window_bytes);
-      if (verdict.strip_window_scaling) strip_window_scaling(copy, *packet);
+      if (verdict.window_bytes) shim::write_window(copy, *packet, *verdict.window_bytes);
+      if (verdict.strip_window_scaling) shim::strip_window_scaling(copy, *packet);
     }
     const shim::flow_key flow = packet->view.flow;
     if (const auto* data = std::get_if<wire::exact_header>(&rider); data != nullptr && exact_) {
@@ -172,7 +176,7 @@ void packet_path::on_ip(time_us now, std::span<const std::uint8_t> bytes) {
   now_ = now;
   if (now_ - idle_looked_for_ >= idle_looked_for_every_us) forget_idle();
   ++counters_.from_ip;
-  const auto packet = read_ip(bytes);
+  const auto packet = shim::read_ip(bytes);
   if (!packet || !path_.started()) {
     ++counters_.no_route;
     return;
@@ -193,14 +197,14 @@ void packet_path::on_ip(time_us now, std::span<const std::uint8_t> bytes) {
   path_.send(now_, packet_of(bytes, *packet, own));
 }
 
-packet_path::packet packet_path::packet_of(std::span<const std::uint8_t> bytes, const ip_packet& read, bool own) const {
+packet_path::packet packet_path::packet_of(std::span<const std::uint8_t> bytes, const shim::ip_packet& read, bool own) const {
   return {.view = read.view,
           .from = own ? hop::origin::here : hop::origin::elsewhere,
           .content = {.bytes = std::vector<std::uint8_t>(bytes.begin(), bytes.end()), .read = read}};
 }
 
 /// A packet of IP that no frame takes.
-void packet_path::cut_or_answer(std::span<const std::uint8_t> bytes, const ip_packet& packet, std::size_t most_bytes) {
+void packet_path::cut_or_answer(std::span<const std::uint8_t> bytes, const shim::ip_packet& packet, std::size_t most_bytes) {
   std::vector<std::vector<std::uint8_t>> fragments = fragments_of(bytes, packet, most_bytes);
   if (!fragments.empty()) {
     ++counters_.fragmented;
@@ -249,7 +253,7 @@ void packet_path::forget_idle() {
 
 /// A packet for the sender of the other direction may have moved its limit, which holds before TCP sees the packet. What opened
 /// before this daemon was started is found by its first packet.
-void packet_path::limit_sender_of(const ip_packet& packet) {
+void packet_path::limit_sender_of(const shim::ip_packet& packet) {
   // A SYN says nothing before this host's TCP has answered it, and anybody can send one.
   if (packet.view.tcp.syn && !packet.view.tcp.has_tcp_ack) return;
   const shim::flow_key key = packet.view.flow.reversed();
@@ -277,7 +281,7 @@ void packet_path::apply_limits() {
 /// A packet of this host's IP that does not wait. @return nothing when it was lost
 std::optional<packet_path::departure> packet_path::originate(std::vector<std::uint8_t> bytes, const hop::exact_rider& rider,
                                                              const shim::exact_view& exact) {
-  const auto read = read_ip(bytes);
+  const auto read = shim::read_ip(bytes);
   packet what{
       .view = read->view,
       .from = kernel_.find_route(read->view.flow.source, false).kind == route_kind::local ? hop::origin::here : hop::origin::elsewhere,
@@ -288,7 +292,7 @@ std::optional<packet_path::departure> packet_path::originate(std::vector<std::ui
 }
 
 void packet_path::pass_on(packet&& what, const std::optional<wire::path_header>& header, const hop::exact_rider& rider) {
-  lower_ttl(what.content.bytes, what.content.read);
+  shim::lower_ttl(what.content.bytes, what.content.read);
   --what.view.ttl;
   what.from = hop::origin::radio;
   what.header = header;
@@ -321,7 +325,7 @@ void packet_path::serve_exact(time_us now) {
   now_ = now;
   if (!exact_ || !path_.started()) return;
   exact_->on_deadline(now);
-  while (const auto due = exact_->take_report(now)) originate(empty_udp(due->flow.reversed()), due->report, {.follows = true});
+  while (const auto due = exact_->take_report(now)) originate(shim::empty_udp(due->flow.reversed()), due->report, {.follows = true});
   while (up_ && has_room()) {
     auto packet = exact_->take_packet(now);
     if (!packet) break;

@@ -23,12 +23,12 @@
 
 #include "host/bpf/window_limiter.hpp"
 #include "host/core/hop/hop_path.hpp"
+#include "host/core/shim/ip_packet.hpp"
 #include "host/core/shim/shim.hpp"
 #include "host/drivers/driver.hpp"
 #include "host/node/accounts.hpp"
 #include "host/node/credit_watch.hpp"
 #include "host/node/exact_flows.hpp"
-#include "host/node/ip_packet.hpp"
 #include "host/node/kernel.hpp"
 #include "host/node/neighbours.hpp"
 #include "host/node/too_big.hpp"
@@ -80,7 +80,7 @@ struct path_counters {
 /// An IP packet that this node sends on.
 struct node_packet {
   std::vector<std::uint8_t> bytes;
-  ip_packet read{};
+  shim::ip_packet read{};
   std::optional<route> to{};  ///< nothing: to be looked up when it goes to the queue
 };
 
@@ -89,6 +89,12 @@ public:
   packet_path(const packet_path_config& config, kernel& kernel, drivers::driver& driver);
 
   neighbours& known_neighbours() { return neighbours_; }
+
+  /// DATA frames to this neighbour have another rate than the MAC's. A rate that the MAC's profile has not changes nothing.
+  void set_data_rate(std::uint64_t mac_address, std::uint8_t rate_index) { data_rates_.insert_or_assign(mac_address, rate_index); }
+
+  /// Rate of DATA frames to this address, which may be a group's. Requires mac().
+  std::uint8_t data_rate_to(std::uint64_t receiver_address) const;
 
   /// IP sent a packet.
   void on_ip(time_us now, std::span<const std::uint8_t> bytes);
@@ -211,18 +217,18 @@ private:
     std::uint64_t receiver_address = 0;
     std::uint64_t explicit_rate_bps = 0;
   };
-  packet packet_of(std::span<const std::uint8_t> bytes, const ip_packet& read, bool own) const;
+  packet packet_of(std::span<const std::uint8_t> bytes, const shim::ip_packet& read, bool own) const;
   std::optional<departure> originate(std::vector<std::uint8_t> bytes, const hop::exact_rider& rider = {},
                                      const shim::exact_view& exact = {});
   void pass_on(packet&& what, const std::optional<wire::path_header>& header, const hop::exact_rider& rider);
-  void cut_or_answer(std::span<const std::uint8_t> bytes, const ip_packet& packet, std::size_t most_bytes);
+  void cut_or_answer(std::span<const std::uint8_t> bytes, const shim::ip_packet& packet, std::size_t most_bytes);
   bool has_room() const { return !path_.queue().full(); }
   std::optional<given_packet> take_given(std::uint32_t cookie);
   void watch_given();
   std::uint64_t next_hop_to(const shim::ip_address& destination);
   void receive(std::span<const std::uint8_t> bytes, const std::optional<wire::path_header>& header, const hop::exact_rider& rider,
                std::uint64_t transmitter);
-  void limit_sender_of(const ip_packet& packet);
+  void limit_sender_of(const shim::ip_packet& packet);
   void tell_limit(const shim::flow_key& key, flow& flow);
   void apply_limits();
   void forget(flow_table::iterator flow);
@@ -233,6 +239,7 @@ private:
   kernel& kernel_;
   drivers::driver& driver_;
   neighbours neighbours_;
+  std::unordered_map<std::uint64_t, std::uint8_t> data_rates_;  ///< by MAC address, of those that differ
   std::optional<drivers::mac_properties> mac_;
   hop::hop_path<packet_path> path_;
   bool up_ = false;

@@ -22,11 +22,16 @@ std::optional<std::uint64_t> packet_path::receiver_of(packet& what) {
   return address;
 }
 
+std::uint8_t packet_path::data_rate_to(std::uint64_t receiver_address) const {
+  if ((receiver_address >> group_address_bit & 1) != 0) return static_cast<std::uint8_t>(mac_->profile->lowest_basic_rate_index);
+  const auto own = data_rates_.find(receiver_address);
+  return own != data_rates_.end() && own->second < mac_->profile->rates.size() ? own->second : mac_->data_rate_index;
+}
+
 shim::next_hop packet_path::describe(const packet& what, std::uint64_t receiver, std::uint8_t peer) {
   neighbour_sums_.open(peer, receiver);
-  const bool group = (receiver >> group_address_bit & 1) != 0;
   return {.peer = peer,
-          .rate_index = group ? mac_->profile->lowest_basic_rate_index : mac_->data_rate_index,
+          .rate_index = data_rate_to(receiver),
           .mpdu_bytes = static_cast<std::uint32_t>(mac_header_bytes + llc_snap_bytes + path_header_bytes + hop::rider_size(what.rider) +
                                                    what.content.bytes.size() + fcs_bytes)};
 }
@@ -56,7 +61,7 @@ void packet_path::on_left(time_us now, packet& what, std::uint64_t receiver, con
     tell_limit(what.view.flow, sent);
   }
   if (what.content.read.transport_at != 0 && path_.shim().strip_window_scaling(what.view)) {
-    strip_window_scaling(what.content.bytes, what.content.read);
+    shim::strip_window_scaling(what.content.bytes, what.content.read);
   }
 }
 
@@ -85,7 +90,7 @@ void packet_path::submit(time_us now, queue_entry&& first) {
   const bool group = (first.receiver_address >> group_address_bit & 1) != 0;
   if (driver_.send({.receiver_address = first.receiver_address,
                     .peer = first.what.peer,
-                    .rate_index = group ? mac_->profile->lowest_basic_rate_index : mac_->data_rate_index,
+                    .rate_index = data_rate_to(first.receiver_address),
                     .use_rts = !group && first.mpdu_bytes > mac_->rts_threshold_bytes,
                     .cookie = next_cookie_,
                     .msdu = first.what.msdu})) {

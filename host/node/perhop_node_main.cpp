@@ -4,6 +4,7 @@
 // something happens.
 // perhop-node --check-ebpf CGROUP: whether this process could clamp congestion windows here; if not, one line says why.
 // perhop-node --check-driver CONFIG.JSON: whether the MAC of this configuration comes up; nothing but its driver is opened.
+// perhop-node --drivers: every driver with its fields, as JSON.
 // perhop-node --version: the project's version and a digest of the daemon's sources.
 // Exit status: 0 told to end (SIGINT, SIGTERM), 2 the configuration is wrong or eBPF is not possible, 1 anything else, a MAC that does
 // not come up among it.
@@ -24,6 +25,7 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -80,7 +82,10 @@ public:
                .limiter = clamp_.get()},
               kernel_, *driver_) {
     if (config.exact && !config.rates_socket.empty()) rates_.emplace(config.rates_socket, path_);
-    for (const node::neighbour_address& neighbour : config.neighbours) path_.known_neighbours().add(neighbour.address, neighbour.mac);
+    for (const node::neighbour_address& neighbour : config.neighbours) {
+      path_.known_neighbours().add(neighbour.address, neighbour.mac);
+      if (neighbour.data_rate_index) path_.set_data_rate(neighbour.mac, *neighbour.data_rate_index);
+    }
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
@@ -174,6 +179,12 @@ private:
     if (mac_was_up_) {
       mac_problem_.clear();
       node::log("mac_up", {{"address", node::text_of_mac(path_.mac()->address)}, {"profile", std::string(path_.mac()->profile->name)}});
+      for (const node::neighbour_address& neighbour : config_.neighbours) {
+        if (neighbour.data_rate_index.value_or(0) < path_.mac()->profile->rates.size()) continue;
+        node::log("data_rate_unknown", {{"neighbour", node::text_of_mac(neighbour.mac)},
+                                        {"problem", "the MAC's profile has no rate " + std::to_string(*neighbour.data_rate_index) +
+                                                        "; frames go at the MAC's own"}});
+      }
     } else {
       node::log("mac_down");
     }
@@ -277,8 +288,12 @@ int main(int argc, char** argv) {
     std::printf("perhop-node %s\n", node::version_text);
     return 0;
   }
+  if (argc == 2 && first == "--drivers") {
+    std::printf("%s\n", node::describe_drivers().dump(1).c_str());
+    return 0;
+  }
   if (argc != 2 && !(argc == 3 && (first == "--check-ebpf" || first == "--check-driver"))) {
-    std::fprintf(stderr, "usage: perhop-node CONFIG.JSON | --check-ebpf CGROUP | --check-driver CONFIG.JSON | --version\n");
+    std::fprintf(stderr, "usage: perhop-node CONFIG.JSON | --check-ebpf CGROUP | --check-driver CONFIG.JSON | --drivers | --version\n");
     return 2;
   }
   try {

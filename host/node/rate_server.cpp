@@ -14,6 +14,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t most_clients = 256;
+// The socket is for all users of the node: one of them leaves places to the others.
+constexpr std::size_t most_of_a_user = 128;
 
 /// What an application acts on; the rest of the state only comes along.
 bool tells_the_same(const exact_flow_state& one, const exact_flow_state& other) {
@@ -72,7 +74,10 @@ std::optional<std::uint64_t> wanted_of(const json& object) {
 std::string text_of(const exact_flow_state& state) { return json_of(state).dump(); }
 
 rate_server::rate_server(const std::string& path, packet_path& packets)
-    : path_(path), packets_(packets), server_({.path = path, .most_clients = most_clients, .most_message_bytes = 4096, .mode = 0666}) {}
+    : path_(path),
+      packets_(packets),
+      server_(
+          {.path = path, .most_clients = most_clients, .most_kept_of_a_user = most_of_a_user, .most_message_bytes = 4096, .mode = 0666}) {}
 
 void rate_server::poll(time_us now) {
   now_ = now;
@@ -85,7 +90,11 @@ void rate_server::on_message(sockets::client_id from, std::span<const std::uint8
   std::string text;
   try {
     answer(client, {reinterpret_cast<const char*>(message.data()), message.size()});
-    server_.keep(from);
+    if (!server_.keep(from)) {
+      leave(client);
+      client.flow.reset();
+      throw config_error("follow: this user follows " + std::to_string(most_of_a_user) + " flows; end one of them first");
+    }
     client.told = packets_.exact()->state(*client.flow);
     text = client.told ? text_of(*client.told) : R"({"ok": false, "error": "the flow was forgotten: too many flows"})";
   } catch (const std::exception& error) {

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <system_error>
 
-#include "host/node/ip_bytes.hpp"
+#include "host/core/shim/ip_bytes.hpp"
 
 namespace perhop::node {
 

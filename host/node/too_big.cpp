@@ -3,9 +3,11 @@
 
 #include <array>
 
-#include "host/node/ip_bytes.hpp"
+#include "host/core/shim/ip_bytes.hpp"
 
 namespace perhop::node {
+
+using namespace shim;  // bytes of IP
 
 namespace {
 
@@ -58,7 +60,7 @@ bool may_be_answered(std::span<const std::uint8_t> bytes, const ip_packet& packe
   }
   if ((read16(&bytes[6]) & offset_mask) != 0) return false;
   const bool error = bytes[9] == ip_protocol_icmp && (!has_type || !is_icmp_query(bytes[packet.payload_at]));
-  return !error && names_one_host_ipv4(static_cast<std::uint32_t>(packet.view.flow.source.low));
+  return !error && names_one_host_ipv4(packet.view.flow.source.ipv4());
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "host/core/policy/time.hpp"
+#include "host/core/shim/ip_packet.hpp"
 #include "host/core/wire/generated/protocol.hpp"
-#include "host/node/ip_packet.hpp"
 
 namespace perhop::node {
 
@@ -19,14 +19,15 @@ namespace perhop::node {
 inline constexpr std::size_t most_ip_bytes = most_msdu_bytes - llc_snap_bytes - path_header_bytes;
 
 /// Fragments of at most `most_bytes` each, in order. @return none where the packet may not be cut (IPv6, DF), or its header leaves no room
-std::vector<std::vector<std::uint8_t>> fragments_of(std::span<const std::uint8_t> bytes, const ip_packet& packet, std::size_t most_bytes);
+std::vector<std::vector<std::uint8_t>> fragments_of(std::span<const std::uint8_t> bytes, const shim::ip_packet& packet,
+                                                    std::size_t most_bytes);
 
 /// "Fragmentation needed" (ICMP type 3 code 4) or "packet too big" (ICMPv6 type 2) to the packet's source.
 /// @param mtu_bytes the largest packet that would have gone
 /// @param from the message's source address, of the packet's version of IP
 /// @return nothing where such packets must not be answered: to or from a group or nobody, a fragment behind the first, an ICMP error
 /// (RFC 1122, 3.2.2; RFC 1812, 4.3.2.7; RFC 4443, 2.4 e)
-std::vector<std::uint8_t> too_big_message(std::span<const std::uint8_t> bytes, const ip_packet& packet, std::size_t mtu_bytes,
+std::vector<std::uint8_t> too_big_message(std::span<const std::uint8_t> bytes, const shim::ip_packet& packet, std::size_t mtu_bytes,
                                           const shim::ip_address& from);
 
 /// A token bucket, as RFC 4443 (2.4 f) recommends it for ICMP errors: so many at once, and then so many a second.

@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <system_error>
@@ -41,6 +42,14 @@ bool watch(int epoll, int descriptor, std::uint64_t data, int operation = EPOLL_
 bool somebody_waits(int listener) {
   pollfd ready{.fd = listener, .events = POLLIN, .revents = 0};
   return ::poll(&ready, 1, 0) == 1;
+}
+
+/// Of the process at the other end, as it was when it connected.
+uid_t user_of(int socket) {
+  ucred told{};
+  socklen_t size = sizeof told;
+  checked(getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &told, &size), "SO_PEERCRED");
+  return told.uid;
 }
 
 std::string said(int error) { return std::generic_category().message(error); }
@@ -166,7 +175,7 @@ void seqpacket_server::accept_some(std::uint64_t now_us, server_handler& handler
       ::close(socket);
       continue;
     }
-    clients_.emplace(id, client{.socket = socket, .heard_us = now_us});
+    clients_.emplace(id, client{.socket = socket, .heard_us = now_us, .user = user_of(socket)});
     ++counters_.accepted;
     tell_trouble("", handler);
   }
@@ -228,8 +237,14 @@ void seqpacket_server::close(client_id client) {
   clients_.erase(found);
 }
 
-void seqpacket_server::keep(client_id client) {
-  if (const auto found = clients_.find(client); found != clients_.end()) found->second.kept = true;
+bool seqpacket_server::keep(client_id client) {
+  const auto found = clients_.find(client);
+  if (found == clients_.end()) return false;
+  if (found->second.kept) return true;
+  const auto kept = std::count_if(clients_.begin(), clients_.end(),
+                                  [user = found->second.user](const auto& each) { return each.second.kept && each.second.user == user; });
+  found->second.kept = static_cast<std::size_t>(kept) < config_.most_kept_of_a_user;
+  return found->second.kept;
 }
 
 bool seqpacket_server::send(client_id to, std::span<const std::uint8_t> message) const {

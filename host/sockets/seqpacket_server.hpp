@@ -3,6 +3,7 @@
 ///
 /// - There are at most `most_clients`. One more takes the place of the one that has been silent for the longest time, so that idle
 ///   clients never keep a new one out. A client that is kept (`keep`) loses its place to nobody.
+/// - Of the clients of one user at most `most_kept_of_a_user` are kept, so that nobody takes all places for ever.
 /// - A client that is not kept and says nothing for `idle_us` is sent away.
 /// - Where the process has no descriptor left for a new client, the oldest idle one makes room; where there is none, the socket is left
 ///   alone for a second. A listening socket that cannot accept stays readable, so trying again at once would spin.
@@ -28,6 +29,7 @@ using client_id = std::uint64_t;
 struct server_config {
   std::string path;  ///< replaced if it is there
   std::size_t most_clients = 64;
+  std::size_t most_kept_of_a_user = SIZE_MAX;
   std::uint64_t idle_us = 10'000'000;
   std::size_t most_message_bytes = 65536;
   int messages_at_once = 1;   ///< of one client in one poll(), so that others have their turn
@@ -71,8 +73,8 @@ public:
   bool send(client_id to, std::span<const std::uint8_t> message) const;
   bool send(client_id to, std::string_view text) const;
 
-  /// The client may be silent, and holds its place.
-  void keep(client_id client);
+  /// The client may be silent, and holds its place. @return false: it does not, since others of its user hold all that a user may
+  bool keep(client_id client);
   /// Without on_closed().
   void close(client_id client);
 
@@ -83,6 +85,7 @@ private:
   struct client {
     int socket = -1;
     std::uint64_t heard_us = 0;
+    uid_t user = 0;
     bool kept = false;
   };
 

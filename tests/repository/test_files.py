@@ -162,10 +162,10 @@ def test_what_a_pinned_package_needs_is_pinned_too(root):
 
 
 def test_a_long_source_file_says_why_it_is_one_file(find, root):
-    """More than 450 lines are more than one idea, unless the head says otherwise; not generated files and tests."""
-    files = find("**/*.py", "**/*.cc", "**/*.cpp", "**/*.h", "**/*.hpp", "**/*.sv")
-    looked_at = [path for path in files if path.parts[0] != "tests" and "generated" not in path.parts]
+    """More than 450 lines are more than one idea, unless the head says otherwise; not what a program writes."""
+    files = find("**/*.py", "**/*.cc", "**/*.cpp", "**/*.h", "**/*.hpp", "**/*.sv", "**/*.sh", "**/*.tcl", "**/*.yaml")
+    looked_at = [path for path in files if "generated" not in path.parts]
     heads = {path: lines(root / path) for path in looked_at}
     long = {path: text for path, text in heads.items() if len(text) > 450 and "Generated" not in "".join(text[:12])}
     assert heads
-    assert [path for path, text in long.items() if "It is one file" not in "\n".join(text[:30])] == []
+    assert [path for path, text in long.items() if "It is one file" not in "\n".join(text[:40])] == []

@@ -76,6 +76,40 @@ def test_the_index_leads_to_every_page(find, root):
         assert not [str(page) for page in pages if root / page not in reached], f"{index} has no link to these"
 
 
+# Each walk begins at README.md and follows links to the page or file that answers; a search finds it, too.
+WALKS = {
+    "a network of one's own": ["docs/tutorial/first_experiment.md"],
+    "NAV reset": ["docs/glossary.md", "gateware/rtl/mac/nav_counter.sv"],
+    "w <= packets in flight": ["docs/glossary.md", "host/core/policy/delayed_cumulative_tcp_ack.hpp"],
+    "add a policy": ["docs/index.md", "docs/how-to/add_policy.md"],
+}
+SEARCHES = {
+    "gateware/rtl": ("NAV reset", "gateware/rtl/mac/nav_counter.sv"),
+    "host/core": ("w <= packets in flight", "host/core/policy/delayed_cumulative_tcp_ack.hpp"),
+    "docs": ("Add a policy", "docs/how-to/add_policy.md"),
+}
+
+
+def test_a_newcomer_finds_answers_in_two_clicks(root):
+    for question, clicks in WALKS.items():
+        assert len(clicks) <= 2
+        page = "README.md"
+        for target in clicks:
+            links = re.findall(r"\]\(([^)#\s]+)", (root / page).read_text())
+            reached = {(root / page).parent.joinpath(link).resolve() for link in links}
+            assert root / target in reached, f"{question}: {page} does not lead to {target}"
+            page = target
+
+
+def test_a_newcomer_finds_answers_in_one_search(root):
+    page = (root / "docs/tutorial/find_your_way.md").read_text()
+    for folder, (words, answer) in SEARCHES.items():
+        command = ["git", "grep", "-il", words, "--", folder]
+        found = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stdout.split()
+        assert answer in found and len(found) <= 3, f"{words!r} finds {found}"
+        assert words.lower() in page.lower() and f"-- {folder}`" in page, "the page tells of other searches"
+
+
 def exists(path: Path) -> bool:
     return path.exists() or any(path.parent.glob(f"{path.name}.[hc]*"))
 

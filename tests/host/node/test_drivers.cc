@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+//
+// It is one file: it holds the conformance of every driver beside what each adds.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <stdlib.h>

@@ -15,7 +15,9 @@ const shim::flow_key flow{.source = shim::ip_address::from_ipv4(0x0a000001),
                           .destination_port = 5004,
                           .protocol = shim::ip_protocol_udp};
 
-ip_packet packet_of(const shim::flow_key& key) { return {.view = {.flow = key, .ip_bytes = packet_bytes, .ttl = 64}, .transport_at = 20}; }
+shim::ip_packet packet_of(const shim::flow_key& key) {
+  return {.view = {.flow = key, .ip_bytes = packet_bytes, .ttl = 64}, .transport_at = 20};
+}
 
 class exact_flows_test : public testing::Test {
 protected:
@@ -49,14 +51,14 @@ TEST_F(exact_flows_test, only_flows_that_somebody_asked_for_are_paced_unless_all
 
   const exact_flows all({.all_udp = true});
   EXPECT_TRUE(all.paces(packet_of(flow)));
-  ip_packet group = packet_of(flow);
+  shim::ip_packet group = packet_of(flow);
   group.group = true;
   EXPECT_FALSE(all.paces(group));
-  ip_packet routing = packet_of(flow);
+  shim::ip_packet routing = packet_of(flow);
   routing.ipv6 = true;
   routing.view.flow.destination = {0xfe80'0000'0000'0000, 0x1};
   EXPECT_FALSE(all.paces(routing)) << "a routing daemon's";
-  ip_packet tcp = packet_of(flow);
+  shim::ip_packet tcp = packet_of(flow);
   tcp.view.flow.protocol = shim::ip_protocol_tcp;
   EXPECT_FALSE(all.paces(tcp));
 }

@@ -41,8 +41,8 @@ TEST(node_config, the_least_there_can_be) {
   const node_config config = parse_node_config(least().dump());
   EXPECT_EQ(config.interface, "radio0");
   EXPECT_EQ(config.log, log_format::text);
-  ASSERT_TRUE(std::holds_alternative<air_config>(config.driver.mac));
-  EXPECT_EQ(std::get<air_config>(config.driver.mac).node, 3);
+  EXPECT_EQ(config.driver.kind, "air");
+  EXPECT_EQ(config.driver.given.count("node"), 3U);
   EXPECT_FALSE(config.driver.faults || config.driver.capture);
 }
 
@@ -56,9 +56,9 @@ TEST(node_config, a_loopback_in_a_capture_behind_faults) {
                       {"faults", {{"seed", 9}, {"drop", 0.5}, {"delay_us", 77}}},
                       {"capture", {{"file", "/run/x"}, {"most_bytes", 5}}}};
   const node_config config = parse_node_config(object.dump());
-  const auto& loopback = std::get<drivers::loopback_config>(config.driver.mac);
-  EXPECT_EQ(loopback.mac.address, 0x02'0000'0000'0aU);
-  EXPECT_EQ(loopback.mac.profile->name, "dsss_long");
+  EXPECT_EQ(config.driver.kind, "loopback");
+  EXPECT_EQ(config.driver.given.count("mac"), 0x02'0000'0000'0aU);
+  EXPECT_EQ(config.driver.given.text("profile"), "dsss_long");
   EXPECT_EQ(config.driver.faults->seed, 9U);
   EXPECT_EQ(config.driver.faults->drop, 0.5);
   EXPECT_EQ(config.driver.faults->delay_us, 77U);
@@ -84,6 +84,14 @@ TEST(node_config, every_error_names_its_field) {
   EXPECT_EQ(with([](json& o) { o["mtu_bytes"] = 9000; }), "mtu_bytes: is 9000; give a whole number from 576 to 2278");
   EXPECT_EQ(with([](json& o) { o["neighbours"] = {{{"address", "10.0.0.1"}, {"mac", "2:0"}}}; }),
             "'2:0' is no MAC address; write 02:00:00:00:00:01");
+  const auto rated = [](const char* address, int rate) {
+    return json{{"address", address}, {"mac", "02:00:00:00:00:02"}, {"data_rate_index", rate}};
+  };
+  EXPECT_EQ(with([&](json& o) { o["neighbours"] = json::array({rated("10.0.0.2", 8)}); }),
+            "data_rate_index: is 8; give a whole number from 0 to 7");
+  EXPECT_EQ(with([&](json& o) { o["neighbours"] = {rated("10.0.0.2", 0), rated("fd00::2", 1)}; }),
+            "neighbours.data_rate_index: differs between two addresses of one MAC; give both the same");
+  EXPECT_EQ(with([&](json& o) { o["neighbours"] = {rated("10.0.0.2", 0), rated("fd00::2", 0)}; }), "");
   EXPECT_EQ(with([](json& o) { o["nodes"] = 1; }), "configuration.nodes: unknown field");
 }
 

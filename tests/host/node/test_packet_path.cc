@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+//
+// It is one file: the tests of one class share its driver and its kernel.
 #include "host/node/packet_path.hpp"
 
 #include <gtest/gtest.h>
@@ -130,6 +132,23 @@ TEST_F(packet_path_test, a_packet_of_this_host_leaves_with_a_path_header_of_one_
   EXPECT_EQ(bytes(driver.sent[0].msdu.begin() + llc_snap_bytes + path_header_bytes, driver.sent[0].msdu.end()), udp(second, third));
 }
 
+TEST_F(packet_path_test, a_neighbour_may_have_a_data_rate_of_its_own) {
+  path.on_ip(++now, udp(second, third));
+  path.set_data_rate(13, 0);
+  path.on_ip(++now, udp(second, third));
+  path.on_ip(++now, udp(second, first));
+  ASSERT_EQ(driver.sent.size(), 3U);
+  EXPECT_EQ(driver.sent[0].request.rate_index, 1);
+  EXPECT_EQ(driver.sent[1].request.rate_index, 0);
+  EXPECT_EQ(driver.sent[2].request.rate_index, 1);
+  const auto mpdu_bytes = static_cast<std::uint32_t>(mac_header_bytes + driver.sent[0].msdu.size() + fcs_bytes);
+  const std::uint32_t longer_us = airtime_us(*mac.profile, 0, mpdu_bytes) - airtime_us(*mac.profile, 1, mpdu_bytes);
+  EXPECT_NEAR(header_of(driver.sent[1]).total_delay_us - header_of(driver.sent[0]).total_delay_us, longer_us, 16);  // as quantised
+  EXPECT_EQ(path.data_rate_to(broadcast_address), mac.profile->lowest_basic_rate_index);
+  path.set_data_rate(13, 7);
+  EXPECT_EQ(path.data_rate_to(13), 1) << "the profile has no such rate";
+}
+
 TEST_F(packet_path_test, a_packet_for_another_node_goes_on_with_one_hop_more_and_a_lower_time_to_live) {
   receive(with_header({.hops = 1, .total_delay_us = 4000, .max_delay_us = 4000}, udp(first, third)));
   ASSERT_EQ(driver.sent.size(), 1U);
@@ -250,7 +269,7 @@ TEST_F(packet_path_test, a_daemon_started_in_mid_connection_takes_segments_to_fi
   path.on_ip(++now, tcp(second, third, 0x10, 10));
   receive(with_header({.hops = 1, .total_delay_us = 4000, .max_delay_us = 4000}, tcp(third, second, 0x10, 0)), 13);
   ASSERT_EQ(kernel.delivered.size(), 1U);
-  EXPECT_EQ(read_ip(kernel.delivered[0])->view.tcp.window_bytes, 1500U - 40 - 12);
+  EXPECT_EQ(shim::read_ip(kernel.delivered[0])->view.tcp.window_bytes, 1500U - 40 - 12);
 }
 
 TEST_F(packet_path_test, a_group_packet_is_broadcast_at_the_lowest_basic_rate_without_rts) {
@@ -340,7 +359,7 @@ TEST_F(packet_path_test, a_packet_of_this_host_that_fills_a_frame_goes_and_a_lon
   path.on_ip(++now, long_udp(second, third, most_ip_bytes + 1, dont_fragment));
   EXPECT_EQ(driver.sent.size(), 1U);
   ASSERT_EQ(kernel.delivered.size(), 1U);
-  const auto message = read_ip(kernel.delivered[0]);
+  const auto message = shim::read_ip(kernel.delivered[0]);
   EXPECT_EQ(message->view.flow.destination, shim::ip_address::from_ipv4(second));
   EXPECT_EQ(message->view.flow.source, shim::ip_address::from_ipv4(third)) << "the kernel takes none from an address of its own";
   EXPECT_EQ(kernel.delivered[0][20], 3);
@@ -381,7 +400,7 @@ TEST_F(packet_path_test, what_came_from_another_interface_is_answered_through_th
   kernel.table[wired] = {.kind = route_kind::elsewhere};
   path.on_ip(++now, long_udp(wired, third, 4000, dont_fragment));
   ASSERT_EQ(kernel.delivered.size(), 1U);
-  EXPECT_EQ(read_ip(kernel.delivered[0])->view.flow.destination, shim::ip_address::from_ipv4(wired));
+  EXPECT_EQ(shim::read_ip(kernel.delivered[0])->view.flow.destination, shim::ip_address::from_ipv4(wired));
 }
 
 TEST_F(packet_path_test, a_driver_that_refuses_costs_no_credit_and_the_path_goes_on) {
@@ -579,7 +598,7 @@ TEST_F(packet_path_test, the_same_segments_unsigned_lose_their_window_and_its_sc
   ASSERT_EQ(driver.sent.size(), 1U);
   EXPECT_EQ(driver.sent[0].msdu[llc_snap_bytes + path_header_bytes + 40], 1) << "no-operation in its place";
   receive(with_header({.hops = 1, .total_delay_us = 4000, .max_delay_us = 4000}, tcp(third, second, 0x10, 0)), 13);
-  EXPECT_LT(read_ip(kernel.delivered.back())->view.tcp.window_bytes, 0xffffU);
+  EXPECT_LT(shim::read_ip(kernel.delivered.back())->view.tcp.window_bytes, 0xffffU);
 }
 
 // ---- Pacing
@@ -689,7 +708,7 @@ TEST_F(limited_path_test, windows_are_left_alone) {
   limited.on_ip(++now, tcp(second, third, flag_syn, 0));
   answer(flag_syn | flag_tcp_ack);
   ASSERT_EQ(kernel.delivered.size(), 1U);
-  EXPECT_EQ(read_ip(kernel.delivered[0])->view.tcp.window_bytes, 0xffffU);
+  EXPECT_EQ(shim::read_ip(kernel.delivered[0])->view.tcp.window_bytes, 0xffffU);
 }
 
 TEST_F(limited_path_test, open_connections_are_looked_for_where_the_daemon_did_not_see_one_open_and_not_too_often) {
@@ -814,7 +833,7 @@ TEST_F(exact_packet_path_test, a_report_sets_the_rate_and_goes_no_further) {
                       .transmitter_address = 13,
                       .msdu = with_rider({.hops = 2, .total_delay_us = 8000, .max_delay_us = 4000}, report, carrier)});
   EXPECT_TRUE(kernel.delivered.empty());
-  const auto state = exact.exact()->state(read_ip(flow_packet(second, third))->view.flow);
+  const auto state = exact.exact()->state(shim::read_ip(flow_packet(second, third))->view.flow);
   ASSERT_TRUE(state);
   EXPECT_NEAR(static_cast<double>(state->rate_bps), 60'000, 600);
 }
@@ -828,7 +847,7 @@ TEST_F(exact_packet_path_test, what_the_own_router_allows_holds_at_once_whatever
   exact.on_reception({.receiver_address = 12,
                       .transmitter_address = 13,
                       .msdu = with_rider({.hops = 2, .total_delay_us = 8000, .max_delay_us = 4000}, report, flow_packet(third, second))});
-  EXPECT_EQ(exact.exact()->state(read_ip(flow_packet(second, third))->view.flow)->rate_bps, own_bps);
+  EXPECT_EQ(exact.exact()->state(shim::read_ip(flow_packet(second, third))->view.flow)->rate_bps, own_bps);
 }
 
 TEST_F(exact_packet_path_test, hellos_are_broadcast_and_foreign_nonsense_is_counted) {

@@ -6,9 +6,11 @@
 #include <random>
 #include <vector>
 
-#include "host/node/ip_bytes.hpp"
+#include "host/core/shim/ip_bytes.hpp"
 
 namespace perhop::node {
+
+using namespace shim;  // bytes of IP
 namespace {
 
 using bytes = std::vector<std::uint8_t>;

@@ -89,7 +89,10 @@ protected:
 
   void on_message(client_id from, std::span<const std::uint8_t> message) override {
     const std::string text(message.begin(), message.end());
-    if (text == "keep") server_->keep(from);
+    if (text == "keep" && !server_->keep(from)) {
+      server_->send(from, "no");
+      return;
+    }
     if (text == "close") {
       server_->close(from);
       return;
@@ -166,6 +169,23 @@ TEST_F(seqpacket_server_test, kept_clients_lose_their_place_to_nobody_and_to_no_
   EXPECT_EQ(third.hear(), "");
   EXPECT_EQ(server_->counters().refused, 1U);
   wait_for_tick(1000 * second_us);
+  EXPECT_EQ(server_->clients(), 2U);
+}
+
+TEST_F(seqpacket_server_test, of_one_user_no_more_are_kept_than_a_user_may_have) {
+  start({.most_clients = 4, .most_kept_of_a_user = 2});
+  const peer first(path_), second(path_), third(path_);
+  for (const peer* each : {&first, &second, &third}) ASSERT_TRUE(each->say("keep"));
+  serve(1);
+  EXPECT_EQ(first.hear(), "keep");
+  EXPECT_EQ(second.hear(), "keep");
+  EXPECT_EQ(third.hear(), "no");
+  ASSERT_TRUE(first.say("keep"));
+  serve(2);
+  EXPECT_EQ(first.hear(), "keep") << "it is kept already";
+  serve(20 * second_us);
+  wait_for_tick(20 * second_us);
+  EXPECT_EQ(third.hear(), "") << "silent, and not kept";
   EXPECT_EQ(server_->clients(), 2U);
 }
 

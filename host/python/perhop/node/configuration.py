@@ -7,7 +7,7 @@ import ipaddress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 
 from perhop.errors import refused
 from perhop.experiment.load import explained, read
@@ -15,9 +15,8 @@ from perhop.experiment.policies import FORMS as POLICY_FORMS
 from perhop.experiment.policies import parse_policy
 from perhop.experiment.schema import OnePolicy, Section
 from perhop.node import ebpf
+from perhop.node.drivers import Driver, Mac, Socket
 from perhop.registers import spec_generated as spec
-
-MOST_SOCKET_BYTES = 107
 
 
 def _address(value: Any) -> Any:
@@ -34,97 +33,8 @@ def _prefix(value: Any) -> Any:
         raise refused(f"is {value!r}, which is no IP address", "write 10.0.0.2/32 or fd70::2/128") from None
 
 
-def _mac(value: Any) -> Any:
-    octets = str(value).lower().split(":")
-    if len(octets) != 6 or not all(len(octet) == 2 and set(octet) <= set("0123456789abcdef") for octet in octets):
-        raise refused(f"is {value!r}, which is no MAC address", "write 02:00:00:00:00:02")
-    return ":".join(octets)
-
-
-def _short(path: str) -> str:
-    if len(path.encode()) > MOST_SOCKET_BYTES:
-        raise refused(f"has {len(path.encode())} bytes", f"choose a path of at most {MOST_SOCKET_BYTES} bytes")
-    return path
-
-
 Address = Annotated[str, BeforeValidator(_address)]
 Prefix = Annotated[str, BeforeValidator(_prefix)]
-Mac = Annotated[str, BeforeValidator(_mac)]
-Socket = Annotated[str, Field(min_length=1), AfterValidator(_short)]
-Share = Annotated[float, Field(ge=0, le=1)]
-
-
-class Faults(Section):
-    """What is done to received packets, each with its own probability, all from one seed. For tests."""
-
-    seed: int = Field(default=1, ge=0, lt=2**63)
-    drop: Share = 0.0
-    duplicate: Share = 0.0
-    corrupt: Share = Field(default=0.0, description="one to four bytes get other values")
-    delayed: Share = 0.0
-    delay_us: int = Field(default=10_000, ge=1, le=60_000_000, description="of the packets that are delayed")
-    reorder: Share = Field(default=0.0, description="the next packet passes first")
-
-
-class Capture(Section):
-    """All packets between the daemon and its MAC, as 802.11 frames in a pcapng file."""
-
-    file: str = Field(min_length=1)
-    most_bytes: int = Field(default=1_000_000_000, ge=1, description="the file does not grow beyond")
-
-
-class AnyDriver(Section):
-    faults: Faults | None = None
-    capture: Capture | None = None
-
-
-class Air(AnyDriver):
-    """A MAC of the emulated medium."""
-
-    kind: Literal["air"]
-    socket: Socket = Field(description="of perhop-live-air")
-    node: int = Field(ge=0, le=0xFFFE, description="which of its nodes this is")
-
-
-class Loopback(AnyDriver):
-    """No MAC: packets go to another daemon on this host."""
-
-    kind: Literal["loopback"]
-    socket: Socket = Field(description="made by the daemon")
-    peer: Socket = Field(description="the other daemon's")
-    mac: Mac = Field(description="this node's address")
-    profile: Literal[tuple(sorted(spec.PROFILES))] = Field(  # type: ignore[valid-type]
-        default="dsss_long", description="timing profile, for the delays that packets would have"
-    )
-
-
-class Rfnoc(AnyDriver):
-    """The MAC in the FPGA of a radio, by UHD (hw/README.md)."""
-
-    kind: Literal["rfnoc"]
-    args: str = Field(
-        min_length=1, description="which device, as UHD says it: addr=192.168.10.2,master_clock_rate=22e6"
-    )
-    block: str = "0/perhop#0"
-    radio: str = Field(default="0/Radio#0", description="UHD's radio block, for the front end")
-    channel: int = Field(default=0, ge=0, le=7, description="of the radio: the one that is perhop's in the image")
-    frequency_hz: float = Field(gt=0, description="centre of a channel that you may use")
-    tx_gain_db: float = 0.0
-    rx_gain_db: float = 0.0
-    tx_antenna: str = "TX/RX"
-    rx_antenna: str = "TX/RX"
-    mac: Mac = Field(description="this node's address")
-    profile: Literal["dsss_long", "dsss_short"] = Field(default="dsss_long", description="those that the modem keeps")
-    data_rate_index: int = Field(default=1, ge=0, le=1)
-    rts_threshold_bytes: int = Field(default=4095, ge=0, le=4095)
-    tx_delay_clocks: int = Field(ge=0, le=65535, description="hw/bringup/bringup.py calibrate measures it")
-    rx_delay_clocks: int = Field(ge=0, le=65535, description="as tx_delay_clocks")
-    tx_gain_256: int = Field(default=256, ge=0, le=256, description="of the modem's samples; 256 is all")
-    energy_threshold_dbm: int = Field(default=-70, ge=-128, le=127, description="hw/bringup/bringup.py levels")
-    rssi_base_dbm: int = Field(default=-120, ge=-256, le=255, description="hw/bringup/bringup.py levels")
-
-
-Driver = Annotated[Air | Loopback | Rfnoc, Field(discriminator="kind")]
 
 
 class Exact(Section):
@@ -154,6 +64,19 @@ class Cwl(Section):
     )
 
 
+class Neighbour(Section):
+    """A next hop to which DATA frames have a rate of their own."""
+
+    mac: Mac
+    data_rate_index: int | None = Field(
+        default=None, ge=0, le=7, description="in the profile's rates, slowest first; null: the driver's rate"
+    )
+
+
+def _neighbour(value: Any) -> Any:
+    return {"mac": value} if isinstance(value, str) else value
+
+
 class NodeFile(Section):
     """A node's configuration file."""
 
@@ -169,8 +92,10 @@ class NodeFile(Section):
     queue_packets: int = Field(default=spec.DEFAULT_QUEUE_PACKETS, ge=1, le=4096, description="above the MAC's own")
     policy: OnePolicy = Field(default=None, description=f"of all TCP flows: {POLICY_FORMS}")
     cwl: Cwl = Field(default=Cwl(), description="how the policy's window limit is enforced")
-    neighbours: dict[Address, Mac] = Field(
-        default={}, description="MAC addresses of next hops whose IPv6 address does not hold it"
+    neighbours: dict[Address, Annotated[Neighbour, BeforeValidator(_neighbour)]] = Field(
+        default={},
+        description="next hops whose IPv6 address does not hold their MAC address: that, or a section with mac and "
+        "data_rate_index",
     )
     exact: Exact | None = None
     control_socket: Socket | None = Field(default=None, description="null: node.sock in the runtime folder")
@@ -196,7 +121,10 @@ def daemon_json(node: NodeFile, runtime: Path) -> dict[str, Any]:
         "driver": node.driver.model_dump(exclude_none=True),
         "queue_packets": node.queue_packets,
         "policy": parse_policy(node.policy)[0].run_json() if node.policy else {},
-        "neighbours": [{"address": address, "mac": mac} for address, mac in node.neighbours.items()],
+        "neighbours": [
+            {"address": address, **neighbour.model_dump(exclude_none=True)}
+            for address, neighbour in node.neighbours.items()
+        ],
         "control_socket": node.control_socket or str(runtime / "node.sock"),
         "log": node.log,
     }

@@ -17,6 +17,7 @@ from perhop.errors import PerhopError
 from perhop.experiment import profiles
 from perhop.experiment.schema import Mac
 from perhop.live.plan import Node
+from perhop.node import drivers
 from perhop.radio import ssh
 from perhop.radio.inventory import Inventory
 from perhop.realtime.measure import each_session
@@ -26,8 +27,6 @@ PYTHON = (3, 10)
 NEEDED_FOR = "--backend radio"
 # Its driver is given thirty seconds to come up (host/node).
 RADIO_TIMEOUT_S = 40.0
-# Of `radio`, in messages: which MAC it is.
-PLACE = {"air": ("socket", "node"), "rfnoc": ("args", "block"), "loopback": ("socket", "peer")}
 
 
 @dataclass
@@ -223,8 +222,8 @@ def _check_radio(inventory: Inventory, wanted: Wanted, node: int, session: Sessi
     if done["status"] != 0:
         # Of what libraries say beside, errors are in the last line as well.
         said = " ".join(done["err"].strip().splitlines()[-1:]) or f"status {done['status']}"
-        place = ", ".join(f"{name} {driver[name]}" for name in PLACE[kind] if name in driver)
-        add("radio", False, f"{kind}: {said} ({place})", _radio_remedy(kind))
+        entry = drivers.ENTRIES[kind]
+        add("radio", False, f"{kind}: {said} ({entry.said(driver)})", entry.if_away)
         return
     said = done["out"].strip()
     mac, profile, *_ = said.split()
@@ -247,12 +246,6 @@ def _check_radio(inventory: Inventory, wanted: Wanted, node: int, session: Sessi
         add("radio settings", False, "; ".join(problems), "mend `radio` of this host, or mac: of the experiment")
     elif wanted.mac is not None:
         add("radio settings", True, "those of the experiment")
-
-
-def _radio_remedy(kind: str) -> str:
-    if kind == "air":
-        return "start the medium there (perhop-live-air), or mend `radio.socket`"
-    return "is it powered and connected? Look with uhd_find_devices there, and mend `radio`"
 
 
 def _compare_versions(inventory: Inventory, wanted: Wanted, found: list[Looked]) -> None:

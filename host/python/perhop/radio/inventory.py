@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 from perhop.errors import ExperimentError, refused
 from perhop.experiment.load import Document, explained, read
 from perhop.experiment.schema import Section
-from perhop.node.configuration import MOST_SOCKET_BYTES, Driver
+from perhop.node.drivers import MOST_SOCKET_BYTES, Driver
 
 EXAMPLE = "hw/inventory/hosts.yml"
 # Of the longest name of a socket in a run's own folder below `folder`.

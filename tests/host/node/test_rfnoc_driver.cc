@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// The rfnoc driver, at a model of a radio, passes the suite of all drivers. Through UHD's mock block it does so in tests/hw/uhd.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+
+#include "driver_conformance.hpp"
+#include "host/drivers/rfnoc_driver.hpp"
+#include "radio_model.hpp"
+
+namespace perhop::drivers::conformance {
+namespace {
+
+class model_link : public radio_link {
+public:
+  explicit model_link(radio_model& model) : model_(model) {}
+  std::uint32_t read(std::uint32_t address) override {
+    expect_present();
+    return model_.read(address);
+  }
+  void write(std::uint32_t address, std::uint32_t word) override {
+    expect_present();
+    model_.write(address, word);
+  }
+  void send(std::span<const std::uint8_t> packet) override {
+    if (!model_.take(packet)) throw link_error("gone");
+  }
+  std::size_t receive(std::span<std::uint8_t> packet) override {
+    bytes come;
+    if (!model_.give(come)) throw link_error("gone");
+    std::ranges::copy(come, packet.begin());
+    return come.size();
+  }
+
+private:
+  void expect_present() const {
+    if (!model_.present()) throw link_error("gone");
+  }
+  radio_model& model_;
+};
+
+class rfnoc_bench {
+public:
+  static constexpr std::uint64_t own_address = 0x020000000001, peer_address = 0x0200000000AA;
+  static constexpr std::uint32_t readable = registers::id::address, its_word = core_id, refused = registers::slot::address,
+                                 refused_word = 20;
+
+  rfnoc_bench() {
+    rfnoc_config config;
+    config.setup.address = own_address;
+    config.setup.profile = find_profile("dsss_long");
+    config.setup.tx_delay_clocks = 100;
+    config.setup.rx_delay_clocks = 60;
+    config.retry_ms = 100;  // long enough to ask in between
+    driver_.emplace(
+        [this] {
+          if (!model_.present()) throw link_error("there is no radio");
+          return std::make_unique<model_link>(model_);
+        },
+        config);
+  }
+  driver& dut() { return *driver_; }
+  rfnoc_driver& rfnoc() { return *driver_; }
+  radio_model& model() { return model_; }
+  void bring_up() { model_.be_present(true); }
+  void vanish() { model_.be_present(false); }
+  std::vector<sent_packet> sent() { return model_.sent(); }
+  void complete(std::size_t nth, tx_result result) { model_.complete(nth, result); }
+  void hear(std::uint16_t sequence, const bytes& msdu) { model_.hear(own_address, peer_address, sequence, msdu); }
+  void spoil() { model_.say({0xEE, 1, 2, 3}); }
+
+private:
+  radio_model model_;
+  std::optional<rfnoc_driver> driver_;
+};
+
+INSTANTIATE_TYPED_TEST_SUITE_P(rfnoc, driver_conformance, rfnoc_bench);
+
+// ---- What the rfnoc driver does beside
+
+class rfnoc : public driver_conformance<rfnoc_bench> {};
+
+TEST_F(rfnoc, sets_the_radio_up_before_it_is_up) {
+  come_up();
+  radio_model& model = bench.model();
+  EXPECT_EQ(model.get(registers::address::address), 1U);
+  EXPECT_EQ(model.get(registers::address::address + 4), 0x0200U);
+  EXPECT_EQ(model.get(registers::phy_delay::address), 100U | 60U << 16);
+  // The response timeout holds the delays: 160 clocks of 60 in a microsecond.
+  EXPECT_EQ(model.get(registers::response_timeout::address), find_profile("dsss_long")->response_timeout_us + 3);
+  EXPECT_EQ(model.get(registers::shell::route::address), 1U);
+  EXPECT_EQ(model.get(registers::control::address), 1U);
+  EXPECT_EQ(model.writes().back(), std::pair(registers::control::address, 1U));
+}
+
+TEST_F(rfnoc, a_radio_of_another_version_is_not_touched_and_named) {
+  bench.model().set_version_on_reset(registers::shell::version::address, 99U << 16);
+  bench.bring_up();
+  ASSERT_TRUE(until([&] { return bench.rfnoc().problem().find("version 99") != std::string::npos; }));
+  EXPECT_EQ(heard.ups, 0);
+  EXPECT_TRUE(bench.model().writes().empty());
+}
+
+TEST_F(rfnoc, frames_whose_length_lies_or_whose_fcs_is_bad_are_not_given_on) {
+  come_up();
+  bench.model().hear(1, 2, 3, bytes(10, 1), false);
+  bytes lying(wire::host_frame::size_bytes + 8);
+  wire::host_frame head;
+  head.fcs_ok = 1;
+  head.frame_kind = static_cast<std::uint8_t>(frame_kind::data);
+  head.encode(std::span(lying).first<wire::host_frame::size_bytes>());
+  for (const std::uint32_t told : {0U, 5U, 0xFFFFFFFFU}) {
+    for (int byte = 0; byte < 4; ++byte) lying[lying.size() - 4 + byte] = static_cast<std::uint8_t>(told >> 8 * byte);
+    bench.model().say(lying);
+  }
+  bench.model().say(bytes(lying.begin(), lying.begin() + wire::host_frame::size_bytes));
+  ASSERT_TRUE(until([&] { return bench.dut().counters().malformed == 4; }));
+  EXPECT_TRUE(heard.receptions.empty());
+}
+
+TEST_F(rfnoc, a_lost_completion_record_makes_it_begin_anew) {
+  come_up();
+  send(1, bytes(20, 1));
+  send(2, bytes(20, 2));
+  ASSERT_TRUE(until([&] { return bench.sent().size() == 2; }));
+  bench.complete(1, tx_result::delivered);
+  ASSERT_TRUE(until([&] { return heard.downs == 1 && heard.ups == 2; }));
+  EXPECT_TRUE(heard.completions.empty());
+  EXPECT_EQ(bench.dut().counters().lost, 2U);
+}
+
+TEST_F(rfnoc, gives_the_converter_back_when_it_ends) {
+  come_up();
+  radio_model& model = bench.model();
+  {
+    rfnoc_config config;
+    config.setup.profile = find_profile("dsss_long");
+    config.retry_ms = 10;
+    rfnoc_driver other([&] { return std::make_unique<model_link>(model); }, config);
+    recorder told;
+    while (told.ups == 0) {
+      pollfd waiting{.fd = other.descriptor(), .events = POLLIN, .revents = 0};
+      if (::poll(&waiting, 1, 5) > 0) other.poll(told);
+    }
+    EXPECT_EQ(model.get(registers::control::address), 1U);
+  }
+  EXPECT_EQ(model.get(registers::control::address), 0U);
+  EXPECT_EQ(model.get(registers::shell::route::address), 0U);
+}
+
+}  // namespace
+}  // namespace perhop::drivers::conformance
