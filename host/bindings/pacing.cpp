@@ -18,10 +18,14 @@ using namespace perhop::policy;
 void bind_pacing(nb::module_& module) {
   bind_words(module, "PacingKind", "When packets are released.", pacing_words, pacing_meanings);
 
-  record<adaptive_pacing_config>(module, "AdaptivePacingConfig", "TCP-AP without measured delays.")
+  bind_words(module, "RoundTripVariation", "What tells TCP-AP how much round trips vary.", round_trip_variation_words,
+             round_trip_variation_meanings);
+
+  record<adaptive_pacing_config>(module, "AdaptivePacingConfig", "TCP-AP without measured delays, and what its round trips tell.")
       .field("link_rate_bps", &adaptive_pacing_config::link_rate_bps, "not 0: s/b as in the source, in place of measured delays, b/s")
       .field("data_bytes", &adaptive_pacing_config::data_bytes, "s_data, with link_rate_bps", {.low = 0, .high = 65535})
       .field("tcp_ack_bytes", &adaptive_pacing_config::tcp_ack_bytes, "s_tcp_ack, with link_rate_bps", {.low = 0, .high = 65535})
+      .field("variation", &adaptive_pacing_config::variation, "how much the round trips vary")
       .done();
 
   record<pacing_config>(module, "PacingConfig", "Which pacing to build. Fields that the kind does not use are ignored.")

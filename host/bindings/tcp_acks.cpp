@@ -60,6 +60,7 @@ void bind_tcp_acks(nb::module_& module) {
   nb::enum_<deviation_order>(module, "DeviationOrder", "Which SRTT the deviation is taken from.")
       .value("updated_first", deviation_order::updated_first, "the one just updated, as TCP-DCA prints it")
       .value("rfc_6298", deviation_order::rfc_6298, "the one before");
+  bind_words(module, "DaaProfile", "Whose account of TCP-DAA's receiver holds.", daa_profile_words, daa_profile_meanings);
   bind_words(module, "TcpAckKind", "Which TCP ACKs a receiver sends.", tcp_ack_words, tcp_ack_meanings);
   nb::enum_<tcp_ack_action>(module, "TcpAckAction", "What to do with a TCP ACK of the local TCP.")
       .value("pass_", tcp_ack_action::pass, "send it; drop one that is held")
@@ -82,6 +83,7 @@ void bind_tcp_acks(nb::module_& module) {
       .field("fixed_window_packets", &tcp_ack_config::fixed_window_packets, "for dca; 0: by the rule")
       .field("whole_window", &tcp_ack_config::whole_window, "for dca: w is all that is in flight")
       .field("tcp_ack_retransmission", &tcp_ack_config::tcp_ack_retransmission, "for dca: repeat a TCP ACK that may be lost")
+      .field("profile", &tcp_ack_config::profile, "for daa: whose account of it holds")
       .field("deviation", &tcp_ack_config::deviation, "of the retransmission timer")
       .done();
 

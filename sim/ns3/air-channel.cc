@@ -143,7 +143,7 @@ AirChannel::on_delivery(perhop::air::tick now, perhop::air::node_id to, const pe
     const PacketSlot& slot = m_slots.Get(frame.payload);
     if (slot.header.hops == 1)
     {
-        m_report.on_path_header_delay(now, frame.node, to, slot.header.total_delay_us, Flow::TrafficOf(slot.ip.view.flow));
+        m_report.on_path_header_delay(now, frame.node, to, slot.header.total_delay_us, Flow::TrafficOf(slot.view.flow));
     }
     const AirSimulatorImpl::ContextGuard guard(m_simulator, to);
     m_devices[to]->Receive(now, slot);
@@ -152,10 +152,10 @@ AirChannel::on_delivery(perhop::air::tick now, perhop::air::node_id to, const pe
 void
 AirChannel::on_completion(perhop::air::tick now, const perhop::air::completion& record)
 {
-    m_report.on_completion(record, Flow::TrafficOf(m_slots.Get(record.payload).ip.view.flow));
+    m_report.on_completion(record, Flow::TrafficOf(m_slots.Get(record.payload).view.flow));
     if (record.result == perhop::tx_result::short_retry_limit || record.result == perhop::tx_result::long_retry_limit)
     {
-        TellLoss(m_slots.Get(record.payload).ip.view, FlowLoss::MacRetries);
+        TellLoss(m_slots.Get(record.payload).view, FlowLoss::MacRetries);
     }
     if (record.result == perhop::tx_result::group_sent)
     {

@@ -4,6 +4,7 @@
 #include "sim/ns3/air-net-device.h"
 
 #include "sim/ns3/air-channel.h"
+#include "sim/ns3/ip-view.h"
 #include "sim/ns3/node-address.h"
 #include "sim/ns3/packet-rewrite.h"
 #include "sim/ns3/path-header-tag.h"
@@ -11,6 +12,7 @@
 #include "ns3/boolean.h"
 #include "ns3/ipv4-l3-protocol.h"
 #include "ns3/node.h"
+#include "ns3/trace-source-accessor.h"
 
 #include <array>
 #include <utility>
@@ -61,7 +63,19 @@ AirNetDevice::GetTypeId()
                                           "holds one packet at a time, so that there are no others out of reach.",
                                           BooleanValue(false),
                                           MakeBooleanAccessor(&AirNetDevice::m_purgeOnLinkFailure),
-                                          MakeBooleanChecker());
+                                          MakeBooleanChecker())
+                            .AddTraceSource("MacTx",
+                                            "IP sends a packet; the hop path has not seen it.",
+                                            MakeTraceSourceAccessor(&AirNetDevice::m_macTx),
+                                            "ns3::Packet::TracedCallback")
+                            .AddTraceSource("Arrival",
+                                            "A frame for this node arrived; the hop path has not seen it.",
+                                            MakeTraceSourceAccessor(&AirNetDevice::m_arrival),
+                                            "perhop::AirNetDevice::ArrivalCallback")
+                            .AddTraceSource("Completion",
+                                            "The MAC is done with a packet of this node.",
+                                            MakeTraceSourceAccessor(&AirNetDevice::m_completion),
+                                            "perhop::AirNetDevice::CompletionCallback");
     return tid;
 }
 
@@ -133,14 +147,10 @@ bool
 AirNetDevice::Send(Ptr<Packet> packet, const Address& dest, uint16_t protocolNumber)
 {
     NS_ASSERT_MSG(protocolNumber == Ipv4L3Protocol::PROT_NUMBER, "this device carries IPv4 only");
-    const std::optional<IpView> ip = ReadIpView(packet);
-    NS_ASSERT_MSG(ip, "a packet without an IPv4 header was sent");
-    HopPacket outgoing{.view = ip->view,
-                       .content = {.packet = packet,
-                                   .receiver = FromMac48Address(Mac48Address::ConvertFrom(dest)),
-                                   .source = ip->source,
-                                   .destination = ip->destination,
-                                   .ipHeaderBytes = ip->ipHeaderBytes}};
+    const std::optional<perhop::shim::ip_packet_view> view = ReadIpView(packet);
+    NS_ASSERT_MSG(view, "a packet without an IPv4 header was sent");
+    m_macTx(packet);
+    HopPacket outgoing{.view = *view, .content = {.packet = packet, .receiver = FromMac48Address(Mac48Address::ConvertFrom(dest))}};
     if (PathHeaderTag tag; packet->RemovePacketTag(tag))
     {
         outgoing.header = tag.GetHeader();
@@ -156,20 +166,17 @@ AirNetDevice::Send(Ptr<Packet> packet, const Address& dest, uint16_t protocolNum
 bool
 AirNetDevice::Forward(uint64_t nowUs, const PacketSlot& arrived)
 {
-    const uint32_t nextHop = m_routes->NextHop(arrived.ip.destination);
-    if (!m_forwardInShim || nextHop == MAX_NODES || arrived.ip.view.ttl <= 1)
+    const uint32_t nextHop = m_routes->NextHop(arrived.view.flow.destination.ipv4());
+    if (!m_forwardInShim || nextHop == MAX_NODES || arrived.view.ttl <= 1)
     {
         return false;
     }
-    HopPacket outgoing{.view = arrived.ip.view,
+    HopPacket outgoing{.view = arrived.view,
                        .from = perhop::hop::origin::radio,
                        .header = arrived.header,
                        .rider = arrived.exact,
                        .content = {.packet = arrived.packet,
                                    .receiver = perhop::air::mac_address(nextHop),
-                                   .source = arrived.ip.source,
-                                   .destination = arrived.ip.destination,
-                                   .ipHeaderBytes = arrived.ip.ipHeaderBytes,
                                    .ttlSpent = static_cast<uint8_t>(arrived.ttlSpent + 1)}};
     --outgoing.view.ttl;
     m_hop->Forward(nowUs, std::move(outgoing), !m_silent);
@@ -191,7 +198,7 @@ AirNetDevice::Describe(const HopPacket& packet, uint64_t receiver, uint8_t peer)
     const perhop::air::mac_config& mac = m_channel->GetMacConfig();
     const bool group = IsGroup(receiver);
     return {.peer = peer,
-            .rate_index = group ? mac.profile->lowest_basic_rate_index : mac.data_rate_index,
+            .rate_index = mac.data_rate_to(m_index, receiver),
             .mpdu_bytes =
                 static_cast<uint32_t>(packet.content.packet->GetSize() + MpduOverheadBytes(mac) + perhop::hop::rider_size(packet.rider) +
                                       (mac.four_address && !group ? perhop::air::fourth_address_bytes : 0))};
@@ -221,16 +228,13 @@ AirNetDevice::Make(
     request.four_address = mac.four_address && !group;
     if (request.four_address)
     {
-        request.destination = perhop::air::mac_address(NodeOfIpv4Address(packet.content.destination));
-        request.source = perhop::air::mac_address(NodeOfIpv4Address(packet.content.source));
+        request.destination = perhop::air::mac_address(NodeOfIpv4Address(packet.view.flow.destination.ipv4()));
+        request.source = perhop::air::mac_address(NodeOfIpv4Address(packet.view.flow.source.ipv4()));
     }
     request.use_rts = !group && request.mpdu_bytes > mac.rts_threshold_bytes;
     slot.packet = std::move(packet.content.packet);
     slot.ttlSpent = packet.content.ttlSpent;
-    slot.ip = {.view = packet.view,
-               .source = packet.content.source,
-               .destination = packet.content.destination,
-               .ipHeaderBytes = packet.content.ipHeaderBytes};
+    slot.view = packet.view;
     slot.header = header;
     slot.exact = packet.rider;
     slot.hello = false;
@@ -272,7 +276,7 @@ void
 AirNetDevice::OnPurged(uint64_t place)
 {
     PacketSlots& slots = m_channel->GetSlots();
-    m_channel->OnLinkFailureDrop(m_index, slots.Get(place).ip.view);
+    m_channel->OnLinkFailureDrop(m_index, slots.Get(place).view);
     slots.Release(place);
 }
 
@@ -281,6 +285,7 @@ AirNetDevice::OnPurged(uint64_t place)
 void
 AirNetDevice::Receive(uint64_t nowUs, const PacketSlot& slot)
 {
+    m_arrival(slot);
     if (slot.hello)
     {
         std::array<uint8_t, perhop::wire::max_hello_bytes> bytes;
@@ -289,9 +294,9 @@ AirNetDevice::Receive(uint64_t nowUs, const PacketSlot& slot)
     }
     const bool group = slot.request.ra == perhop::broadcast_address;
     Ptr<const Packet> packet = slot.packet;
-    if (slot.ip.destination == m_ipAddress || group)
+    if (slot.view.flow.destination.ipv4() == m_ipAddress || group)
     {
-        const std::optional<uint16_t> windowBytes = m_hop->Receive(nowUs, slot.header, slot.ip.view);
+        const std::optional<uint16_t> windowBytes = m_hop->Receive(nowUs, slot.header, slot.view);
         if (m_exact && m_exact->OnReceive(nowUs, slot))
         {
             return;
@@ -319,6 +324,7 @@ void
 AirNetDevice::Completed(const perhop::air::completion& record)
 {
     --m_inMac;
+    m_completion(record);
     m_hop->Completed(record, m_purgeOnLinkFailure);
     if (record.result == perhop::tx_result::short_retry_limit || record.result == perhop::tx_result::long_retry_limit)
     {

@@ -19,6 +19,7 @@
 
 #include "ns3/mac48-address.h"
 #include "ns3/net-device.h"
+#include "ns3/traced-callback.h"
 
 #include <functional>
 #include <memory>
@@ -128,6 +129,10 @@ class AirNetDevice : public NetDevice, public HopDevice
     uint16_t m_mtu;
     ReceiveCallback m_receive;
     PromiscReceiveCallback m_promiscReceive;
+
+    TracedCallback<Ptr<const Packet>> m_macTx;
+    TracedCallback<const PacketSlot&> m_arrival;
+    TracedCallback<const perhop::air::completion&> m_completion;
 
     std::unique_ptr<HopAdapter> m_hop;
     std::unique_ptr<ExactNode> m_exact;

@@ -103,7 +103,7 @@ ExactNode::OnLeft(uint64_t nowUs, const HopPacket& packet, const perhop::wire::p
 bool
 ExactNode::OnReceive(uint64_t nowUs, const PacketSlot& slot)
 {
-    const perhop::shim::ip_packet_view& view = slot.ip.view;
+    const perhop::shim::ip_packet_view& view = slot.view;
     if (const auto* report = std::get_if<perhop::wire::exact_report>(&slot.exact))
     {
         if (ExactFlow* flow = FlowOf(view.flow.reversed()))

@@ -4,6 +4,7 @@
 #include "ns3/simulator.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace ns3
 {
@@ -106,27 +107,15 @@ FlowStatistics::GetPacketsInFlight() const
 }
 
 void
-FlowStatistics::OnTcpAckSent()
+FlowStatistics::OnTcpAckSent(perhop::policy::tcp_ack_reason reason)
 {
-    m_tcpAcksSent += IsMeasuring() ? 1 : 0;
+    m_tcpAcksSent[static_cast<std::size_t>(reason)] += IsMeasuring() ? 1 : 0;
 }
 
 void
 FlowStatistics::OnTcpAckHeld()
 {
     m_tcpAcksHeld += IsMeasuring() ? 1 : 0;
-}
-
-void
-FlowStatistics::OnTcpAckTimer()
-{
-    m_tcpAcksByTimer += IsMeasuring() ? 1 : 0;
-}
-
-void
-FlowStatistics::OnTcpAckRepeated()
-{
-    m_tcpAcksRepeated += IsMeasuring() ? 1 : 0;
 }
 
 void
@@ -232,11 +221,19 @@ FlowStatistics::GetResult(uint64_t nowUs)
     {
         result.rtt_p95_ms = m_roundTrips.QuantileUs(0.95) / 1e3;
     }
-    result.tcp_acks_sent = m_tcpAcksSent;
-    result.tcp_acks_per_packet = share(m_tcpAcksSent, result.delivered_packets);
+    using perhop::policy::tcp_ack_reason;
+    const auto because = [this](tcp_ack_reason reason)
+    {
+        return m_tcpAcksSent[static_cast<std::size_t>(reason)];
+    };
+    const uint64_t sent = std::accumulate(m_tcpAcksSent.begin(), m_tcpAcksSent.end(), uint64_t{0});
+    result.tcp_acks_sent = sent;
+    result.tcp_acks_per_packet = share(sent, result.delivered_packets);
     result.tcp_acks_held = m_tcpAcksHeld;
-    result.tcp_acks_timer_share = share(m_tcpAcksByTimer, m_tcpAcksSent);
-    result.tcp_acks_repeated = m_tcpAcksRepeated;
+    result.tcp_acks_window_share = share(because(tcp_ack_reason::window), sent);
+    result.tcp_acks_timer_share = share(because(tcp_ack_reason::delay_timer) + because(tcp_ack_reason::hard_limit), sent);
+    result.tcp_acks_disorder_share = share(because(tcp_ack_reason::disorder), sent);
+    result.tcp_acks_repeated = because(tcp_ack_reason::repeated);
     result.mac_drops_data_packets = m_dataLosses.macRetries;
     result.mac_drops_tcp_ack_packets = m_tcpAckLosses.macRetries;
     result.queue_drops_data_packets = m_dataLosses.queueFull;

@@ -9,6 +9,9 @@
 #include "sim/ns3/udp-statistics.h"
 #include "sim/run/run_report.hpp"
 
+#include "host/core/policy/delayed_tcp_ack.hpp"
+
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -34,16 +37,10 @@ class FlowStatistics : public MeasuredTcpSocket::Observer
     void OnLimit(uint32_t limitPackets);
 
     /// The receiver's shim put a TCP ACK without payload on its way.
-    void OnTcpAckSent();
+    void OnTcpAckSent(perhop::policy::tcp_ack_reason reason);
 
     /// The receiver's shim held a TCP ACK back.
     void OnTcpAckHeld();
-
-    /// A TCP ACK that was held is sent because a timer said so. OnTcpAckSent follows; so for the next.
-    void OnTcpAckTimer();
-
-    /// A TCP ACK that was sent before is sent again.
-    void OnTcpAckRepeated();
 
     /// @param data or a TCP ACK
     void OnPacketLost(bool data, FlowLoss loss);
@@ -102,10 +99,8 @@ class FlowStatistics : public MeasuredTcpSocket::Observer
     Sums m_interval;
     uint64_t m_retransmissions = 0;
     uint64_t m_timeouts = 0;
-    uint64_t m_tcpAcksSent = 0;
+    std::array<uint64_t, perhop::policy::tcp_ack_reason_count> m_tcpAcksSent{};
     uint64_t m_tcpAcksHeld = 0;
-    uint64_t m_tcpAcksByTimer = 0;
-    uint64_t m_tcpAcksRepeated = 0;
     Losses m_dataLosses;
     Losses m_tcpAckLosses;
     DelayHistogram m_roundTrips;

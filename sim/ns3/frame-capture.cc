@@ -24,8 +24,8 @@ WriteMsdu(const PacketSlot& slot, bool pathHeader, std::vector<uint8_t>& msdu)
         return;
     }
     msdu.resize(perhop::llc_snap_bytes);
-    perhop::wire::llc_snap{.ethertype = pathHeader ? perhop::path_header_ethertype : perhop::ipv4_ethertype}.encode(
-        std::span(msdu).first<perhop::wire::llc_snap::size_bytes>());
+    const uint16_t ethertype = pathHeader ? perhop::path_header_ethertype : perhop::ipv4_ethertype;
+    perhop::wire::llc_snap{.ethertype = ethertype}.encode(std::span(msdu).first<perhop::wire::llc_snap::size_bytes>());
     if (pathHeader)
     {
         const auto header = perhop::wire::encode(slot.header);

@@ -66,9 +66,9 @@ HopAdapter::FlowReceivedHere(const perhop::shim::flow_key& key) const
 bool
 HopAdapter::Send(uint64_t nowUs, HopPacket&& packet)
 {
-    packet.from = packet.header                        ? perhop::hop::origin::radio
-                  : packet.content.source == m_address ? perhop::hop::origin::here
-                                                       : perhop::hop::origin::elsewhere;
+    packet.from = packet.header                                 ? perhop::hop::origin::radio
+                  : packet.view.flow.source.ipv4() == m_address ? perhop::hop::origin::here
+                                                                : perhop::hop::origin::elsewhere;
     if (packet.from == perhop::hop::origin::here)
     {
         if (const TcpFlow* flow = FlowSentFromHere(packet.view.flow))
@@ -153,7 +153,8 @@ HopAdapter::Completed(const perhop::air::completion& record, bool purge)
 std::optional<uint64_t>
 HopAdapter::receiver_of(const HopPacket& packet) const
 {
-    return packet.content.receiver != perhop::broadcast_address ? packet.content.receiver : m_device.NextHopTo(packet.content.destination);
+    return packet.content.receiver != perhop::broadcast_address ? packet.content.receiver
+                                                                : m_device.NextHopTo(packet.view.flow.destination.ipv4());
 }
 
 void
@@ -176,7 +177,7 @@ HopAdapter::before_leaving(HopPacket& packet)
     {
         if (TcpFlow* received = FlowReceivedHere(view.flow.reversed()))
         {
-            received->GetStatistics().OnTcpAckSent();
+            received->GetStatistics().OnTcpAckSent(m_path.shim().last_tcp_ack_reason(view.flow));
         }
     }
 }
@@ -200,22 +201,10 @@ HopAdapter::on_room(perhop::hop::room_event event, const perhop::shim::ip_packet
         }
         return;
     }
-    TcpFlow* flow = FlowReceivedHere(view.flow.reversed());
-    if (flow == nullptr)
-    {
-        return;
-    }
-    if (event == room_event::tcp_ack_held)
+    TcpFlow* flow = event == room_event::tcp_ack_held ? FlowReceivedHere(view.flow.reversed()) : nullptr;
+    if (flow != nullptr)
     {
         flow->GetStatistics().OnTcpAckHeld();
-    }
-    else if (event == room_event::tcp_ack_due)
-    {
-        flow->GetStatistics().OnTcpAckTimer();
-    }
-    else
-    {
-        flow->GetStatistics().OnTcpAckRepeated();
     }
 }
 

@@ -8,7 +8,6 @@
 #pragma once
 
 #include "sim/air/types.hpp"
-#include "sim/ns3/ip-view.h"
 #include "sim/ns3/node-address.h"
 #include "sim/ns3/tcp-flow.h"
 
@@ -29,10 +28,7 @@ struct HopContent
 {
     Ptr<const Packet> packet;
     uint64_t receiver = perhop::broadcast_address; ///< MAC address of the next hop; the broadcast address: by the route table
-    uint32_t source = 0;                           ///< IPv4, host byte order
-    uint32_t destination = 0;
-    uint16_t ipHeaderBytes = 0;
-    uint8_t ttlSpent = 0; ///< by which the time to live in `packet` is too high
+    uint8_t ttlSpent = 0;                          ///< by which the time to live in `packet` is too high
 };
 
 using HopPacket = perhop::hop::outgoing<HopContent>;

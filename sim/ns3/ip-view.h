@@ -3,26 +3,25 @@
 // Reads the first bytes of an ns-3 packet into the shim's view of it, without making header objects of them.
 #pragma once
 
-#include "host/core/shim/packet_view.hpp"
+#include "host/core/shim/ip_packet.hpp"
 
 #include "ns3/packet.h"
 
+#include <array>
 #include <optional>
 
 namespace ns3
 {
 
-/// An IPv4 packet as the shim and the device need it.
-struct IpView
-{
-    perhop::shim::ip_packet_view view;
-    uint32_t source = 0;      ///< host byte order
-    uint32_t destination = 0; ///< host byte order
-    uint16_t ipHeaderBytes = 0;
-};
-
 /// @param packet from the IPv4 header on. TCP's options are read
-/// @return nothing when it is no whole IPv4 header
-std::optional<IpView> ReadIpView(const Ptr<const Packet>& packet);
+/// @return nothing when it is no whole IPv4 packet
+inline std::optional<perhop::shim::ip_packet_view>
+ReadIpView(const Ptr<const Packet>& packet)
+{
+    std::array<uint8_t, perhop::shim::most_header_bytes> head;
+    const std::size_t size = packet->CopyData(head.data(), head.size());
+    const auto ip = perhop::shim::read_ip(std::span(head).first(size), packet->GetSize());
+    return ip && !ip->ipv6 ? std::optional(ip->view) : std::nullopt;
+}
 
 } // namespace ns3

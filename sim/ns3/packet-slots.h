@@ -5,9 +5,9 @@
 #pragma once
 
 #include "host/core/hop/exact_rider.hpp"
+#include "host/core/shim/packet_view.hpp"
 #include "host/core/wire/path_header.hpp"
 #include "sim/air/types.hpp"
-#include "sim/ns3/ip-view.h"
 
 #include "ns3/assert.h"
 #include "ns3/packet.h"
@@ -24,8 +24,8 @@ struct PacketSlot
 {
     /// From the IP header on, as its origin sent it: nodes that forward in the shim share it and only count.
     Ptr<const Packet> packet;
-    uint8_t ttlSpent = 0; ///< by which the time to live in `packet` is too high
-    IpView ip;            ///< of the packet as it is now
+    uint8_t ttlSpent = 0;              ///< by which the time to live in `packet` is too high
+    perhop::shim::ip_packet_view view; ///< of the packet as it is now
     perhop::wire::path_header header;
     perhop::hop::exact_rider exact;  ///< behind the path header
     bool hello = false;              ///< `packet` is a hello of EXACT instead: no IP, no path header

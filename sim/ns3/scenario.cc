@@ -262,7 +262,7 @@ MakeExactFlow(const run_config& config, std::size_t index, const Network& networ
     }
     const auto measureFromUs = static_cast<uint64_t>(Seconds(config.warmup_s).GetMicroSeconds());
     const auto endUs = static_cast<uint64_t>(Seconds(config.duration_s).GetMicroSeconds());
-    const uint64_t linkRateBps = config.air.mac.profile->rates[config.air.mac.data_rate_index].bps;
+    const uint64_t linkRateBps = config.air.mac.fastest_rate_from_bps(flow.src);
     auto made = std::make_unique<ExactFlow>(
         flow, index, network.GetNode(flow.src), network.GetNode(flow.dst), measureFromUs, endUs, linkRateBps, log);
     for (uint32_t i = 0; i < config.air.nodes.size(); ++i)
@@ -409,16 +409,19 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
                                 }
                             });
         IntervalWriter writer(*intervals, flows, Seconds(config.outputs.interval_s), network);
-        simulator.Get().SetPoll(
-            [&]
-            {
-                result.interrupted = !poll(static_cast<double>(simulator.Get().NowTick()) / 1e6);
-                return !result.interrupted;
-            });
+        const auto goOn = [&]
+        {
+            result.interrupted = !poll(static_cast<double>(simulator.Get().NowTick()) / 1e6);
+            return !result.interrupted;
+        };
+        simulator.Get().SetPoll(goOn);
         Simulator::Stop(Seconds(config.duration_s));
 
         const double cpuAtRunS = CpuSeconds();
-        Simulator::Run();
+        if (goOn())
+        {
+            Simulator::Run();
+        }
         const double cpuRunS = CpuSeconds() - cpuAtRunS;
 
         const uint64_t endUs = simulator.Get().NowTick();

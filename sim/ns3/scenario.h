@@ -24,7 +24,8 @@ struct ScenarioResult
 /// Runs it and writes the outputs that it asks for, all but result.json.
 ///
 /// One at a time in a process: ns-3's simulator is a global.
-/// @param poll called with the simulated seconds every few thousand steps; returning false ends the run with what there is
+/// @param poll called with the simulated seconds when the network stands, before its first event, and then every few thousand steps;
+/// returning false ends the run with what there is
 /// @param config as parse_run_config checked it: nodes of routes exist, TCP flows have routes both ways
 /// @throws perhop::run::config_error what only ns-3 can tell: a TCP that it does not have, a window that cannot be advertised, traffic
 /// that is not TCP, more nodes than addresses. The message begins with the field

@@ -43,6 +43,23 @@ std::vector<route_config> read_routes(json_section& run, std::size_t nodes) {
   return routes;
 }
 
+std::vector<air::link_rate> read_links(json_section& run, std::size_t nodes, std::size_t rates) {
+  std::vector<air::link_rate> links;
+  for (std::size_t index = 0; index < run.list("links").size(); ++index) {
+    json_section link = run.element("links", index);
+    const auto node = [&](const char* key) { return static_cast<node_id>(link.integer(key, 0, nodes - 1)); };
+    const node_id from = node("from"), to = node("to");
+    if (from == to) link.fail("to", "is from itself; name another node");
+    if (std::ranges::any_of(links, [&](const air::link_rate& other) { return other.from == from && other.to == to; })) {
+      run.fail("links[" + std::to_string(index) + "]", "gives the rate from node " + std::to_string(from) + " to node " +
+                                                           std::to_string(to) + " a second time; remove one of the two");
+    }
+    links.push_back({from, to, static_cast<std::uint8_t>(link.integer("data_rate_index", 0, rates - 1))});
+    link.finish();
+  }
+  return links;
+}
+
 std::vector<event_config> read_events(json_section& run, std::size_t nodes) {
   std::vector<event_config> events;
   for (std::size_t index = 0; index < run.list("events").size(); ++index) {
@@ -104,6 +121,7 @@ run_config parse_run_config(const std::string& text, const std::string& name) {
     config.air.nodes.push_back({node.number("x_m", -1e7, 1e7), node.number("y_m", -1e7, 1e7)});
     node.finish();
   }
+  if (run.has("links")) config.air.mac.link_rates = read_links(run, nodes, config.air.mac.profile->rates.size());
   config.routes = read_routes(run, nodes);
   if (run.has("routing")) {
     config.routing =

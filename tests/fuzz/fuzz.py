@@ -6,6 +6,8 @@ ten minutes each of the targets of host/node, host/drivers and DLEP. A round tha
 what the fuzzers learnt (out/fuzz/corpus) stays from round to round. Then faults are planted in a copy of the sources,
 and the fuzzers have to find each one. An input that breaks something is kept in out/fuzz/crashes, and the command that
 repeats it is printed.
+
+It is one file: the table of targets and planted faults is half of it.
 """
 
 import argparse

@@ -3,6 +3,7 @@
 // What a node's daemon reads as JSON: its configuration, and the commands of its control socket. Any text gives an error that can be
 // shown, or a configuration within its bounds. The first byte chooses; some texts are nested as deep as a message can be.
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -11,9 +12,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
+#include "host/drivers/make_uhd_link.hpp"
 #include "host/node/control.hpp"
 #include "host/node/register_desk.hpp"
 #include "tests/fuzz/input.hpp"
@@ -65,21 +66,40 @@ void check_policy(const shim::flow_policy& policy) {
   expect(policy.tcp_ack.fixed_window_packets <= 255, "a window of TCP ACKs is at most 255 packets");
 }
 
+bool in_range(const drivers::config_field& field, std::int64_t value) { return value >= *field.least && value <= *field.most; }
+
 void check_driver(const node::driver_config& driver) {
-  if (const auto* air = std::get_if<node::air_config>(&driver.mac)) {
-    expect(!air->socket.empty() && air->socket.size() <= 107 && air->node != 0xffff, "a medium has a socket, and nodes below 65535");
-  } else if (const auto* loopback = std::get_if<drivers::loopback_config>(&driver.mac)) {
-    expect(loopback->mac.profile != nullptr && loopback->mac.data_rate_index < loopback->mac.profile->rates.size(),
-           "a rate is one of the profile's");
-    expect(loopback->mac.address <= broadcast_address && loopback->mac.send_credits > 0, "a MAC address has 48 bits");
-  } else {
-    const auto& radio = std::get<node::radio_config>(driver.mac);
-    expect(radio.device.frequency_hz > 0 && radio.device.channel <= 7 && !radio.device.args.empty(),
-           "a radio is named, with its frequency");
-    expect(radio.mac.setup.profile != nullptr && radio.mac.data_rate_index < radio.mac.setup.profile->rates.size(),
-           "a rate is one of the profile's");
-    expect(radio.mac.setup.tx_gain_256 <= 256, "a gain is a share");
-    expect(radio.mac.setup.rssi_base_dbm >= -256 && radio.mac.setup.rssi_base_dbm <= 255, "an RSSI fits its register");
+  const auto& entries = drivers::all_drivers();
+  const auto entry = std::ranges::find(entries, driver.kind, [](const drivers::driver_entry* each) { return each->kind; });
+  expect(entry != entries.end() && driver.make != nullptr, "a driver is one of the list");
+  for (const drivers::config_field& field : (*entry)->fields) {
+    if (!driver.given.has(field.name)) {
+      expect(field.optional, "what is not optional is given");
+      continue;
+    }
+    switch (field.kind) {
+      case drivers::field_kind::text:
+        expect(!driver.given.text(field.name).empty(), "a text says something");
+        break;
+      case drivers::field_kind::socket:
+        expect(!driver.given.text(field.name).empty() && driver.given.text(field.name).size() <= 107, "a socket has a short path");
+        break;
+      case drivers::field_kind::word:
+        expect(std::ranges::count(field.words, driver.given.text(field.name)) == 1, "a word is one of the field's");
+        break;
+      case drivers::field_kind::mac:
+        expect(driver.given.count(field.name) <= broadcast_address, "a MAC address has 48 bits");
+        break;
+      case drivers::field_kind::count:
+        expect(in_range(field, static_cast<std::int64_t>(driver.given.count(field.name))), "a count is in its range");
+        break;
+      case drivers::field_kind::integer:
+        expect(in_range(field, driver.given.integer<std::int64_t>(field.name)), "an integer is in its range");
+        break;
+      case drivers::field_kind::quantity:
+        expect(!field.above || driver.given.quantity(field.name) > *field.above, "a quantity is above its least");
+        break;
+    }
   }
   if (driver.faults) {
     for (const double share :
@@ -109,8 +129,10 @@ void check_configuration(const std::string& text) {
     expect(config.exact->interval_us >= 1000 && config.exact->interval_us <= 60'000'000, "an interval is up to a minute");
     expect(config.exact_flows.queue_packets >= 2 && config.exact_flows.queue_packets <= 4096, "a queue has 2 to 4096 packets");
   }
-  for (const node::neighbour_address& neighbour : config.neighbours)
+  for (const node::neighbour_address& neighbour : config.neighbours) {
     expect(neighbour.mac <= broadcast_address, "a MAC address has 48 bits");
+    expect(neighbour.data_rate_index.value_or(0) <= 7, "a descriptor names eight rates");
+  }
 }
 
 /// A message as the daemon takes it: registers first.

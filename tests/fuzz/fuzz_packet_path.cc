@@ -3,6 +3,8 @@
 // A node's packet path as a state machine that the input drives: any packet from IP, any MSDU from any address, completions that are
 // due, come twice or belong to nobody, and a MAC that refuses, never completes, goes down and comes up as another one. The loop around
 // it is the daemon's. After each step the accounts of the MAC and of the path agree.
+//
+// It is one file: one state machine.
 
 #include "host/node/packet_path.hpp"
 
@@ -19,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/node/ip_bytes.hpp"
+#include "host/core/shim/ip_bytes.hpp"
 #include "tests/fuzz/input.hpp"
 
 namespace {
@@ -90,7 +92,7 @@ public:
     return {.kind = table[host], .next_hop = next_hop};
   }
   void deliver(std::span<const std::uint8_t> packet) override {
-    expect(node::read_ip(packet).has_value(), "what IP gets is an IP packet");
+    expect(shim::read_ip(packet).has_value(), "what IP gets is an IP packet");
     expect(packet.size() <= most_msdu_bytes, "what IP gets fits a frame");
     ++delivered;
   }
@@ -133,6 +135,8 @@ public:
     for (std::uint32_t host = 2; host < known_hosts; ++host) {
       path_.known_neighbours().add(shim::ip_address::from_ipv4(ipv4_net + host), macs_from + host);
     }
+    path_.set_data_rate(macs_from + 2, 0);
+    path_.set_data_rate(macs_from + 3, 255);
     come_up();
     check();
   }
@@ -209,7 +213,9 @@ private:
     made.tcp_ack.fixed_window_packets = input_.choice(32);
     made.tcp_ack.whole_window = input_.flag();
     made.tcp_ack.tcp_ack_retransmission = input_.flag();
+    made.tcp_ack.profile = static_cast<policy::daa_profile>(input_.choice(policy::daa_profile_words.size()));
     made.pacing.kind = static_cast<policy::pacing_kind>(input_.choice(policy::pacing_words.size()));
+    made.pacing.adaptive.variation = static_cast<policy::round_trip_variation>(input_.choice(policy::round_trip_variation_words.size()));
     return made;
   }
 
@@ -443,10 +449,10 @@ private:
     if (std::exchange(burst_done_, true)) return;
     const bool own = input_.flag();
     byte_vector one = packet(own ? 1 : 3);
-    const auto read = node::read_ip(one);
+    const auto read = shim::read_ip(one);
     if (!read || read->transport_at == 0) return;
     for (std::uint32_t port = 1; port <= most_flows + 100; port += 1) {
-      node::write16(&one[read->transport_at], static_cast<std::uint16_t>(port));
+      shim::write16(&one[read->transport_at], static_cast<std::uint16_t>(port));
       now_ += 1;
       if (own) {
         path_.on_ip(now_, one);

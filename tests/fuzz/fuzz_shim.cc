@@ -106,11 +106,14 @@ private:
     made.tcp_ack.fixed_window_packets = input_.hostile<std::uint32_t>();
     made.tcp_ack.whole_window = input_.flag();
     made.tcp_ack.tcp_ack_retransmission = input_.flag();
+    made.tcp_ack.profile = static_cast<policy::daa_profile>(input_.choice(policy::daa_profile_words.size()));
     made.pacing.kind = static_cast<policy::pacing_kind>(input_.choice(policy::pacing_words.size()));
     made.pacing.interval_percent = input_.hostile<std::uint16_t>();
-    made.pacing.adaptive = {.link_rate_bps = input_.hostile<std::uint64_t>(),
-                            .data_bytes = input_.hostile<std::uint16_t>(),
-                            .tcp_ack_bytes = input_.hostile<std::uint16_t>()};
+    made.pacing.adaptive = {
+        .link_rate_bps = input_.hostile<std::uint64_t>(),
+        .data_bytes = input_.hostile<std::uint16_t>(),
+        .tcp_ack_bytes = input_.hostile<std::uint16_t>(),
+        .variation = static_cast<policy::round_trip_variation>(input_.choice(policy::round_trip_variation_words.size()))};
     return made;
   }
 

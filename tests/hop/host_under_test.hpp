@@ -35,6 +35,19 @@ struct completion {
   std::uint16_t avg_data_attempts_256 = 0;
 };
 
+/// Something that happens to a node.
+struct event {
+  enum class what : std::uint8_t { send, receive, forward, complete } kind = what::send;
+  time_us now = 0;
+  bytes ip{};
+  wire::path_header header{};
+  hop::exact_rider rider{};
+  completion done{};
+};
+
+/// As a frame carries it.
+inline wire::path_header rounded(const wire::path_header& header) { return *wire::decode(wire::encode(header)); }
+
 class host_under_test {
 public:
   virtual ~host_under_test() = default;

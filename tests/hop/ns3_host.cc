@@ -28,17 +28,19 @@ public:
   }
   void send(time_us now, const bytes& ip) override {
     const auto packet = Create<Packet>(ip.data(), static_cast<std::uint32_t>(ip.size()));
-    const IpView view = *ReadIpView(packet);
-    hop_->Send(now, {.view = view.view, .content = content(packet, view, 0)});
+    hop_->Send(now, {.view = *ReadIpView(packet), .content = {.packet = packet}});
   }
   std::optional<std::uint16_t> receive(time_us now, const wire::path_header& header, const bytes& ip) override {
     const auto packet = Create<Packet>(ip.data(), static_cast<std::uint32_t>(ip.size()));
-    return hop_->Receive(now, header, ReadIpView(packet)->view);
+    return hop_->Receive(now, header, *ReadIpView(packet));
   }
   void forward(time_us now, const wire::path_header& header, const hop::exact_rider& rider, const bytes& ip) override {
     const auto packet = Create<Packet>(ip.data(), static_cast<std::uint32_t>(ip.size()));
-    const IpView view = *ReadIpView(packet);
-    HopPacket going{.view = view.view, .from = hop::origin::radio, .header = header, .rider = rider, .content = content(packet, view, 1)};
+    HopPacket going{.view = *ReadIpView(packet),
+                    .from = hop::origin::radio,
+                    .header = header,
+                    .rider = rider,
+                    .content = {.packet = packet, .ttlSpent = 1}};
     --going.view.ttl;
     hop_->Forward(now, std::move(going), true);
   }
@@ -63,14 +65,6 @@ public:
   std::string state() override { return std::exchange(frames_, {}) + text_of(hop_->GetPath()); }
 
 private:
-  static HopContent content(Ptr<const Packet> packet, const IpView& view, std::uint8_t ttl_spent) {
-    return {.packet = packet,
-            .source = view.source,
-            .destination = view.destination,
-            .ipHeaderBytes = view.ipHeaderBytes,
-            .ttlSpent = ttl_spent};
-  }
-
   uint64_t NextHopTo(uint32_t destination) const override { return mac_of(destination - ipv4_of(0)); }
   shim::next_hop Describe(const HopPacket& packet, uint64_t, uint8_t peer) const override {
     const std::size_t around = mac_header_bytes + llc_snap_bytes + path_header_bytes + hop::rider_size(packet.rider) + fcs_bytes;

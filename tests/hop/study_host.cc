@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // The host of EXACT's studies, whose packets are numbers.
-#include "host/node/ip_packet.hpp"
+#include "host/core/shim/ip_packet.hpp"
 #include "host_under_test.hpp"
 #include "sim/exact/study_node.hpp"
 
@@ -24,7 +24,7 @@ public:
   }
   void send(time_us now, const bytes& ip) override { node_.path.send(now, packet_of(ip)); }
   std::optional<std::uint16_t> receive(time_us now, const wire::path_header& header, const bytes& ip) override {
-    const auto window_bytes = node_.path.receive(now, header, node::read_ip(ip)->view).window_bytes;
+    const auto window_bytes = node_.path.receive(now, header, shim::read_ip(ip)->view).window_bytes;
     return window_bytes ? std::optional(static_cast<std::uint16_t>(*window_bytes)) : std::nullopt;
   }
   void forward(time_us now, const wire::path_header& header, const hop::exact_rider& rider, const bytes& ip) override {
@@ -54,7 +54,7 @@ public:
 
 private:
   static exact_study::study_node::outgoing packet_of(const bytes& ip) {
-    const shim::ip_packet_view view = node::read_ip(ip)->view;
+    const shim::ip_packet_view view = shim::read_ip(ip)->view;
     const auto to = static_cast<std::uint32_t>(view.flow.destination.low) - ipv4_of(0);
     return {.view = view, .content = {.path = {0, to}, .ip_bytes = view.ip_bytes}};
   }

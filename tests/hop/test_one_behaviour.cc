@@ -1,228 +1,64 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // The same packets, completions and times, through the hop path of three hosts: the same frames with the same headers, windows, queue
-// lengths and deadlines, compared line by line after every event.
+// lengths and deadlines, compared line by line after every event. Once at random, once as a simulated chain had them.
 #include <gtest/gtest.h>
 
 #include <array>
-#include <random>
 
-#include "host_under_test.hpp"
+#include "random_sequence.hpp"
+#include "recorded_sequence.hpp"
+#include "tests/sim/ns3/run_file.h"
 
 namespace perhop::hop_test {
 namespace {
 
-constexpr std::uint8_t fin = 1, syn = 2, rst = 4, tcp_ack_flag = 16;
-
-struct tcp_fields {
-  std::uint32_t source = 0, destination = 0;
-  std::uint16_t source_port = 0, destination_port = 0;
-  std::uint8_t flags = tcp_ack_flag;
-  std::uint32_t sequence = 0, tcp_ack = 0;
-  std::uint16_t window_bytes = 65535;
-  std::size_t payload_bytes = 0;
-};
-
-void put16(bytes& packet, std::size_t at, std::uint32_t value) {
-  packet[at] = static_cast<std::uint8_t>(value >> 8);
-  packet[at + 1] = static_cast<std::uint8_t>(value);
-}
-void put32(bytes& packet, std::size_t at, std::uint32_t value) {
-  put16(packet, at, value >> 16);
-  put16(packet, at + 2, value & 0xffff);
-}
-
-bytes ipv4(std::uint32_t source, std::uint32_t destination, std::uint8_t protocol, std::size_t size) {
-  bytes packet(size, 0);
-  packet[0] = 0x45;
-  put16(packet, 2, static_cast<std::uint32_t>(size));
-  packet[8] = 64;
-  packet[9] = protocol;
-  put32(packet, 12, source);
-  put32(packet, 16, destination);
-  return packet;
-}
-
-bytes tcp(const tcp_fields& fields) {
-  bytes packet = ipv4(fields.source, fields.destination, shim::ip_protocol_tcp, 40 + fields.payload_bytes);
-  put16(packet, 20, fields.source_port);
-  put16(packet, 22, fields.destination_port);
-  put32(packet, 24, fields.sequence);
-  put32(packet, 28, fields.tcp_ack);
-  packet[32] = 5 << 4;
-  packet[33] = fields.flags;
-  put16(packet, 34, fields.window_bytes);
-  return packet;
-}
-
-bytes udp(std::uint32_t source, std::uint32_t destination, std::uint16_t port, std::size_t payload_bytes) {
-  bytes packet = ipv4(source, destination, shim::ip_protocol_udp, 28 + payload_bytes);
-  put16(packet, 20, port);
-  put16(packet, 22, port);
-  put16(packet, 24, static_cast<std::uint32_t>(8 + payload_bytes));
-  return packet;
-}
-
-/// As a frame carries it.
-wire::path_header rounded(const wire::path_header& header) { return *wire::decode(wire::encode(header)); }
-
-/// Connections that begin, flow and end at random, and what else may happen to a node.
-class traffic {
+/// The three hosts, side by side.
+class three_hosts {
 public:
-  explicit traffic(unsigned seed) : random_(seed) {
-    for (std::uint32_t i = 0; i < connections_.size(); ++i) connections_[i].neighbour = 1 + i * neighbours / connections_.size();
-  }
+  explicit three_hosts(const setting& with) : hosts_{make_ns3_host(with), make_node_host(with), make_study_host(with)} {}
 
-  struct event {
-    enum class what { send, receive, forward, complete } kind = what::send;
-    time_us now = 0;
-    bytes ip;
-    wire::path_header header{};
-    hop::exact_rider rider{};
-    completion done{};
-  };
-
-  event next() {
-    event made{.now = now_ += below(4) == 0 ? below(50'000) : below(2500)};
-    switch (below(12)) {
-      case 0:
-      case 1:
-      case 2:
-      case 3:
-      case 4:
-        made.kind = event::what::complete;
-        made.done = {.delivered = below(20) != 0,
-                     .contention_us = below(9000),
-                     .overhead_us = below(2000),
-                     .data_us = 500 + below(7000),
-                     .data_attempts = static_cast<std::uint8_t>(1 + below(7)),
-                     .avg_contention_us16 = below(200'000),
-                     .avg_overhead_us16 = below(30'000),
-                     .avg_data_attempts_256 = static_cast<std::uint16_t>(256 + below(1500))};
-        break;
-      case 5:
-        forwarded(made);
-        break;
-      case 6:
-        made.ip = udp(ipv4_of(0), ipv4_of(1 + below(neighbours)), static_cast<std::uint16_t>(5000 + below(3)), below(1400));
-        break;
-      default:
-        connected(made);
+  void play(const event& event) {
+    std::array<std::string, 3> lines;
+    for (std::size_t host = 0; host < hosts_.size(); ++host) lines[host] = played(*hosts_[host], event);
+    constexpr std::array<const char*, 3> names = {"ns-3", "daemon", "study"};
+    for (std::size_t host = 1; host < hosts_.size(); ++host) {
+      ASSERT_EQ(lines[host], lines[0]) << "event " << events << " at " << event.now << " us, kind " << static_cast<int>(event.kind) << ": "
+                                       << names[host] << " differs from " << names[0];
     }
-    return made;
+    ++events;
+    frames += lines[0].find(" frame ") != std::string::npos ? 1 : 0;
+    rewritten += lines[0].starts_with(" window ") ? 1 : 0;
+    held += lines[0].find(" room 0 ") == std::string::npos ? 1 : 0;
+    last = lines[0];
   }
+
+  std::size_t events = 0, frames = 0;
+  std::size_t rewritten = 0;  ///< windows
+  std::size_t held = 0;       ///< events after which something waited to be released
+  std::string last;
 
 private:
-  struct connection {
-    std::uint32_t neighbour = 0;
-    bool open = false;
-    std::uint32_t sent_end = 0, acknowledged = 0;  ///< of this node's data
-    std::uint32_t heard_end = 0;                   ///< of the other's
-    std::uint16_t port = 1000;
-  };
-
-  std::uint32_t below(std::uint32_t limit) { return static_cast<std::uint32_t>(random_() % limit); }
-
-  wire::path_header header() {
-    wire::path_header made;
-    made.hops = static_cast<std::uint8_t>(1 + below(8));
-    made.max_delay_us = wire::quantise_delay_us(2000 + below(20'000));
-    made.total_delay_us = made.max_delay_us * (1 + below(made.hops));
-    made.packets_in_flight = static_cast<std::uint8_t>(below(20));
-    made.silent_router_seen = below(50) == 0;
-    if (below(4) != 0) {
-      const std::uint32_t echo_us = wire::quantise_delay_us(2000 + below(20'000));
-      made.echo = wire::path_echo{.total_delay_us = made.hops * echo_us, .max_delay_us = echo_us, .hops = made.hops};
+  static std::string played(host_under_test& host, const event& event) {
+    std::string line;
+    host.pass(event.now);
+    switch (event.kind) {
+      case event::what::send:
+        host.send(event.now, event.ip);
+        break;
+      case event::what::receive:
+        if (const auto window = host.receive(event.now, event.header, event.ip)) line = " window " + std::to_string(*window);
+        break;
+      case event::what::forward:
+        host.forward(event.now, event.header, event.rider, event.ip);
+        break;
+      case event::what::complete:
+        if (host.has_frame()) host.complete(event.now, event.done);
     }
-    return rounded(made);
+    return line + host.state();
   }
 
-  void forwarded(event& made) {
-    made.kind = event::what::forward;
-    const std::uint32_t from = 1 + below(neighbours), to = 1 + below(neighbours);
-    made.header = header();
-    if (below(2) == 0) {
-      made.ip = tcp({.source = ipv4_of(from), .destination = ipv4_of(to), .source_port = 7, .destination_port = 8, .payload_bytes = 1000});
-      return;
-    }
-    made.ip = udp(ipv4_of(from), ipv4_of(to), static_cast<std::uint16_t>(6000 + below(2)), 900);
-    made.header.exact_follows = true;
-    made.header.explicit_rate_bps = 100'000 + below(3'000'000);
-    made.header.current_rate_bps = 1 + below(1'000'000);
-    made.header = rounded(made.header);
-    wire::exact_header rider;
-    rider.sequence = below(1000);
-    made.rider = rider;
-  }
-
-  void connected(event& made) {
-    connection& with = connections_[below(connections_.size())];
-    tcp_fields out{.source = ipv4_of(0),
-                   .destination = ipv4_of(with.neighbour),
-                   .source_port = with.port,
-                   .destination_port = 80,
-                   .sequence = with.sent_end,
-                   .tcp_ack = with.heard_end};
-    tcp_fields in{.source = out.destination,
-                  .destination = out.source,
-                  .source_port = 80,
-                  .destination_port = with.port,
-                  .sequence = with.heard_end,
-                  .tcp_ack = with.sent_end,
-                  .window_bytes = static_cast<std::uint16_t>(1000 + below(64'000))};
-    if (!with.open || below(400) == 0) {  // begins, perhaps anew
-      with = {.neighbour = with.neighbour, .open = true, .port = with.port};
-      with.sent_end = static_cast<std::uint32_t>(random_());
-      with.heard_end = static_cast<std::uint32_t>(random_());
-      out.flags = syn;
-      out.sequence = with.sent_end++;
-      with.acknowledged = with.sent_end;
-      made.ip = tcp(out);
-      return;
-    }
-    switch (below(8)) {
-      case 0:
-      case 1:  // data of this node, sometimes again
-        out.payload_bytes = below(5) == 0 ? 1 + below(1460) : 1460;
-        if (below(12) == 0) {
-          out.sequence = with.acknowledged;
-        } else {
-          with.sent_end += static_cast<std::uint32_t>(out.payload_bytes);
-        }
-        made.ip = tcp(out);
-        break;
-      case 2:
-      case 3:  // the other end acknowledges
-        made.kind = event::what::receive;
-        made.header = header();
-        with.acknowledged += (with.sent_end - with.acknowledged) / (1 + below(3));
-        in.tcp_ack = with.acknowledged;
-        made.ip = tcp(in);
-        break;
-      case 4:
-      case 5:  // data of the other end, sometimes with a gap
-        made.kind = event::what::receive;
-        made.header = header();
-        in.payload_bytes = 1000;
-        if (below(15) == 0) in.sequence += 3000;
-        if (below(15) != 0) with.heard_end = in.sequence + 1000;
-        made.ip = tcp(in);
-        break;
-      case 6:  // a bare TCP ACK of this node
-        made.ip = tcp(out);
-        break;
-      default:
-        if (below(20) == 0) {
-          out.flags = below(2) == 0 ? std::uint8_t{fin | tcp_ack_flag} : std::uint8_t{rst};
-          with.open = out.flags != rst;
-        }
-        made.ip = tcp(out);
-    }
-  }
-
-  std::mt19937 random_;
-  time_us now_ = 1000;
-  std::array<connection, 12> connections_{};
+  std::array<std::unique_ptr<host_under_test>, 3> hosts_;
 };
 
 struct named_setting {
@@ -232,47 +68,18 @@ struct named_setting {
 
 std::ostream& operator<<(std::ostream& out, const named_setting& setting) { return out << setting.name; }
 
-class three_hosts : public testing::TestWithParam<named_setting> {};
+class at_random : public testing::TestWithParam<named_setting> {};
 
-TEST_P(three_hosts, do_the_same) {
+TEST_P(at_random, three_hosts_do_the_same) {
   constexpr unsigned events = 100'000, seed = 20261123;
   RecordProperty("seed", seed);
-  const std::array<std::unique_ptr<host_under_test>, 3> hosts = {make_ns3_host(GetParam().with), make_node_host(GetParam().with),
-                                                                 make_study_host(GetParam().with)};
-  constexpr std::array<const char*, 3> names = {"ns-3", "daemon", "study"};
-  traffic traffic(seed);
-  std::size_t rewritten = 0, frames = 0;
-  std::string last;
-  for (unsigned i = 0; i < events; ++i) {
-    const auto event = traffic.next();
-    std::array<std::string, 3> lines;
-    for (std::size_t host = 0; host < hosts.size(); ++host) {
-      host_under_test& played = *hosts[host];
-      played.pass(event.now);
-      using what = decltype(event.kind);
-      if (event.kind == what::complete) {
-        if (played.has_frame()) played.complete(event.now, event.done);
-      } else if (event.kind == what::send) {
-        played.send(event.now, event.ip);
-      } else if (event.kind == what::forward) {
-        played.forward(event.now, event.header, event.rider, event.ip);
-      } else if (const auto window = played.receive(event.now, event.header, event.ip)) {
-        lines[host] = " window " + std::to_string(*window);
-        ++rewritten;
-      }
-      lines[host] += played.state();
-    }
-    for (std::size_t host = 1; host < hosts.size(); ++host) {
-      ASSERT_EQ(lines[host], lines[0]) << "event " << i << " of seed " << seed << " at " << event.now << " us, kind "
-                                       << static_cast<int>(event.kind) << ": " << names[host] << " differs from " << names[0];
-    }
-    frames += lines[0].find(" frame ") != std::string::npos ? 1 : 0;
-    last = lines[0];
-  }
-  std::printf("%s:%s\n", GetParam().name, last.c_str());
-  EXPECT_GT(frames, events / 5) << "few frames left";
+  three_hosts hosts(GetParam().with);
+  random_sequence sequence(seed);
+  while (hosts.events < events) ASSERT_NO_FATAL_FAILURE(hosts.play(sequence.next())) << "seed " << seed;
+  std::printf("%s:%s\n", GetParam().name, hosts.last.c_str());
+  EXPECT_GT(hosts.frames, events / 5) << "few frames left";
   if (GetParam().with.policy.cwl.kind != policy::cwl_kind::none) {
-    EXPECT_GT(rewritten, 100U);
+    EXPECT_GT(hosts.rewritten, 100U);
   }
 }
 
@@ -281,7 +88,7 @@ policy::tcp_ack_config thinning(policy::tcp_ack_kind kind, policy::dca_window_ru
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    policies, three_hosts,
+    policies, at_random,
     testing::Values(
         named_setting{"none", {.policy = shim::no_policy}}, named_setting{"limit", {.policy = {.cwl = {.kind = policy::cwl_kind::delay}}}},
         named_setting{"thinned", {.policy = {.cwl = {.kind = policy::cwl_kind::none}, .tcp_ack = thinning(policy::tcp_ack_kind::dca)}}},
@@ -292,6 +99,50 @@ INSTANTIATE_TEST_SUITE_P(
                                   .pacing = {.kind = policy::pacing_kind::adaptive}},
                        .exact = true}}),
     [](const auto& instance) { return std::string(instance.param.name); });
+
+/// Long enough for data to be paced (pacing_path.hpp).
+constexpr std::uint32_t hops = 5;
+
+nlohmann::json chain(const std::filesystem::path& directory) {
+  nlohmann::json run = run_file::Chain(hops, directory);
+  run["duration_s"] = 30.0;
+  return run;
+}
+
+class recorded : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(recorded, three_hosts_do_the_same) {
+  const run_file::TemporaryFolder folder;
+  nlohmann::json run = chain(folder.Path());
+  run["flows"][0]["policy"] = {{"cwl", "pipeline"}, {"tcp_ack", "dca"}, {"tcp_ack_rule", "airtime"}, {"pacing", "path"}};
+  const run::run_config config = run::parse_run_config(run.dump(), "the recorded run");
+  three_hosts hosts({.policy = config.flows[0].policy});
+  const std::uint32_t node = GetParam();
+  for (const event& event : record(config, node)) ASSERT_NO_FATAL_FAILURE(hosts.play(event));
+  std::printf("node %u: %zu events, %zu frames, %zu windows, %zu with something held,%s\n", node, hosts.events, hosts.frames,
+              hosts.rewritten, hosts.held, hosts.last.c_str());
+  EXPECT_GT(hosts.events, 1000U);
+  EXPECT_EQ(hosts.held > 300, node == 0 || node == hops) << "the ends pace data and hold TCP ACKs, and nobody else";
+  EXPECT_EQ(hosts.frames > hosts.events / 4, node != hops) << "few frames of the receiver, and many of the others";
+}
+
+INSTANTIATE_TEST_SUITE_P(nodes_of_a_chain, recorded, testing::Values(0, 2, hops));
+
+TEST(recorded_exact, three_hosts_do_the_same) {
+  const run_file::TemporaryFolder folder;
+  nlohmann::json run = chain(folder.Path());
+  run["flows"] = {{{"kind", "exact"}, {"src", 0}, {"dst", hops}, {"start_s", 0.1}, {"application", "greedy"}, {"payload_bytes", 1000}}};
+  run["exact"] = {{"mode", "m1"}, {"fairness", "rate"}, {"eta", 0.9}, {"interval_ms", 100}};
+  three_hosts hosts({.policy = shim::no_policy, .exact = true});
+  std::size_t stamped = 0;
+  for (const event& event : record(run::parse_run_config(run.dump(), "the recorded run"), 2)) {
+    ASSERT_NO_FATAL_FAILURE(hosts.play(event));
+    stamped += event.header.exact_follows ? 1 : 0;
+  }
+  std::printf("node 2: %zu events, %zu frames, %zu of EXACT,%s\n", hosts.events, hosts.frames, stamped, hosts.last.c_str());
+  EXPECT_GT(stamped, 1000U);
+  EXPECT_GT(hosts.frames, hosts.events / 5);
+}
 
 }  // namespace
 }  // namespace perhop::hop_test

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+//
+// It is one file: timelines of one class, with the same receiver.
 
 #include <gtest/gtest.h>
 
@@ -474,10 +476,94 @@ TEST(dca, two_way_data_tell_the_round_trip) {
   EXPECT_EQ(node.window_packets(), 20U);
 }
 
-// D-23: the window grows from 2 to 4 without loss and falls to 2 when a packet is out of order; no TCP ACK waits longer
-// than one inter-arrival time after the last packet.
-TEST(daa, window_grows_to_4_without_loss_and_falls_to_2) {
+// D-23 as TCP-DAA's own papers have it: from 1 packet by 0.3 for each in order to 4, so packets 1 + 0.3 n >= 2, 3, 4 from n = 4, 7, 10 on.
+TEST(daa, window_begins_at_1_and_grows_by_a_part_of_a_packet_to_4) {
   receiver node({.kind = tcp_ack_kind::daa});
+  EXPECT_EQ(node.thinning.window_packets(), 1U);
+  std::vector<std::uint32_t> told;
+  for (std::uint32_t segment = 0; segment < 24; ++segment) {
+    if (node.arrives(segment * 10'000, segment).action == tcp_ack_action::pass) told.push_back(segment);
+  }
+  EXPECT_EQ(told, (std::vector<std::uint32_t>{0, 1, 2, 4, 7, 11, 15, 19, 23}));
+  EXPECT_EQ(node.because(tcp_ack_reason::window), 8U);
+  EXPECT_EQ(node.thinning.window_packets(), 4U);
+}
+
+/// A receiver whose window is 4 and that waits for nothing: packets 0 to 11 have come, one every 10 ms.
+receiver grown_daa() {
+  receiver node({.kind = tcp_ack_kind::daa});
+  for (std::uint32_t segment = 0; segment < 12; ++segment) node.arrives(segment * 10'000, segment);
+  return node;
+}
+
+TEST(daa, disorder_takes_the_window_to_2_and_it_grows_by_whole_packets) {
+  receiver node = grown_daa();
+  expect_pass(node.arrives(130'000, 13), tcp_ack_reason::disorder);
+  EXPECT_EQ(node.thinning.window_packets(), 2U);
+  expect_pass(node.arrives(140'000, 12), tcp_ack_reason::disorder);
+  EXPECT_EQ(node.thinning.window_packets(), 2U);
+  expect_hold(node.arrives(150'000, 14));
+  EXPECT_EQ(node.thinning.window_packets(), 3U);
+  expect_hold(node.arrives(160'000, 15));
+  EXPECT_EQ(node.thinning.window_packets(), 4U);
+  expect_hold(node.arrives(170'000, 16));
+  expect_pass(node.arrives(180'000, 17), tcp_ack_reason::window);
+}
+
+// A packet out of order does not end the beginning.
+TEST(daa, a_loss_before_the_window_was_4_leaves_its_growth_slow) {
+  receiver node({.kind = tcp_ack_kind::daa});
+  for (std::uint32_t segment = 0; segment < 9; ++segment) node.arrives(segment * 10'000, segment);
+  node.arrives(90'000, 10);  // would have been the tenth in order
+  node.arrives(100'000, 9);
+  ASSERT_EQ(node.thinning.window_packets(), 2U);
+  for (std::uint32_t segment = 11; segment < 14; ++segment) {
+    node.arrives(segment * 10'000, segment);
+    EXPECT_EQ(node.thinning.window_packets(), 2U) << "2.3, 2.6, 2.9";
+  }
+  node.arrives(140'000, 14);
+  EXPECT_EQ(node.thinning.window_packets(), 3U);
+}
+
+TEST(daa, timer_is_two_and_a_half_inter_arrival_times_after_the_last_packet) {
+  receiver node = grown_daa();
+  EXPECT_FALSE(node.thinning.deadline());
+  expect_hold(node.arrives(120'000, 12));
+  EXPECT_EQ(node.thinning.deadline(), 145'000U);
+  expect_hold(node.arrives(125'000, 13));
+  EXPECT_EQ(node.thinning.deadline(), 125'000U + 22'500U);  // 2.5 * (0.8 * 10 + 0.2 * 5) ms
+  const tcp_ack_release_verdict fired = node.thinning.on_deadline(147'500);
+  EXPECT_EQ(fired.release, tcp_ack_release::send_held);
+  EXPECT_EQ(fired.reason, tcp_ack_reason::delay_timer);
+  EXPECT_EQ(node.thinning.last_reason(), tcp_ack_reason::delay_timer);
+  EXPECT_EQ(node.thinning.window_packets(), 2U) << "what is late may be lost";
+  EXPECT_FALSE(node.thinning.deadline()) << "TCP-DAA repeats no TCP ACK";
+}
+
+TEST(daa, average_is_over_times_between_packets_in_order) {
+  receiver node = grown_daa();
+  node.arrives(200'000, 13);  // 12 is missing
+  node.arrives(300'000, 12);  // fills the gap
+  expect_hold(node.arrives(400'000, 14));
+  EXPECT_EQ(node.thinning.deadline(), 425'000U) << "none of the three times was one between two packets in order";
+  expect_hold(node.arrives(420'000, 15));
+  EXPECT_EQ(node.thinning.deadline(), 420'000U + 30'000U);  // 2.5 * (0.8 * 10 + 0.2 * 20) ms
+}
+
+TEST(daa, no_average_waits_longer_than_the_hard_limit) {
+  receiver node = grown_daa();
+  const time_us late = time_us{UINT32_MAX} * 4;
+  expect_hold(node.arrives(late, 12));
+  EXPECT_EQ(node.thinning.deadline(), late + delayed_tcp_ack::hard_limit_us);
+  EXPECT_EQ(node.thinning.on_deadline(late + delayed_tcp_ack::hard_limit_us).reason, tcp_ack_reason::hard_limit);
+}
+
+// D-23 as paper 001 has it: the window grows from 2 to 4 without loss and falls to 2 when a packet is out of order; no TCP ACK waits
+// longer than one inter-arrival time after the last packet.
+constexpr tcp_ack_config daa_as_in_001{.kind = tcp_ack_kind::daa, .profile = daa_profile::as_in_001};
+
+TEST(daa_as_in_001, window_grows_to_4_without_loss_and_falls_to_2) {
+  receiver node(daa_as_in_001);
   std::vector<std::uint32_t> told;
   for (std::uint32_t segment = 0; segment < 20; ++segment) {
     if (node.arrives(segment * 10'000, segment).action == tcp_ack_action::pass) told.push_back(segment);
@@ -493,8 +579,8 @@ TEST(daa, window_grows_to_4_without_loss_and_falls_to_2) {
   EXPECT_EQ(node.thinning.window_packets(), 3U);
 }
 
-TEST(daa, timer_is_one_inter_arrival_time_after_the_last_packet) {
-  receiver node({.kind = tcp_ack_kind::daa});
+TEST(daa_as_in_001, timer_is_one_inter_arrival_time_after_the_last_packet) {
+  receiver node(daa_as_in_001);
   for (std::uint32_t segment = 0; segment <= 4; ++segment) node.arrives(segment * 10'000, segment);
   ASSERT_TRUE(node.thinning.holds());
   EXPECT_EQ(node.thinning.deadline(), 50'000U);
@@ -527,6 +613,7 @@ TEST(packets_per_tcp_ack, is_what_the_receiver_will_do) {
   EXPECT_EQ(packets_per_tcp_ack(dca, 12, 0, 0), 3U);
   EXPECT_EQ(packets_per_tcp_ack(dca_of(7), 12, 0, 9), 7U);
   EXPECT_EQ(packets_per_tcp_ack({.kind = tcp_ack_kind::daa}, 12, 0, 9), 4U);
+  EXPECT_EQ(packets_per_tcp_ack(daa_as_in_001, 12, 0, 9), 4U);
 }
 
 // Whatever arrives in whatever order: a held TCP ACK has a deadline within 500 ms of the oldest data that it is the first
@@ -534,12 +621,13 @@ TEST(packets_per_tcp_ack, is_what_the_receiver_will_do) {
 TEST(thinning_invariants, hold_for_random_arrivals) {
   std::mt19937_64 random(test_seed());
   PERHOP_TELL_SEED();
-  const std::array<tcp_ack_config, 6> configs{{{.kind = tcp_ack_kind::dca},
+  const std::array<tcp_ack_config, 7> configs{{{.kind = tcp_ack_kind::dca},
                                                {.kind = tcp_ack_kind::dca, .rule = dca_window_rule::delay},
                                                {.kind = tcp_ack_kind::dca, .rule = dca_window_rule::hop_and_delay},
                                                {.kind = tcp_ack_kind::dca, .fixed_window_packets = UINT32_MAX},
                                                {.kind = tcp_ack_kind::dca, .whole_window = true},
-                                               {.kind = tcp_ack_kind::daa}}};
+                                               {.kind = tcp_ack_kind::daa},
+                                               daa_as_in_001}};
   const std::uint64_t allocated = allocation_count();
   std::uint64_t held = 0;
   std::uint64_t fired = 0;

@@ -110,21 +110,39 @@ TEST(adaptive_pacing, does_nothing_before_a_path_and_a_round_trip_are_known) {
   EXPECT_GT(paced.interval_us(), 0U);
 }
 
+TEST(adaptive_pacing, mean_deviation_takes_the_place_of_the_standard_deviation) {
+  tcp_adaptive_pacing pacing({.variation = round_trip_variation::mean_deviation});
+  pacing.on_path({.forward_hops = 4, .return_hops = 4}, 1);
+  pacing.on_rtt(100'000);
+  EXPECT_EQ(pacing.variation_256(), 0U);
+  pacing.on_rtt(180'000);
+  EXPECT_EQ(pacing.variation_256(), 256U * 40 / 140);
+  pacing.on_rtt(80'000);
+  EXPECT_EQ(pacing.variation_256(), 256U * 40 / 120);  // 100, 180 and 80 ms: 20, 60 and 40 off 120
+}
+
 TEST(adaptive_pacing, variation_is_that_of_the_last_50_round_trips) {
   std::mt19937 random(static_cast<std::uint32_t>(test_seed()));
   PERHOP_TELL_SEED();
   tcp_adaptive_pacing pacing;
+  tcp_adaptive_pacing by_mean_deviation({.variation = round_trip_variation::mean_deviation});
   std::deque<double> last;
   for (int i = 0; i < 5000; ++i) {
     const std::uint32_t rtt_us = i < 2500 ? 20'000 + random() % 200'000 : 50'000'000 + random() % 20'000'000;
     pacing.on_rtt(rtt_us);
+    by_mean_deviation.on_rtt(rtt_us);
     last.push_back(std::min(rtt_us, (1U << 26) - 1));
     if (last.size() > 50) last.pop_front();
     if (last.size() < 2) continue;
     const auto n = static_cast<double>(last.size());
     const double mean = std::accumulate(last.begin(), last.end(), 0.0) / n;
     double squares = 0;
-    for (const double sample : last) squares += (sample - mean) * (sample - mean);
+    double off = 0;
+    for (const double sample : last) {
+      squares += (sample - mean) * (sample - mean);
+      off += std::abs(sample - mean);
+    }
+    ASSERT_NEAR(by_mean_deviation.variation_256() / 256.0, off / n / mean, 0.005) << i;
     ASSERT_NEAR(pacing.variation_256() / 256.0, std::sqrt(squares / (n - 1)) / mean, 0.005) << i;
   }
 }

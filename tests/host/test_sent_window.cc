@@ -87,5 +87,17 @@ TEST(sent_window, of_a_connection_seen_in_its_middle_waits_for_a_tcp_ack) {
   EXPECT_EQ(tcp.window.window_packets(), 4U);
 }
 
+TEST(sent_window, tells_what_a_tcp_ack_is_the_first_to_acknowledge) {
+  sender tcp(false);
+  tcp.send(0, 6);
+  const auto acknowledged = [&](std::uint32_t segments) { return tcp.window.on_tcp_ack(sender::isn + 1 + segments * segment_bytes); };
+  EXPECT_EQ(acknowledged(1), 0U) << "the first one seen: what it begins at is not known";
+  EXPECT_EQ(acknowledged(3), 2 * segment_bytes);
+  EXPECT_EQ(acknowledged(3), 0U) << "a duplicate";
+  EXPECT_EQ(acknowledged(2), 0U) << "an old one";
+  EXPECT_EQ(acknowledged(7), 0U) << "never sent";
+  EXPECT_EQ(acknowledged(6), 3 * segment_bytes);
+}
+
 }  // namespace
 }  // namespace perhop::shim

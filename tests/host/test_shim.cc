@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+//
+// It is one file: the tests of one class share its packets.
 
 #include <gtest/gtest.h>
 

@@ -132,11 +132,14 @@ TEST(shim_tcp_ack, is_released_by_its_deadline) {
   EXPECT_EQ(due[0].flow, data_flow().reversed());
   EXPECT_EQ(due[0].release, tcp_ack_release::send_held);
   EXPECT_EQ(receiver.counters().tcp_acks(tcp_ack_reason::delay_timer), 1U);
+  EXPECT_EQ(receiver.last_tcp_ack_reason(data_flow().reversed()), tcp_ack_reason::delay_timer);
+  EXPECT_EQ(receiver.last_tcp_ack_reason(data_flow()), tcp_ack_reason::at_once) << "no TCP ACK has this key";
   // Nobody answers: it is repeated a second later.
   ASSERT_EQ(receiver.next_deadline(), 1'085'000U);
   ASSERT_EQ(receiver.expire(1'085'000, due), 1U);
   EXPECT_EQ(due[0].release, tcp_ack_release::send_again);
   EXPECT_EQ(receiver.counters().tcp_acks(tcp_ack_reason::repeated), 1U);
+  EXPECT_EQ(receiver.last_tcp_ack_reason(data_flow().reversed()), tcp_ack_reason::repeated);
 }
 
 TEST(shim_tcp_ack, round_trips_told_by_the_caller_set_the_time_of_the_repetition) {
@@ -317,6 +320,16 @@ TEST(shim_pacing, of_the_window_divides_the_measured_round_trip) {
   packet.tcp.congestion_window_packets = 100;
   sender.release_time(100'000, packet);
   EXPECT_EQ(sender.release_time(100'000, packet), 170'000U) << "never above the limit";
+}
+
+TEST(shim_pacing, sends_what_waits_within_a_round_trip_when_a_timeout_closes_the_window) {
+  shim sender(config_of({.pacing = {.kind = policy::pacing_kind::window}}));
+  sender.on_originate(0, data(data_flow(), 0), hop, 1);
+  sender.on_receive(80'000, header_of(3, 0), tcp_ack(data_flow(), 1));
+  ip_packet_view packet = data(data_flow(), 1);
+  packet.tcp.congestion_window_packets = 1;
+  EXPECT_EQ(sender.release_time(100'000, packet, 8), 100'000U);
+  EXPECT_EQ(sender.release_time(100'000, packet, 8), 110'000U) << "80 ms / 8, and not 80 ms / 1";
 }
 
 // 100,000 connections that all hold a TCP ACK: nothing is allocated after the start, and the memory of a connection is

@@ -5,6 +5,7 @@
 /// The shim decides, and keeps no packet; this keeps them and decides nothing. All release times stand in one heap.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -85,7 +86,12 @@ public:
       packet next = std::move(paced.waiting.front());
       paced.waiting.pop_front();
       // The next one's time is asked for when it is the next one, so that it follows the path as it is now.
-      releases_.set(first->slot, paced.waiting.empty() ? std::nullopt : std::optional(release_of(now, shim, paced.waiting.front())));
+      if (paced.waiting.empty()) {
+        paced.most_waiting = 0;
+        releases_.set(first->slot, std::nullopt);
+      } else {
+        releases_.set(first->slot, release_of(now, shim, paced.waiting.front(), paced.most_waiting));
+      }
       send(std::move(next));
     }
   }
@@ -130,6 +136,7 @@ private:
     std::optional<packet> held_tcp_ack{};
     std::optional<packet> sent_tcp_ack{};  ///< the last bare one
     std::deque<packet> waiting{};
+    std::size_t most_waiting = 0;  ///< since none did
   };
   struct key_hash {
     std::size_t operator()(const shim::flow_key& key) const { return static_cast<std::size_t>(shim::flow_table::hash(key)); }
@@ -154,30 +161,33 @@ private:
     const auto found = flows_.find(key);
     if (found == flows_.end()) return;
     slots_[found->second].waiting.clear();
+    slots_[found->second].most_waiting = 0;
     releases_.set(found->second, std::nullopt);
   }
 
-  time_us release_of(time_us now, shim::shim& shim, const packet& what) {
+  time_us release_of(time_us now, shim::shim& shim, const packet& what, std::size_t most_waiting) {
     shim::ip_packet_view view = what.view;
     view.tcp.congestion_window_packets = host_.window_packets(view);
-    return shim.release_time(now, view);
+    return shim.release_time(now, view, static_cast<std::uint32_t>(most_waiting));
   }
 
   held_back pace(time_us now, shim::shim& shim, packet& what, bool paced) {
     const auto known = flows_.find(what.view.flow);
     if (known != flows_.end() && !slots_[known->second].waiting.empty()) {
-      std::deque<packet>& waiting = slots_[known->second].waiting;
-      const bool room = waiting.size() < most_paced_packets;
+      flow& paced_flow = slots_[known->second];
+      const bool room = paced_flow.waiting.size() < most_paced_packets;
       host_.on_room(room ? room_event::paced : room_event::paced_lost, what.view);
-      if (room) waiting.push_back(std::move(what));
+      if (room) paced_flow.waiting.push_back(std::move(what));
+      paced_flow.most_waiting = std::max(paced_flow.most_waiting, paced_flow.waiting.size());
       return room ? held_back::kept : held_back::lost;
     }
     if (!paced) return held_back::no;
-    const time_us release = release_of(now, shim, what);
+    const time_us release = release_of(now, shim, what, 1);
     if (release <= now) return held_back::no;
     host_.on_room(room_event::paced, what.view);
     const std::uint32_t slot = slot_of(what.view.flow);
     slots_[slot].waiting.push_back(std::move(what));
+    slots_[slot].most_waiting = 1;
     releases_.set(slot, release);
     return held_back::kept;
   }

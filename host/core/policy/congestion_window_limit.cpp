@@ -26,4 +26,9 @@ std::optional<std::uint32_t> congestion_window_limit::limit_packets() const {
       policy_);
 }
 
+std::uint32_t congestion_window_limit::tcp_ack_packets() const {
+  const auto* pipeline = std::get_if<congestion_window_limit_pipeline>(&policy_);
+  return pipeline != nullptr ? pipeline->tcp_ack_packets() : 0;
+}
+
 }  // namespace perhop::policy

@@ -30,6 +30,9 @@ public:
   /// The largest congestion window allowed now; nothing when the policy sets no limit (yet).
   std::optional<std::uint32_t> limit_packets() const;
 
+  /// Data packets that one TCP ACK is to stand for, at most; 0: the policy does not say (yet).
+  std::uint32_t tcp_ack_packets() const;
+
   /// False for kind `none`: the packets of the connection are left alone.
   bool enforces() const { return !std::holds_alternative<std::monostate>(policy_); }
 

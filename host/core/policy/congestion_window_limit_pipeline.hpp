@@ -4,17 +4,21 @@
 // are on the way. Part of the project's combined policy.
 //
 //   CWL = w + k
-//   w   packets for each TCP ACK, airtime_window.hpp
-//   k   = D/S rounded half up, plus 1, on paths of 8 hops or more; 0 on shorter ones
+//   k   = D/S rounded down, plus 2, on paths of 7 hops or more; 0 on shorter ones, and on paths that other traffic shares
+//   w   packets for each TCP ACK: by airtime (airtime_window.hpp), and at least k + 1
+//       4 hops: one less, as the window leaves almost as one burst, unless others' bursts are among it
+//       5 and 6 hops, shared: half of it
 //
-// D is the sum of the forward d_i, S the largest sum over four consecutive hops (pacing_path.hpp). With all hops alike D/S
-// is the forward part of Corollary 2 (congestion_window_limit_delay.hpp), the data packets that fit on the way; the 1
-// stands for the way of the TCP ACK, during which the sender would have nothing to send.
+// D is the sum of the forward d_i, S the period at which packets leave (pacing_path.hpp, the largest sum over four consecutive
+// hops or the part of it that path_tuner.hpp found). With all hops alike D/S is the forward part of Corollary 2
+// (congestion_window_limit_delay.hpp), the data packets that fit on the way; the rest stands for the way of the TCP ACK, during
+// which the sender would have nothing to send. With w > k there is one TCP ACK on the way at a time, and the packet that it lets go
+// first completes the receiver's next window.
 //
-// Only every fourth hop can send, so a path of less than 8 hops has no room for two packets. There k = 0: the sender lets
-// go w packets, the last one makes the receiver answer, and the TCP ACK travels back over an empty path. Were there data
-// on the way, the TCP ACK would meet it, and one of the two wait or get lost. On longer paths, waiting for the path to be
-// empty costs more than the meetings.
+// A path of less than 7 hops has no room for two packets. There k = 0: the sender lets go w packets, the last one makes the receiver
+// answer, and the TCP ACK travels back over an empty path. Were there data on the way, the TCP ACK would meet it, and one of the two
+// wait or get lost. On longer paths, waiting for the path to be empty costs more than the meetings; but not where others' data
+// fill the pauses.
 //
 // Source: ours; Corollary 2 is that of the paper named in congestion_window_limit.hpp. Differences:
 //  - Corollary 2 knows no receiver that holds packets: alone it stops the sender before w packets are there;
@@ -33,8 +37,17 @@
 
 namespace perhop::policy {
 
-/// Shortest path that has room for two packets: twice the distance at which the medium can be used again.
-inline constexpr std::uint32_t two_packets_hops = 8;
+/// Shortest path that has room for two packets.
+inline constexpr std::uint32_t two_packets_hops = 7;
+
+/// What a window consists of.
+struct pipeline_window {
+  std::uint32_t tcp_ack_packets = 0;     ///< w
+  std::uint32_t on_the_way_packets = 0;  ///< k, a wired part included
+};
+
+/// @param path with forward hops
+pipeline_window pipeline_window_of(const path_measurement& path);
 
 class congestion_window_limit_pipeline {
 public:
@@ -44,8 +57,12 @@ public:
   void on_path(const path_measurement& path);
   std::optional<std::uint32_t> limit_packets() const { return limit_packets_; }
 
+  /// w; 0: unknown
+  std::uint32_t tcp_ack_packets() const { return tcp_ack_packets_; }
+
 private:
   std::uint32_t ceiling_packets_;
+  std::uint32_t tcp_ack_packets_ = 0;
   std::optional<std::uint32_t> limit_packets_;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // TCP-DCA, delayed cumulative TCP ACK: the receiver sends one TCP ACK for every w data packets that arrive in order. This
-// file says how large w is and how long the receiver waits for w packets; delayed_tcp_ack.hpp does the rest.
+// file says how large w is (w <= packets in flight) and how long the receiver waits for w packets; delayed_tcp_ack.hpp does the
+// rest.
 //
 //   w   = min(limit by Table I or by the delay rule, packets in flight)
 //   T_w = alpha * w * I_avg, alpha = 1.5, from the arrival of the oldest packet not acknowledged       eq. (2)

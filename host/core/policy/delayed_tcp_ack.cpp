@@ -19,7 +19,7 @@ std::uint32_t packets_per_tcp_ack(const tcp_ack_config& config, std::uint32_t fo
       return policy.window_packets();
     }
     case tcp_ack_kind::daa:
-      return tcp_daa::max_window_packets;
+      return tcp_daa_window::max_packets;
   }
   return 1;
 }
@@ -33,7 +33,11 @@ delayed_tcp_ack::delayed_tcp_ack(const tcp_ack_config& config) : repeat_timer_(c
       repeats_ = config.tcp_ack_retransmission;
       break;
     case tcp_ack_kind::daa:
-      policy_.emplace<tcp_daa>();
+      if (config.profile == daa_profile::own_papers) {
+        policy_.emplace<tcp_daa>();
+      } else {
+        policy_.emplace<tcp_daa_as_in_001>();
+      }
       break;
   }
 }
@@ -47,7 +51,6 @@ void delayed_tcp_ack::on_data(time_us now, const data_arrival& arrival) {
     order_.on_syn(arrival.sequence);
     return;
   }
-  inter_arrival_.on_arrival(now);
   last_arrival_ = now;
   largest_payload_bytes_ = std::max(largest_payload_bytes_, arrival.payload_bytes);
   if (const auto rtt_us =
@@ -61,6 +64,11 @@ void delayed_tcp_ack::on_data(time_us now, const data_arrival& arrival) {
   const arrival_order order = order_.on_data(arrival.sequence, arrival.payload_bytes + (arrival.fin ? 1 : 0));
   const bool disorder = order != arrival_order::in_order;
   disorder_ = disorder_ || disorder;
+  if (disorder && std::holds_alternative<tcp_daa>(policy_)) {
+    inter_arrival_.on_break();
+  } else {
+    inter_arrival_.on_arrival(now);
+  }
 
   const std::uint32_t own_min_us = round_trip_.min_us();
   const std::uint32_t min_rtt_us =
@@ -93,6 +101,7 @@ tcp_ack_verdict delayed_tcp_ack::on_tcp_ack(time_us now, const tcp_ack_departure
     return {.action = tcp_ack_action::hold};
   }
   on_sent(now, departure, false);
+  last_reason_ = *reason;
   return {.action = tcp_ack_action::pass, .reason = *reason};
 }
 
@@ -132,11 +141,13 @@ tcp_ack_release_verdict delayed_tcp_ack::on_deadline(time_us now) {
     const bool hard = *due >= oldest_arrival_ + hard_limit_us;
     const tcp_ack_departure departure = *held_;
     on_sent(now, departure, true);
-    return {.release = tcp_ack_release::send_held, .reason = hard ? tcp_ack_reason::hard_limit : tcp_ack_reason::delay_timer};
+    last_reason_ = hard ? tcp_ack_reason::hard_limit : tcp_ack_reason::delay_timer;
+    return {.release = tcp_ack_release::send_held, .reason = last_reason_};
   }
   round_trip_.on_repeated();
   repeat_timer_.on_repeated(now);
-  return {.release = tcp_ack_release::send_again, .reason = tcp_ack_reason::repeated};
+  last_reason_ = tcp_ack_reason::repeated;
+  return {.release = tcp_ack_release::send_again, .reason = last_reason_};
 }
 
 }  // namespace perhop::policy

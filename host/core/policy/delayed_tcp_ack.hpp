@@ -25,6 +25,7 @@
 #include "host/core/policy/tcp_ack_retransmission_timer.hpp"
 #include "host/core/policy/tcp_ack_window_table.hpp"
 #include "host/core/policy/tcp_daa.hpp"
+#include "host/core/policy/tcp_daa_as_in_001.hpp"
 #include "host/core/policy/tcp_data_order.hpp"
 #include "host/core/policy/time.hpp"
 
@@ -37,6 +38,7 @@ struct tcp_ack_config {
   std::uint32_t fixed_window_packets = 0;                      ///< for `dca`; 0: by the rule
   bool whole_window = false;                                   ///< for `dca`: w is all that is in flight, the paper's "w = cwnd"
   bool tcp_ack_retransmission = true;                          ///< for `dca`
+  daa_profile profile = daa_profile::own_papers;               ///< for `daa`
   deviation_order deviation = deviation_order::updated_first;  ///< of the retransmission timer
 
   friend bool operator==(const tcp_ack_config&, const tcp_ack_config&) = default;
@@ -120,6 +122,9 @@ public:
   /// The caller dropped what it held: the local TCP gave the connection up.
   void drop_held() { held_.reset(); }
 
+  /// Why the last TCP ACK went. For statistics.
+  tcp_ack_reason last_reason() const { return last_reason_; }
+
   /// False for kind `every`: nothing is ever held.
   bool thins() const { return !std::holds_alternative<std::monostate>(policy_); }
 
@@ -131,8 +136,9 @@ private:
   std::optional<tcp_ack_reason> reason_to_pass(const tcp_ack_departure& departure) const;
   time_us held_deadline() const;
 
-  std::variant<std::monostate, delayed_cumulative_tcp_ack, tcp_daa> policy_;
+  std::variant<std::monostate, delayed_cumulative_tcp_ack, tcp_daa, tcp_daa_as_in_001> policy_;
   bool repeats_ = false;
+  tcp_ack_reason last_reason_ = tcp_ack_reason::at_once;
   inter_arrival_filter inter_arrival_;
   tcp_data_order order_;
   receiver_round_trip round_trip_;

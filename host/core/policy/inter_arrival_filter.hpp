@@ -26,6 +26,9 @@ public:
     last_arrival_ = now;
   }
 
+  /// The next arrival is not one to measure from this one.
+  void on_break() { arrived_ = false; }
+
   void on_sample(std::uint32_t interval_us) {
     const std::uint64_t sample_us256 = std::uint64_t{interval_us} << 8;
     average_us256_ = measured_ ? (4 * average_us256_ + sample_us256 + 2) / 5 : sample_us256;

@@ -55,9 +55,9 @@ public:
       return;
     }
     if (packets_per_tcp_ack == tcp_acks_over_an_empty_path) {
-      interval_us_ = data_period_us(path) * overlap_percent / 100;
+      interval_us_ = paced_period_us(path) * overlap_percent / 100;
     } else {
-      const std::uint64_t data_us = data_period_us(path);
+      const std::uint64_t data_us = paced_period_us(path);
       interval_us_ = data_us + std::min(tcp_ack_period_us(path), data_us / largest_tcp_ack_share) / std::max(packets_per_tcp_ack, 1U);
     }
   }
@@ -72,6 +72,9 @@ public:
     const std::uint64_t slowest_us = std::min(path.forward_max_us, path.forward_total_us);
     return slowest_us + (reuse_distance_hops - 1) * (path.forward_total_us - slowest_us) / (path.forward_hops - 1);
   }
+
+  /// S, or the part of it that the sender has found to be better
+  static std::uint64_t paced_period_us(const path_measurement& path) { return data_period_us(path) * path.tuning.pace_permille / 1000; }
 
   /// S'
   static std::uint64_t tcp_ack_period_us(const path_measurement& path) {

@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What the shim tells a congestion window limit about one round trip.
+// What the shim tells a congestion window limit and a pacer about one round trip.
 
 #pragma once
 
 #include <cstdint>
 
 namespace perhop::policy {
+
+/// What a sender under the combined policy knows besides: path_tuner.hpp.
+struct path_tuning {
+  std::uint16_t pace_permille = 1000;  ///< of the period S, to pace by
+  std::uint8_t tcp_ack_packets = 0;    ///< data packets for each TCP ACK by airtime, airtime_window.hpp; 0: unknown
+  bool shared = false;                 ///< other traffic takes a part of the path
+
+  friend bool operator==(const path_tuning&, const path_tuning&) = default;
+};
 
 /// One round trip as the path headers told it. Hops and delays are those of wireless hops, queueing excluded.
 /// A value of 0 means unknown.
@@ -17,6 +26,7 @@ struct path_measurement {
   std::uint32_t forward_max_us = 0;       ///< largest d_i
   std::uint32_t return_total_us = 0;      ///< sum of d'_i, of the packets really sent back (TCP ACKs)
   std::uint32_t wired_round_trip_us = 0;  ///< propagation of the wired part of the path, both ways; 0: no wired part
+  path_tuning tuning{};
 };
 
 }  // namespace perhop::policy

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace perhop::policy {
 
@@ -52,6 +53,15 @@ void tcp_adaptive_pacing::remember(std::uint32_t rtt_us) {
 
 std::uint32_t tcp_adaptive_pacing::variation_256() const {
   if (sample_count_ < 2 || sum_us_ == 0) return 0;
+  if (config_.variation == round_trip_variation::mean_deviation) {
+    // sum of |n * sample - sum| = n * n * deviation, in whole numbers.
+    std::uint64_t off_us = 0;
+    for (const std::uint64_t sample_us : std::span(samples_us_).first(sample_count_)) {
+      const std::uint64_t scaled_us = sample_us * sample_count_;
+      off_us += scaled_us > sum_us_ ? scaled_us - sum_us_ : sum_us_ - scaled_us;
+    }
+    return static_cast<std::uint32_t>(256 * off_us / (sample_count_ * sum_us_));
+  }
   // n * sum of squares - square of the sum = n * (n - 1) * variance, in whole numbers.
   const std::uint64_t n = sample_count_;
   const std::uint64_t variance_us2 = (n * sum_of_squares_us2_ - sum_us_ * sum_us_) / (n * (n - 1));

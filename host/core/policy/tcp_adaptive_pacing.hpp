@@ -16,13 +16,18 @@
 //  - a path of fewer than four hops takes the delay of all its hops, since all of them share one medium (the authors'
 //    simulator takes a single hop there);
 //  - one round trip is timed at a time, not every packet; a round trip of a retransmitted packet is not used;
-//  - a negative q counts as 0; intervals are at most 1 s (the authors' simulator drops samples above 0.5 s).
+//  - a negative q counts as 0; intervals are at most 1 s (the authors' simulator drops samples above 0.5 s);
+//  - the authors' simulator has the mean absolute deviation in place of the standard deviation: a choice here. The pace is
+//    faster for it, and the goodput higher wherever the pace limits it: 231 for 225 kb/s over 8 hops.
+// The source paces within TCP's congestion window and bounds it by nothing. What TCP lets go above what the path holds waits here,
+// in front of the path. A window limit by the delays of the hops, `delay + tcp-ap`, keeps that wait short and costs no goodput.
 
 #pragma once
 
 #include <array>
 #include <cstdint>
 
+#include "host/core/policy/generated/policies.hpp"
 #include "host/core/policy/path_measurement.hpp"
 
 namespace perhop::policy {
@@ -34,13 +39,14 @@ struct adaptive_pacing_config {
   std::uint64_t link_rate_bps = 0;   ///< not 0: s/b as in the source, in place of measured delays
   std::uint32_t data_bytes = 1500;   ///< s_data, with `link_rate_bps`
   std::uint32_t tcp_ack_bytes = 40;  ///< s_tcp_ack, with `link_rate_bps`
+  round_trip_variation variation = round_trip_variation::standard_deviation;
 
   friend bool operator==(const adaptive_pacing_config&, const adaptive_pacing_config&) = default;
 };
 
 class tcp_adaptive_pacing {
 public:
-  static constexpr std::size_t history_samples = 50;
+  static constexpr std::uint32_t history_samples = 50;
 
   explicit tcp_adaptive_pacing(const adaptive_pacing_config& config = {}) : config_(config) {}
 
@@ -53,7 +59,7 @@ public:
   /// Average four-hop delay; 0 before the first round trip of a path whose hops are known.
   std::uint64_t four_hop_delay_us() const { return (four_hop_us256_ + 128) >> 8; }
 
-  /// Coefficient of variation of the round trips, unit 1/256.
+  /// How much the round trips vary, as a part of their mean, unit 1/256.
   std::uint32_t variation_256() const;
 
 private:
@@ -63,8 +69,8 @@ private:
   path_measurement path_;
   std::uint64_t four_hop_us256_ = 0;
   std::array<std::uint32_t, history_samples> samples_us_{};
-  std::size_t sample_count_ = 0;
-  std::size_t oldest_sample_ = 0;
+  std::uint32_t sample_count_ = 0;
+  std::uint32_t oldest_sample_ = 0;
   std::uint64_t sum_us_ = 0;
   std::uint64_t sum_of_squares_us2_ = 0;
 };

@@ -18,6 +18,7 @@
 #include "host/core/policy/delayed_tcp_ack.hpp"
 #include "host/core/policy/pacing.hpp"
 #include "host/core/policy/path_measurement.hpp"
+#include "host/core/policy/path_tuner.hpp"
 #include "host/core/policy/time.hpp"
 #include "host/core/shim/deadline_queue.hpp"
 #include "host/core/shim/packet_view.hpp"
@@ -37,34 +38,36 @@ enum class handshake : std::uint8_t {
   done,       ///< the own end sends data or bare TCP ACKs, or the other end has acknowledged the own SYN
 };
 
-/// What a node remembers of a connection. Keyed by the direction that this node originates.
+/// What a node remembers of a connection. Keyed by the direction that this node originates. Small members stand together: there
+/// may be very many of these.
 struct flow_state {
   // The other direction's packets as they arrived here; goes back in the echo.
+  wire::path_echo echo;
   bool heard = false;
   bool heard_with_payload = false;
-  wire::path_echo echo;
 
   handshake phase = handshake::unknown;
-  std::uint32_t initial_sequence = 0;  // of the own SYN; from `opening` on
-
-  // The limit on what this node sends.
   bool sent = false;
-  sent_window in_flight;
-  std::uint32_t packets_in_flight = 0;  // with the segment sent last
   bool signed_segments = false;
-  policy::congestion_window_limit limit;
-  std::optional<policy::path_measurement> last_path;
-  round_trip_timer round_trip;
-  policy::pacer pacer;
-
-  // The other direction's data: which TCP ACKs for it this node sends.
-  policy::delayed_tcp_ack tcp_ack;
+  bool timestamps = false;
+  std::uint32_t initial_sequence = 0;  // of the own SYN; from `opening` on
 
   // What a full segment of this node is.
   std::uint16_t segment_bytes = 0;     // told by the caller; wins over the options below
   std::uint16_t mss_option_bytes = 0;  // smallest of the SYNs seen
-  bool timestamps = false;
   std::uint32_t largest_payload_bytes = 0;
+
+  // The limit on what this node sends.
+  std::uint32_t packets_in_flight = 0;  // with the segment sent last
+  sent_window in_flight;
+  policy::congestion_window_limit limit;
+  std::optional<policy::path_measurement> last_path;
+  round_trip_timer round_trip;
+  policy::pacer pacer;
+  policy::path_tuner tuner;
+
+  // The other direction's data: which TCP ACKs for it this node sends.
+  policy::delayed_tcp_ack tcp_ack;
 };
 
 /// Whose word there is for a connection.

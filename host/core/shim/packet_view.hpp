@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What the shim wants to know about an IP packet. The caller (ns-3 device, node daemon) fills it from its own form of
-// packet; the shim never sees bytes of IP.
+// What the shim wants to know about an IP packet. ip_packet.hpp reads it from the packet's bytes; the shim never sees them.
 
 #pragma once
 
@@ -19,6 +18,8 @@ struct ip_address {
   static constexpr ip_address from_ipv4(std::uint32_t address) { return {0, 0xffff'0000'0000U | address}; }
 
   constexpr bool is_ipv4() const { return high == 0 && low >> 32 == 0xffff; }
+  /// Requires is_ipv4().
+  constexpr std::uint32_t ipv4() const { return static_cast<std::uint32_t>(low); }
 
   friend bool operator==(const ip_address&, const ip_address&) = default;
 };

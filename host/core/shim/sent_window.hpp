@@ -46,15 +46,19 @@ public:
   }
 
   /// One that acknowledges more than was ever sent is not the other end's.
-  void on_tcp_ack(std::uint32_t tcp_ack) {
-    if (!sent_any_ || !policy::not_after(tcp_ack, highest_end_)) return;
-    if (confirmed_ && policy::not_after(tcp_ack, first_unconfirmed_)) return;
+  /// @return bytes that this one is the first to acknowledge; 0 also where it is the first one seen
+  std::uint32_t on_tcp_ack(std::uint32_t tcp_ack) {
+    if (!sent_any_ || !policy::not_after(tcp_ack, highest_end_)) return 0;
+    if (confirmed_ && policy::not_after(tcp_ack, first_unconfirmed_)) return 0;
+    const std::uint32_t bytes = confirmed_ ? tcp_ack - first_unconfirmed_ : 0;
     confirmed_ = true;
     first_unconfirmed_ = tcp_ack;
-    if (!policy::not_after(round_end_, tcp_ack)) return;
-    last_round_packets_ = this_round_packets_;
-    this_round_packets_ = 0;
-    round_end_ = highest_end_;
+    if (policy::not_after(round_end_, tcp_ack)) {
+      last_round_packets_ = this_round_packets_;
+      this_round_packets_ = 0;
+      round_end_ = highest_end_;
+    }
+    return bytes;
   }
 
   /// In flight with this segment, it counted. 0: unknown, or no payload

@@ -79,13 +79,6 @@ void shim::set_policy(const flow_policy& policy) {
   });
 }
 
-void shim::take_sender_policy(std::uint32_t slot, const flow_policy& policy) {
-  flow_state& sent = flows_.at(slot);
-  sent.limit = policy::congestion_window_limit(policy.cwl);
-  sent.pacer = policy::pacer(policy.pacing);
-  if (sent.last_path) on_path(sent, flows_.key_at(slot), *sent.last_path);
-}
-
 void shim::take_receiver_policy(std::uint32_t slot, const flow_policy& policy) {
   flow_state& received = flows_.at(slot);
   if (received.tcp_ack.holds()) flows_.release_hold(flows_.key_at(slot));
@@ -153,9 +146,11 @@ wire::path_header shim::on_originate(time_us now, const ip_packet_view& packet, 
   }
   state.sent = true;
 
+  note_exchange(state, packet, hop);
+
   wire::path_header header;
-  header.packets_in_flight =
-      static_cast<std::uint8_t>(std::min<std::uint32_t>(packets_in_flight.value_or(state.packets_in_flight), UINT8_MAX));
+  header.packets_in_flight = static_cast<std::uint8_t>(
+      std::min<std::uint32_t>(told_in_flight(state, packets_in_flight.value_or(state.packets_in_flight)), UINT8_MAX));
   if (state.heard) header.echo = state.echo;
   header.exact_follows = packet.exact.follows;
   if (packet.exact.current_rate_bps != 0) {
@@ -283,10 +278,11 @@ void shim::take_arrival(time_us now, const flow_table::access& flow, const std::
   flow_state& state = *flow.state;
   const flow_key originated = packet.flow.reversed();
   const bool tcp = packet.is_tcp();
+  std::uint32_t delivered_bytes = 0;
   if (tcp) {
     note_options(state, packet.tcp);
     if (packet.tcp.has_tcp_ack) {
-      state.in_flight.on_tcp_ack(packet.tcp.tcp_ack);
+      delivered_bytes = state.in_flight.on_tcp_ack(packet.tcp.tcp_ack);
       if (const auto rtt_us = state.round_trip.on_tcp_ack(now, packet.tcp.tcp_ack)) on_round_trip_sample(state, *rtt_us);
     }
   }
@@ -331,22 +327,11 @@ void shim::take_arrival(time_us now, const flow_table::access& flow, const std::
     if (header && header->wired_hop_seen && !silent) {
       path.wired_round_trip_us = state.round_trip.least_beside_us(std::uint64_t{path.forward_total_us} + path.return_total_us);
     }
+    tune(now, state, policy_of(originated), delivered_bytes, path);
     state.last_path = path;
     on_path(state, originated, path);
   }
   if (tcp && state.tcp_ack.thins()) on_data(now, flow, header ? &*header : nullptr, arrived, packet.tcp);
-}
-
-void shim::on_path(flow_state& state, const flow_key& originated, const policy::path_measurement& path) const {
-  state.limit.on_path(path);
-  if (!state.pacer.paces()) return;
-  // The receiver waits for no more packets than the limit lets this node send.
-  const policy::tcp_ack_config& tcp_ack = policy_of(originated).tcp_ack;
-  const std::uint32_t limit_packets = state.limit.limit_packets().value_or(0);
-  const std::uint32_t window_packets = policy::packets_per_tcp_ack(tcp_ack, path.forward_hops, state.round_trip.least_us(), limit_packets);
-  // A receiver that waits for all that may be in flight answers over an empty path: its TCP ACKs take no time from data.
-  const bool empty_path = limit_packets > 1 && window_packets == limit_packets && tcp_ack.kind == policy::tcp_ack_kind::dca;
-  state.pacer.on_path(path, empty_path ? policy::pacing_path::tcp_acks_over_an_empty_path : window_packets);
 }
 
 void shim::on_round_trip_sample(flow_state& state, std::uint32_t rtt_us) const {

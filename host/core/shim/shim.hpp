@@ -132,7 +132,10 @@ public:
   policy::tcp_ack_action on_tcp_ack(time_us now, const ip_packet_view& packet);
 
   /// When a packet that this node originates may be sent, now or later. Ask once a packet, in order: the time is taken.
-  time_us release_time(time_us now, const ip_packet_view& packet);
+  /// @param waiting_packets  of this flow wait for their time, or did since none waited. They were sent by the window that TCP
+  /// had then. A window that a timeout closes must not stretch their period: TCP's new packets would wait behind them for many
+  /// round trips, and be timed out in turn.
+  time_us release_time(time_us now, const ip_packet_view& packet, std::uint32_t waiting_packets = 1);
 
   /// When expire wants to be called next; in the past when it has something to tell at once.
   std::optional<time_us> next_deadline() const;
@@ -195,6 +198,9 @@ public:
   no_effect limit_without_effect(const flow_key& flow) const;
   no_effect pacing_without_effect(const flow_key& flow) const;
 
+  /// Why the last TCP ACK of this flow, whose key it carries, went. Of one that is not thinned: `at_once`.
+  policy::tcp_ack_reason last_tcp_ack_reason(const flow_key& flow) const;
+
   /// Time from a full packet to the next; 0: not paced.
   time_us pacing_interval_us(const flow_key& flow) const;
 
@@ -234,6 +240,10 @@ private:
   void on_data(time_us now, const flow_table::access& flow, const wire::path_header* header, const wire::path_echo& arrived,
                const tcp_view& tcp);
   bool rewrites(const flow_state& state) const { return config_.rewrite_windows && state.limit.enforces(); }
+  void note_exchange(flow_state& state, const ip_packet_view& packet, const next_hop& hop) const;
+  static std::uint32_t told_in_flight(const flow_state& state, std::uint32_t packets_in_flight);
+  static void tune(time_us now, flow_state& state, const flow_policy& policy, std::uint32_t delivered_bytes,
+                   policy::path_measurement& path);
   void on_path(flow_state& state, const flow_key& originated, const policy::path_measurement& path) const;
   void on_round_trip_sample(flow_state& state, std::uint32_t rtt_us) const;
   void count(policy::tcp_ack_reason reason) { ++counters_.tcp_acks_by_reason[static_cast<std::size_t>(reason)]; }

@@ -44,7 +44,12 @@ policy::tcp_ack_action shim::on_tcp_ack(time_us now, const ip_packet_view& packe
   return verdict.action;
 }
 
-time_us shim::release_time(time_us now, const ip_packet_view& packet) {
+policy::tcp_ack_reason shim::last_tcp_ack_reason(const flow_key& flow) const {
+  const flow_state* state = flows_.find(flow);
+  return state != nullptr ? state->tcp_ack.last_reason() : policy::tcp_ack_reason::at_once;
+}
+
+time_us shim::release_time(time_us now, const ip_packet_view& packet, std::uint32_t waiting_packets) {
   const tcp_view& tcp = packet.tcp;
   if (!packet.is_tcp() || tcp.syn || (tcp.payload_bytes == 0 && !tcp.fin)) return now;
   flow_state& state = *own_flow_of(now, packet).state;
@@ -55,7 +60,7 @@ time_us shim::release_time(time_us now, const ip_packet_view& packet) {
       told_packets != 0 || seen_packets == 0 ? told_packets : std::max(seen_packets, initial_window_packets);
   const std::uint32_t limit_packets = state.limit.limit_packets().value_or(UINT32_MAX);
   const std::uint32_t allowed_packets = std::min(limit_packets, window_packets != 0 ? window_packets : UINT32_MAX);
-  state.pacer.on_window(allowed_packets != UINT32_MAX ? allowed_packets : 0);
+  state.pacer.on_window(allowed_packets != UINT32_MAX ? std::max(allowed_packets, waiting_packets) : 0);
   const time_us release = tcp.payload_bytes != 0 ? state.pacer.release_time(now, tcp.payload_bytes) : state.pacer.earliest(now);
   counters_.packets_delayed += release > now ? 1 : 0;
   return release;

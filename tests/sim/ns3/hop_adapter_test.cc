@@ -90,7 +90,7 @@ class HopAdapterTest : public testing::Test, public HopDevice
                                 header.total_delay_us = 8000;
                                 header.max_delay_us = 8000;
                                 header.packets_in_flight = static_cast<uint8_t>(packetsInFlight);
-                                m_adapter->Receive(us, header, ReadIpView(DataPacket(segment))->view);
+                                m_adapter->Receive(us, header, *ReadIpView(DataPacket(segment)));
                                 Submit(us, TcpAckPacket(tcpAckSegments));
                             });
     }
@@ -98,11 +98,7 @@ class HopAdapterTest : public testing::Test, public HopDevice
     /// TCP hands a packet down.
     void Submit(uint64_t us, const Ptr<Packet>& packet)
     {
-        const IpView ip = *ReadIpView(packet);
-        m_adapter->Send(
-            us,
-            {.view = ip.view,
-             .content = {.packet = packet, .source = ip.source, .destination = ip.destination, .ipHeaderBytes = ip.ipHeaderBytes}});
+        m_adapter->Send(us, {.view = *ReadIpView(packet), .content = {.packet = packet}});
     }
 
     // A MAC that is done with every packet at once. Places are numbers of packets.
@@ -279,7 +275,7 @@ TEST_F(HopAdapterTest, PacedDataGoesInOrderOnePacketAPeriod)
                             header.total_delay_us = 5 * 2'000;
                             header.max_delay_us = 2'000;
                             header.echo = perhop::wire::path_echo{.total_delay_us = 5 * 7'008, .max_delay_us = 7'008, .hops = 5};
-                            m_adapter->Receive(1'000, header, ReadIpView(TcpAckPacket(1))->view);
+                            m_adapter->Receive(1'000, header, *ReadIpView(TcpAckPacket(1)));
                         });
     Simulator::Schedule(MicroSeconds(100'000),
                         [this]

@@ -49,21 +49,20 @@ TEST(IpView, ReadsATcpDataSegment)
     tcp.SetFlags(TCP_ACK_FLAG);
     Ptr<Packet> packet = Create<Packet>(1460);
     packet->AddHeader(tcp);
-    const std::optional<IpView> ip = ReadIpView(WithIpHeader(packet, 6));
-    ASSERT_TRUE(ip);
-    EXPECT_EQ(ip->source, 0x0A000001U);
-    EXPECT_EQ(ip->destination, 0x0A0003FAU);
-    EXPECT_EQ(ip->view.flow.source, perhop::shim::ip_address::from_ipv4(0x0A000001));
-    EXPECT_EQ(ip->view.flow.destination_port, 5000);
-    EXPECT_EQ(ip->view.flow.source_port, 49152);
-    EXPECT_EQ(ip->view.ip_bytes, 1500U);
-    EXPECT_EQ(ip->view.ttl, 200);
-    EXPECT_EQ(ip->view.tcp.sequence, 0x89ABCDEFU);
-    EXPECT_EQ(ip->view.tcp.tcp_ack, 0x12345678U);
-    EXPECT_EQ(ip->view.tcp.window_bytes, 64240U);
-    EXPECT_EQ(ip->view.tcp.payload_bytes, 1460U);
-    EXPECT_TRUE(ip->view.tcp.has_tcp_ack);
-    EXPECT_FALSE(ip->view.tcp.syn);
+    const auto view = ReadIpView(WithIpHeader(packet, 6));
+    ASSERT_TRUE(view);
+    EXPECT_EQ(view->flow.source, perhop::shim::ip_address::from_ipv4(0x0A000001));
+    EXPECT_EQ(view->flow.destination.ipv4(), 0x0A0003FAU);
+    EXPECT_EQ(view->flow.destination_port, 5000);
+    EXPECT_EQ(view->flow.source_port, 49152);
+    EXPECT_EQ(view->ip_bytes, 1500U);
+    EXPECT_EQ(view->ttl, 200);
+    EXPECT_EQ(view->tcp.sequence, 0x89ABCDEFU);
+    EXPECT_EQ(view->tcp.tcp_ack, 0x12345678U);
+    EXPECT_EQ(view->tcp.window_bytes, 64240U);
+    EXPECT_EQ(view->tcp.payload_bytes, 1460U);
+    EXPECT_TRUE(view->tcp.has_tcp_ack);
+    EXPECT_FALSE(view->tcp.syn);
 }
 
 TEST(IpView, ReadsTheOptionsOfASyn)
@@ -74,11 +73,11 @@ TEST(IpView, ReadsTheOptionsOfASyn)
     tcp.AppendOption(timestamps);
     Ptr<Packet> packet = Create<Packet>();
     packet->AddHeader(tcp);
-    const std::optional<IpView> ip = ReadIpView(WithIpHeader(packet, 6));
-    ASSERT_TRUE(ip);
-    EXPECT_TRUE(ip->view.tcp.syn);
-    EXPECT_TRUE(ip->view.tcp.timestamps);
-    EXPECT_EQ(ip->view.tcp.payload_bytes, 0U);
+    const auto view = ReadIpView(WithIpHeader(packet, 6));
+    ASSERT_TRUE(view);
+    EXPECT_TRUE(view->tcp.syn);
+    EXPECT_TRUE(view->tcp.timestamps);
+    EXPECT_EQ(view->tcp.payload_bytes, 0U);
 }
 
 TEST(IpView, ReadsPortsOfUdpAndNoTcpFields)
@@ -88,11 +87,11 @@ TEST(IpView, ReadsPortsOfUdpAndNoTcpFields)
     udp.SetDestinationPort(9);
     Ptr<Packet> packet = Create<Packet>(100);
     packet->AddHeader(udp);
-    const std::optional<IpView> ip = ReadIpView(WithIpHeader(packet, 17));
-    ASSERT_TRUE(ip);
-    EXPECT_EQ(ip->view.flow.source_port, 7);
-    EXPECT_EQ(ip->view.flow.destination_port, 9);
-    EXPECT_EQ(ip->view.tcp.payload_bytes, 0U);
+    const auto view = ReadIpView(WithIpHeader(packet, 17));
+    ASSERT_TRUE(view);
+    EXPECT_EQ(view->flow.source_port, 7);
+    EXPECT_EQ(view->flow.destination_port, 9);
+    EXPECT_EQ(view->tcp.payload_bytes, 0U);
 }
 
 TEST(IpView, RefusesWhatIsNoIpv4Header)
@@ -112,13 +111,13 @@ TEST(IpView, StopsAtOptionsThatMakeNoSense)
     bytes[33] = 0x02;
     bytes[40] = 2;  // MSS
     bytes[41] = 40; // longer than the header
-    const std::optional<IpView> ip = ReadIpView(Create<Packet>(bytes, sizeof bytes));
-    ASSERT_TRUE(ip);
-    EXPECT_EQ(ip->view.tcp.mss_option_bytes, 0);
+    const auto view = ReadIpView(Create<Packet>(bytes, sizeof bytes));
+    ASSERT_TRUE(view);
+    EXPECT_EQ(view->tcp.mss_option_bytes, 0);
     bytes[41] = 4;
     bytes[42] = 0x05;
     bytes[43] = 0xB4;
-    EXPECT_EQ(ReadIpView(Create<Packet>(bytes, sizeof bytes))->view.tcp.mss_option_bytes, 1460);
+    EXPECT_EQ(ReadIpView(Create<Packet>(bytes, sizeof bytes))->tcp.mss_option_bytes, 1460);
 }
 
 } // namespace ip_view_test

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // The sender's TCP over a wire that loses the packets a test names: recovery, duplicates without a meaning, timeouts, window.
+//
+// It is one file: all tests share the wire.
 
 #include "sim/ns3/measured-tcp-socket.h"
 #include "sim/ns3/tcp-bsd-reno.h"

@@ -141,6 +141,26 @@ TEST_F(ScenarioTest, ThePathHeaderTellsTheServiceTimeOfTheHop)
     EXPECT_NEAR(hop.at("path_header_delay_us").get<double>(), service_time_us, 0.02 * service_time_us);
 }
 
+TEST_F(ScenarioTest, ASlowLinkCostsAndStampsWhatItsRateSays)
+{
+    nlohmann::json run = run_file::Chain(3, m_folder.Path());
+    run["links"] = {{{"from", 0}, {"to", 1}, {"data_rate_index", 0}}};
+    run["flows"][0]["policy"] = {{"cwl", "fixed"}, {"cwl_packets", 1}}; // one packet on the path: nothing else on the air
+    const auto hops = Run(run).json.at("hops");
+    const perhop::timing_profile& profile = *perhop::find_profile("dsss_long");
+    const uint32_t mpduBytes = perhop::mac_header_bytes + perhop::llc_snap_bytes + perhop::path_header_bytes + 1500 + perhop::fcs_bytes;
+    const double moreUs = perhop::airtime_us(profile, 0, mpduBytes) - perhop::airtime_us(profile, 1, mpduBytes);
+    const auto of = [&hops](std::size_t hop, const char* field)
+    {
+        return hops.at(hop).at(field).get<double>();
+    };
+    EXPECT_DOUBLE_EQ(of(0, "airtime_us") - of(1, "airtime_us"), moreUs);
+    EXPECT_NEAR(of(0, "path_header_delay_us"), of(0, "service_time_us"), 0.02 * of(0, "service_time_us"));
+    // TCP ACKs come back over the same link at the MAC's rate.
+    EXPECT_EQ(hops.at(5).at("to"), 0);
+    EXPECT_DOUBLE_EQ(of(5, "airtime_us"), of(4, "airtime_us"));
+}
+
 TEST_F(ScenarioTest, AChainOfAHundredHopsDelivers)
 {
     nlohmann::json run = run_file::Chain(100, m_folder.Path());

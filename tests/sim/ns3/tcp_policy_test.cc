@@ -63,6 +63,8 @@ TEST_F(TcpPolicyTest, AHopWithoutLossHasOneTcpAckForEveryWPackets)
         EXPECT_NEAR(flow.at("tcp_acks_sent").get<double>(), packets / window, 1.01);
         EXPECT_NEAR(flow.at("tcp_acks_held").get<double>(), packets - packets / window, 4);
         EXPECT_EQ(flow.at("tcp_acks_timer_share"), 0);
+        EXPECT_EQ(flow.at("tcp_acks_disorder_share"), 0);
+        EXPECT_GT(flow.at("tcp_acks_window_share"), 0.99);
         EXPECT_EQ(flow.at("timeouts"), 0);
         EXPECT_GT(flow.at("goodput_bps"), before_bps);
         before_bps = flow.at("goodput_bps");
@@ -91,15 +93,29 @@ TEST_F(TcpPolicyTest, LossesAreMendedByDuplicateTcpAcksUnderDcaToo)
     EXPECT_GT(flow.at("mac_drops_data_packets"), 10);
     EXPECT_GE(flow.at("retransmissions"), flow.at("mac_drops_data_packets"));
     EXPECT_LT(flow.at("timeouts").get<double>(), 0.5 * flow.at("mac_drops_data_packets").get<double>());
+    // Each loss has at least the packet behind it and the one that mends it.
+    EXPECT_GE(flow.at("tcp_acks_disorder_share").get<double>() * flow.at("tcp_acks_sent").get<double>(),
+              2 * flow.at("mac_drops_data_packets").get<double>());
 }
 
 TEST_F(TcpPolicyTest, ADaaSenderHasNoMoreThanFourPacketsInFlight)
 {
-    const ns3::ScenarioResult result = Run(Chain(1, {{"cwl", "none"}, {"tcp_ack", "daa"}}));
-    EXPECT_EQ(result.maxPacketsInFlight.at(0), 4U);
-    const auto& flow = result.json.at("flows").at(0);
-    EXPECT_LE(flow.at("cwnd_packets"), 4);
-    EXPECT_LT(flow.at("tcp_acks_per_packet"), 0.51);
+    for (const char* profile : {"own_papers", "as_in_001"})
+    {
+        const ns3::ScenarioResult result = Run(Chain(1, {{"cwl", "none"}, {"tcp_ack", "daa"}, {"tcp_ack_profile", profile}}));
+        EXPECT_EQ(result.maxPacketsInFlight.at(0), 4U) << profile;
+        const auto& flow = result.json.at("flows").at(0);
+        EXPECT_LE(flow.at("cwnd_packets"), 4) << profile;
+        EXPECT_LT(flow.at("tcp_acks_per_packet"), 0.51) << profile;
+    }
+}
+
+TEST_F(TcpPolicyTest, TheTimerOfDaasOwnPapersLetsItsWindowFillOverThreeHops)
+{
+    const auto own = RunFlow(Chain(3, {{"cwl", "none"}, {"tcp_ack", "daa"}}));
+    const auto hasty = RunFlow(Chain(3, {{"cwl", "none"}, {"tcp_ack", "daa"}, {"tcp_ack_profile", "as_in_001"}}));
+    EXPECT_LT(own.at("tcp_acks_timer_share").get<double>(), 0.5 * hasty.at("tcp_acks_timer_share").get<double>());
+    EXPECT_GT(own.at("goodput_bps").get<double>(), 1.05 * hasty.at("goodput_bps").get<double>());
 }
 
 TEST_F(TcpPolicyTest, PacingByThePathLosesFewerPacketsToContention)

@@ -70,6 +70,32 @@ TEST(run_config, only_dcf_acknowledges_on_the_link_unless_told_otherwise) {
             "run.json: field mac.access_mode: unknown access mode 'aloha'; one of dcf, csma, fama");
 }
 
+TEST(run_config, fama_takes_settings_of_its_own) {
+  json run = two_node_run();
+  run["mac"]["access_mode"] = "fama";
+  run["mac"]["fama"] = json::parse(R"({"sifs_us": 25, "cts_us": 597, "hold": true, "noise_us": 6150, "nav": false})");
+  const air::fama_config fama = parse_run_config(run.dump(), "run.json").air.mac.fama;
+  EXPECT_EQ(fama.sifs_us, 25U);
+  EXPECT_EQ(fama.cts_us, 597U);
+  EXPECT_FALSE(fama.rts_us || fama.random_step_us);
+  EXPECT_TRUE(fama.hold && !fama.nav);
+  EXPECT_EQ(fama.noise_us, 6150U);
+  const auto refused = [&run](auto&& change) {
+    return message([&](json& changed) {
+      changed = run;
+      change(changed["mac"]);
+    });
+  };
+  EXPECT_EQ(refused([](json& mac) { mac["fama"]["cts_us"] = 0; }),
+            "run.json: field mac.fama.cts_us: 0 is not a whole number from 1 to 8191");
+  EXPECT_EQ(refused([](json& mac) { mac["fama"]["ack_us"] = 1; }),
+            "run.json: field mac.fama.ack_us: unknown field; known here: sifs_us, rts_us, cts_us, random_step_us, hold, noise_us, nav");
+  EXPECT_EQ(refused([](json& mac) { mac["access_mode"] = "csma"; }),
+            "run.json: field mac.fama: is of access mode fama alone; leave it out");
+  EXPECT_EQ(refused([](json& mac) { mac["compat"] = "ns2"; }), "run.json: field mac.fama: works with compat standard alone; leave it out");
+  EXPECT_EQ(refused([](json& mac) { mac["fidelity"] = "bytes"; }), "run.json: field mac.fama: works at fidelity core alone; leave it out");
+}
+
 TEST(run_config, a_run_is_of_the_core_unless_it_wants_bytes) {
   json run = two_node_run();
   const auto mac = [&run] { return parse_run_config(run.dump(), "run.json").air.mac; };
@@ -118,6 +144,8 @@ TEST(run_config, what_a_modem_of_dsss_cannot_do_is_refused) {
             "run.json: field mac.profile: fidelity samples has a DSSS PHY; give dsss_long or dsss_short, or another mac.fidelity");
   EXPECT_EQ(refused([](json& run) { run["mac"]["data_rate_index"] = 3; }),
             "run.json: field mac.data_rate_index: the DSSS PHY of fidelity samples sends 1 and 2 Mb/s; give 0 or 1");
+  EXPECT_EQ(refused([](json& run) { run["links"] = json::parse(R"([{"from": 0, "to": 1, "data_rate_index": 2}])"); }),
+            "run.json: field links[0].data_rate_index: the DSSS PHY of fidelity samples sends 1 and 2 Mb/s; give 0 or 1");
   EXPECT_EQ(refused([](json& run) { run["medium"]["frame_error_rate"] = 0.1; }),
             "run.json: field medium.frame_error_rate: at fidelity samples no frame is lost but by its waveform; give 0");
   EXPECT_EQ(refused([](json& run) { run["events"] = json::parse(R"([{"at_s": 0.1, "kind": "loss", "frame_error_rate": 0.5}])"); }),
@@ -139,8 +167,8 @@ TEST(run_config, what_a_modem_of_dsss_cannot_do_is_refused) {
 TEST(run_config, unknown_missing_and_wrong_fields_are_named) {
   EXPECT_EQ(
       message([](json& run) { run["mac"]["retries"] = 3; }),
-      "run.json: field mac.retries: unknown field; known here: profile, compat, fidelity, access_mode, mac_ack, vacation_us, path_header, "
-      "four_address, data_rate_index, rts_threshold_bytes, short_retry_limit, long_retry_limit, queue_packets, average_shift");
+      "run.json: field mac.retries: unknown field; known here: profile, compat, fidelity, access_mode, mac_ack, vacation_us, fama, "
+      "path_header, four_address, data_rate_index, rts_threshold_bytes, short_retry_limit, long_retry_limit, queue_packets, average_shift");
   EXPECT_EQ(message([](json& run) { run["flows"][0].erase("dst"); }), "run.json: field flows[0].dst: is missing; add it");
   EXPECT_EQ(message([](json& run) { run.erase("nodes"); }), "run.json: field nodes: is missing; add it");
   EXPECT_EQ(message([](json& run) { run["nodes"][1]["x_m"] = "far"; }), "run.json: field nodes[1].x_m: must be a number");
@@ -165,6 +193,27 @@ TEST(run_config, values_out_of_range_say_the_range) {
   EXPECT_NE(message([](json& run) { run["medium"]["sinr_threshold_db"] = {1, 2}; }), "");
   EXPECT_NE(message([](json& run) { run["schema"] = 2; }), "");
   EXPECT_NE(message([](json& run) { run["nodes"] = json::array(); }), "");
+}
+
+TEST(run_config, a_link_may_have_a_data_rate_of_its_own) {
+  json run = two_node_run();
+  run["links"] = json::parse(R"([{"from": 1, "to": 0, "data_rate_index": 3}])");
+  const auto mac = parse_run_config(run.dump(), "run.json").air.mac;
+  EXPECT_EQ(mac.data_rate_to(1, mac_address(0)), 3);
+  EXPECT_EQ(mac.data_rate_to(0, mac_address(1)), 1);
+  EXPECT_EQ(mac.data_rate_to(1, broadcast_address), mac.profile->lowest_basic_rate_index);
+  EXPECT_EQ(mac.fastest_rate_from_bps(1), 11'000'000U);
+  EXPECT_EQ(mac.fastest_rate_from_bps(0), 2'000'000U);
+  const auto with = [](const char* links) { return message([links](json& changed) { changed["links"] = json::parse(links); }); };
+  EXPECT_EQ(with(R"([{"from": 0, "to": 1, "data_rate_index": 4}])"),
+            "run.json: field links[0].data_rate_index: 4 is not a whole number from 0 to 3");
+  EXPECT_EQ(with(R"([{"from": 0, "to": 2, "data_rate_index": 0}])"), "run.json: field links[0].to: 2 is not a whole number from 0 to 1");
+  EXPECT_EQ(with(R"([{"from": 1, "to": 1, "data_rate_index": 0}])"), "run.json: field links[0].to: is from itself; name another node");
+  EXPECT_EQ(with(R"([{"from": 0, "to": 1}])"), "run.json: field links[0].data_rate_index: is missing; add it");
+  EXPECT_EQ(with(R"([{"from": 0, "to": 1, "data_rate_index": 0, "rate": 1}])"),
+            "run.json: field links[0].rate: unknown field; known here: from, to, data_rate_index");
+  EXPECT_EQ(with(R"([{"from": 0, "to": 1, "data_rate_index": 0}, {"from": 0, "to": 1, "data_rate_index": 2}])"),
+            "run.json: field links[1]: gives the rate from node 0 to node 1 a second time; remove one of the two");
 }
 
 TEST(run_config, tcp_needs_routes_both_ways) {
@@ -230,7 +279,18 @@ TEST(run_config, the_policies_of_a_tcp_flow_are_read_and_default_to_none) {
   EXPECT_EQ(read(R"({"cwl": "none", "tcp_ack": "dca", "tcp_ack_rule": "hop_and_delay"})").policy.tcp_ack.rule,
             policy::dca_window_rule::hop_and_delay);
   EXPECT_EQ(read(R"({"cwl": "none", "tcp_ack": "daa", "pacing": "adaptive"})").policy.pacing.kind, policy::pacing_kind::adaptive);
+  EXPECT_EQ(read(R"({"cwl": "none", "tcp_ack": "daa"})").policy.tcp_ack.profile, policy::daa_profile::own_papers);
+  EXPECT_EQ(read(R"({"cwl": "none", "tcp_ack": "daa", "tcp_ack_profile": "as_in_001"})").policy.tcp_ack.profile,
+            policy::daa_profile::as_in_001);
+  EXPECT_EQ(read(R"({"cwl": "none", "pacing": "adaptive", "pacing_variation": "mean_deviation"})").policy.pacing.adaptive.variation,
+            policy::round_trip_variation::mean_deviation);
 
+  EXPECT_EQ(refusal(R"({"cwl": "none", "pacing": "path", "pacing_variation": "mean_deviation"})"),
+            "run.json: field flows[0].policy.pacing_variation: has a meaning with pacing adaptive only; leave it out");
+  EXPECT_EQ(refusal(R"({"cwl": "none", "tcp_ack": "daa", "tcp_ack_profile": "as_in_002"})"),
+            "run.json: field flows[0].policy.tcp_ack_profile: unknown profile 'as_in_002'; one of own_papers, as_in_001");
+  EXPECT_EQ(refusal(R"({"cwl": "none", "tcp_ack": "dca", "tcp_ack_profile": "as_in_001"})"),
+            "run.json: field flows[0].policy.tcp_ack_profile: has a meaning with tcp_ack daa only; leave it out");
   EXPECT_EQ(refusal(R"({"cwl": "none", "tcp_ack": "some"})"),
             "run.json: field flows[0].policy.tcp_ack: unknown TCP ACK policy 'some'; one of every, dca, daa");
   EXPECT_EQ(refusal(R"({"cwl": "none", "tcp_ack": "dca", "tcp_ack_window": 256})"),

@@ -52,7 +52,7 @@ inline constexpr std::array<const char*, 2> cwl_rounding_meanings{
 enum class tcp_ack_kind : std::uint8_t {
   every,  ///< all that its TCP makes, one for each segment
   dca,  ///< one for each delay window of TCP-DCA
-  daa,  ///< one for 2 to 4 packets, TCP-DAA
+  daa,  ///< one for up to 4 packets, TCP-DAA
 };
 inline constexpr words<tcp_ack_kind, 3> tcp_ack_words{{
     {"every", tcp_ack_kind::every},
@@ -62,7 +62,7 @@ inline constexpr words<tcp_ack_kind, 3> tcp_ack_words{{
 inline constexpr std::array<const char*, 3> tcp_ack_meanings{
     "all that its TCP makes, one for each segment",
     "one for each delay window of TCP-DCA",
-    "one for 2 to 4 packets, TCP-DAA",
+    "one for up to 4 packets, TCP-DAA",
 };
 
 /// For `dca`: what the delay window follows.
@@ -85,6 +85,20 @@ inline constexpr std::array<const char*, 4> dca_window_rule_meanings{
     "what TCP ACKs may cost, for data that is paced",
 };
 
+/// For `daa`: whose account of TCP-DAA's receiver holds.
+enum class daa_profile : std::uint8_t {
+  own_papers,  ///< its own; the timer waits for 2.5 inter-arrival times
+  as_in_001,  ///< paper 001's; it waits for one
+};
+inline constexpr words<daa_profile, 2> daa_profile_words{{
+    {"own_papers", daa_profile::own_papers},
+    {"as_in_001", daa_profile::as_in_001},
+}};
+inline constexpr std::array<const char*, 2> daa_profile_meanings{
+    "its own; the timer waits for 2.5 inter-arrival times",
+    "paper 001's; it waits for one",
+};
+
 /// Pacing: when the sender releases data.
 enum class pacing_kind : std::uint8_t {
   none,  ///< at once
@@ -103,6 +117,20 @@ inline constexpr std::array<const char*, 4> pacing_meanings{
     "a window spread over the round trip",
     "TCP-AP",
     "one packet a period of the path's slowest stretch",
+};
+
+/// For `adaptive`: what tells how much round trips vary.
+enum class round_trip_variation : std::uint8_t {
+  standard_deviation,  ///< the coefficient of variation, as in the paper
+  mean_deviation,  ///< the mean absolute deviation over the mean, as in the authors' simulator
+};
+inline constexpr words<round_trip_variation, 2> round_trip_variation_words{{
+    {"standard_deviation", round_trip_variation::standard_deviation},
+    {"mean_deviation", round_trip_variation::mean_deviation},
+}};
+inline constexpr std::array<const char*, 2> round_trip_variation_meanings{
+    "the coefficient of variation, as in the paper",
+    "the mean absolute deviation over the mean, as in the authors' simulator",
 };
 
 }  // namespace perhop::policy

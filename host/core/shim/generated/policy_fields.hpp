@@ -72,8 +72,20 @@ void read_policy_fields(fields& from, flow_policy& into) {
   if (tcp_ack_whole_window_ != false && tcp_ack_rule_ != dca_window_rule::hop) {
     from.refuse("tcp_ack_whole_window", "must be false with tcp_ack_rule");
   }
+  const daa_profile tcp_ack_profile_ = word("tcp_ack_profile", "profile", daa_profile_words, daa_profile::own_papers);
+  if (into.tcp_ack.kind == tcp_ack_kind::daa) {
+    into.tcp_ack.profile = tcp_ack_profile_;
+  } else if (tcp_ack_profile_ != daa_profile::own_papers) {
+    from.refuse("tcp_ack_profile", "has a meaning with tcp_ack daa only; leave it out");
+  }
 
   into.pacing.kind = word("pacing", "pacing", pacing_words, pacing_kind::none);
+  const round_trip_variation pacing_variation_ = word("pacing_variation", "variation", round_trip_variation_words, round_trip_variation::standard_deviation);
+  if (into.pacing.kind == pacing_kind::adaptive) {
+    into.pacing.adaptive.variation = pacing_variation_;
+  } else if (pacing_variation_ != round_trip_variation::standard_deviation) {
+    from.refuse("pacing_variation", "has a meaning with pacing adaptive only; leave it out");
+  }
 }
 
 }  // namespace perhop::shim
