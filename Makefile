@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport VERILATOR_ROOT PYTHONPATH PYTHONHOME CDPATH
 export CCACHE_BASEDIR := $(CURDIR)
 
-.PHONY: help setup programs build bindings chain live live-sanitized ota soak attack flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples verify-hashes bench-antenna bench-bound bench-core bench-exact bench-phy bench-sifs bench-sim synth prove test test-gateware mutate test-long fuzz fuzz-python fuzz-gateware clean
+.PHONY: help setup programs build bindings chain live live-sanitized ota soak attack flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples verify-hashes verify-bounds bench-antenna bench-bound bench-core bench-exact bench-phy bench-robust bench-sifs bench-sim synth prove test test-gateware mutate test-long fuzz fuzz-python fuzz-gateware clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -123,6 +123,9 @@ verify-samples: programs ## Radios that exchange samples: start times of the cor
 verify-hashes: programs ## Transmissions of the runs that stand for all are those recorded, to the microsecond (15 min)
 	@$(PYTHON) sim/verify_hashes.py --jobs $(JOBS)
 
+verify-bounds: setup ## No run of make reproduce, bench-bound and chain exceeds the bound of its reception rule (makes no runs; FOLDERS=... for others)
+	@$(PYTHON) sim/verify_bounds.py $(FOLDERS)
+
 bench-antenna: setup out/build/build.ninja ## SIFS at the antenna: from a frame's last chip to its response's first, two radios over a channel (some minutes)
 	@JOBS=$(JOBS) ./setup.sh build perhop-bench-antenna perhop-bench-antenna-64 perhop-bench-antenna-faulty
 	@$(PYTHON) sim/bench/bench_antenna.py
@@ -140,6 +143,9 @@ bench-exact: programs ## Cost of an EXACT router at 10 to 1000 flows; distance o
 
 bench-phy: bindings bench-antenna ## Frame errors of the DSSS modem against theory, carrier sense, echoes, spectrum; SIFS (some minutes)
 	@$(PYTHON) sim/bench/bench_phy.py
+
+bench-robust: programs ## Combined policy against every rival at its best in 62 conditions; FULL=1: every number of hops, longer runs
+	@$(PYTHON) sim/bench/bench_robust.py --jobs $(JOBS) $(if $(FULL),,--quick)
 
 bench-sifs: setup out/build/build.ninja ## Clocks from a frame's end to its response, and of starts from their slot, 10,000 and more a profile
 	@JOBS=$(JOBS) ./setup.sh build perhop-bench-sifs perhop-bench-sifs-slow perhop-bench-sifs-faulty

@@ -2,10 +2,11 @@
 """`make live`: the kernel's TCP over the gateware in real time beside ns-3's in simulated time, for the same file.
 
 Then a chain of 8 nodes under load: how late the medium's events were. Needs root. Bounds: goodput within 10 % of the
-simulator's; round trip with a limit of 1 or 2 packets at least 10 times shorter than without; at no loss of goodput for
-`fixed 2 + dca`, and for the delay-based limit, which is 1 on this chain, at a loss of at most 5 %, which the simulator
-has as well; TCP ACKs for each data packet as the delay window says (20 %); 99.9 % of the events less than 1 ms late; up
-in less than 15 s. Times of a loaded machine are not the project's: --quick is for trying the bench out.
+simulator's, and within 5 % under `combined`; round trip with a limit of 1 or 2 packets at least 10 times shorter than
+without; at no loss of goodput for `fixed 2 + dca`, and for the delay-based limit, which is 1 on this chain, at a loss
+of at most 5 %, which the simulator has as well; TCP ACKs for each data packet as the delay window says (20 %); 99.9 %
+of the events less than 1 ms late; up in less than 15 s. Times of a loaded machine are not the project's: --quick is
+for trying the bench out.
 """
 
 from __future__ import annotations
@@ -23,15 +24,26 @@ from typing import Any
 
 from perhop import paths
 from perhop.errors import PerhopError
-from perhop.live import network
+from perhop.live import network, state_files
 from perhop.live.plan import make_plan
 from perhop.report.result_line import print_result
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPERIMENT = ROOT / "sim/experiments/live_chain"
 # Policy as the file says it, and TCP ACKs for each data packet that its delay window means: 1 / w. At a window limit of
-# 1 only one packet is in flight, and w is at most that, as it is at most 2 at a limit of 2.
-POLICIES = {"none": 1.0, "delay": 1.0, "delay + dca": 1.0, "fixed 2 + dca": 1 / 2, "fixed 6 + dca 3": 1 / 3}
+# 1 only one packet is in flight, and w is at most that, as it is at most 2 at a limit of 2. Under `combined` the sender
+# chooses w while it runs, so that no constant can be expected.
+POLICIES: dict[str, float | None] = {
+    "none": 1.0,
+    "delay": 1.0,
+    "delay + dca": 1.0,
+    "fixed 2 + dca": 1 / 2,
+    "fixed 6 + dca 3": 1 / 3,
+    "paced": 1.0,
+    "combined": None,
+}
+# How far live may be from simulated; of the policy that a second copy of the hop path once made differ, less.
+MOST_GAP, MOST_GAP_OF = 0.10, {"combined": 0.05}
 # Of the policies whose round trip must be shorter: the goodput of that without a limit that they must have.
 NO_LOSS = {"delay": 0.95, "delay + dca": 0.95, "fixed 2 + dca": 1.0}
 LONG_HOPS = 7
@@ -129,7 +141,7 @@ def lateness(seconds: int) -> dict[str, Any]:
     try:
         from perhop.live import messages
 
-        socket = network.state_folder() / NAME / "air.sock"
+        socket = state_files.medium_socket(network.state_folder() / NAME)
         cpu_before_s = air_cpu_s(NAME)
         messages.ask_medium(socket, {"command": "reset_lateness"})
         watcher.start()
@@ -161,9 +173,10 @@ def judge(rows: list[dict[str, Any]], late: dict[str, Any]) -> list[str]:
     wrong = []
     for row in rows:
         gap = row["goodput_bps"] / row["sim_goodput_bps"] - 1
-        if abs(gap) > 0.1:
+        if abs(gap) > MOST_GAP_OF.get(row["words"], MOST_GAP):
             wrong.append(f"{row['policy']}: goodput {gap:+.1%} from the simulator's")
-        if abs(row["tcp_acks_per_data"] / row["expected_tcp_acks_per_data"] - 1) > 0.2:
+        expected = row["expected_tcp_acks_per_data"]
+        if expected is not None and abs(row["tcp_acks_per_data"] / expected - 1) > 0.2:
             wrong.append(f"{row['policy']}: {row['tcp_acks_per_data']} TCP ACKs for each data packet")
         if row["setup_s"] >= 15:
             wrong.append(f"{row['policy']}: up after {row['setup_s']} s")
@@ -226,7 +239,7 @@ def main() -> int:
             row = measure(policy, seconds, 3, repeats)
             sim = simulated[row["policy"]]
             row |= {"sim_goodput_bps": sim["goodput_bps"], "sim_rtt_ms": sim["rtt_ms"]}
-            row["expected_tcp_acks_per_data"] = round(expected, 3)
+            row["expected_tcp_acks_per_data"] = expected and round(expected, 3)
             rows.append(row)
             print(f"{row['policy']}: {row['goodput_bps']} b/s, simulator {row['sim_goodput_bps']:.0f} b/s", flush=True)
         late = {} if arguments.only == "transfers" else lateness(seconds)
