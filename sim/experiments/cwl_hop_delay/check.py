@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ MIDDLE = range(10, 17)
 FLOOR_AT = (2, 4)
 RATIO_LEAST, RATIO_MOST = 0.9, 1.1
 FILL_LEAST, FILL_MOST = 0.85, 1.0
-HALF_A_STEP = 0.005  # of a mean told to two digits
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Chain:
     limits: Mapping[str, Mean]
     windows: Mapping[str, Mean]
     ratio: Mean  # of packets/s, delay over hop, seed by seed
+    in_flight: Mapping[str, float]  # mean, by Little's law
+    most_in_flight_by_hops: float  # at any time of any seed, under the limit by hops, which is constant
 
     @property
     def round_trip_hops(self) -> int:
@@ -41,6 +44,7 @@ def check(results: Results | None, folder: Path) -> Check:
     """The three figures' claims; see the rows."""
     assert results is not None
     rates, limits, windows = (by_seed(results, name) for name in ("packets_per_s", "cwl_packets", "cwnd_packets"))
+    rtts_ms, most = by_seed(results, "rtt_ms"), by_seed(results, "max_packets_in_flight")
     policies = list(dict.fromkeys(policy for _, policy in rates))
     chains = [
         Chain(
@@ -49,6 +53,8 @@ def check(results: Results | None, folder: Path) -> Check:
             {policy: mean(limits[hops, policy].values()) for policy in policies},
             {policy: mean(windows[hops, policy].values()) for policy in policies},
             gain(rates[hops, "delay"], rates[hops, "hop"]),
+            {policy: _in_flight(rates[hops, policy], rtts_ms[hops, policy]) for policy in ("hop", "delay")},
+            max(most[hops, "hop"].values()),
         )
         for hops in sorted({hops for hops, _ in rates})
     ]
@@ -72,6 +78,10 @@ def check(results: Results | None, folder: Path) -> Check:
     return Check(all(row.verdict != "fail" for row in rows.values()), lines, {}, figures, rows)
 
 
+def _in_flight(rates: Mapping[int, float], rtts_ms: Mapping[int, float]) -> float:
+    return statistics.fmean(rates[seed] * rtts_ms[seed] / 1e3 for seed in rtts_ms)
+
+
 def _fill(chain: Chain, policy: str) -> float:
     return chain.windows[policy].value / chain.limits[policy].value
 
@@ -89,9 +99,9 @@ def _limits(chains: list[Chain]) -> RowVerdict:
             long.append(abs(delay - hop))
             if long[-1] > LONG_DIFFERENCE_MOST:
                 wrong.append(f"N = {n}: {delay:.2f} by delay, {hop:.2f} by hops")
-        if n in MIDDLE and delay > hop + HALF_A_STEP:
+        if n in MIDDLE and delay > hop + ROUNDING:
             wrong.append(f"N = {n}: {delay:.2f} by delay is above {hop:.2f} by hops")
-        if n in FLOOR_AT and delay > 1 + HALF_A_STEP:
+        if n in FLOOR_AT and abs(delay - 1) > ROUNDING:
             wrong.append(f"N = {n}: {delay:.2f} by delay, not the floor of 1")
     text = "; ".join(
         f"N = {chain.round_trip_hops}: {chain.limits['hop'].value:.2f}, {chain.limits['delay'].value:.2f}"
@@ -115,15 +125,33 @@ def _throughput(chains: list[Chain]) -> RowVerdict:
 
 
 def _windows(chains: list[Chain]) -> RowVerdict:
+    """The mean window fills at least 0.85 of the mean limit, and no more packets are in flight than the limit.
+
+    The window that is measured is the smaller one of TCP's and the advertised one, which the limit lowers: it cannot
+    exceed the limit, whatever TCP does. So the upper half is judged by what is in flight, counted by sequence numbers.
+    """
     fills = {(chain.hops, policy): _fill(chain, policy) for chain in chains for policy in ("hop", "delay")}
-    outside = [
+    wrong = [
         f"{hops} hops, {policy}: {fill:.3f}"
         for (hops, policy), fill in fills.items()
-        if not FILL_LEAST <= fill <= FILL_MOST + HALF_A_STEP
+        if not FILL_LEAST <= fill <= FILL_MOST + ROUNDING
     ]
-    measured = f"mean window over mean limit {min(fills.values()):.3f} to {max(fills.values()):.3f}"
+    wrong += [
+        f"{chain.hops} hops: {chain.most_in_flight_by_hops:.0f} packets in flight under a limit of "
+        f"{chain.limits['hop'].value:g}"
+        for chain in chains
+        if chain.most_in_flight_by_hops > chain.limits["hop"].value + ROUNDING
+    ]
+    in_flight = [
+        chain.in_flight[policy] / chain.limits[policy].value for chain in chains for policy in ("hop", "delay")
+    ]
+    measured = (
+        f"mean window over mean limit {min(fills.values()):.3f} to {max(fills.values()):.3f}, of which the upper half "
+        "holds by construction; by hops never more packets in flight than the limit; throughput times round trip over "
+        f"mean limit {min(in_flight):.3f} to {max(in_flight):.3f}"
+    )
     return RowVerdict(
-        "fail" if outside else "pass", "; ".join([*outside, measured]), _interval(chains, "windows", "packets")
+        "fail" if wrong else "pass", "; ".join([*wrong, measured]), _interval(chains, "windows", "packets")
     )
 
 

@@ -39,7 +39,7 @@ def check(results: Results | None, folder: Path) -> Check:
     interval = f"{judged.count} seeds, ± {judged.half:.3f}" if judged.count > 1 else ""
     measured = (
         f"chain of {HOPS} hops, windows up to {JUDGED}: paced over unpaced {1 + judged.value:.3f}; smaller limits "
-        f"{text} (the mobile part is not in this folder)"
+        f"{text}"
     )
     wrong = abs(judged.value) >= DIFFERENCE_MOST
     row = RowVerdict("fail" if wrong else "pass", measured, interval)

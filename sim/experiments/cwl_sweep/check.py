@@ -5,25 +5,29 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from perhop import core
+from perhop import core, paths
+from perhop.experiment.load import load
+from perhop.experiment.policies import parse_policy
 from perhop.report.figures import COLOURS, drawing, means_line
 from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results
-from perhop.study.summaries import Mean, by_seed, mean
+from perhop.study.summaries import Mean, by_seed, gain, mean
 
 FLAT_HOPS_MOST = 2
 FLAT_RATIO_MOST = 1.05
-LONGEST_BEST = 5  # the paper's optimum for 15 hops
+LONGEST_BEST = 5  # the paper's optimum for 15 hops; the row's check does not ask for it
 K_LEAST, K_MOST = 1 / 8, 1 / 4
 K_JUDGED_FROM = 12  # round-trip hops
 LONG_FROM_HOPS = 5
 SLOPE_MOST = 0.5
 MAC_SHARE_LEAST = 0.9
-BASELINES = "8; 1 and 2; h/4"
+# What B-10's finding rests on: not the MAC alone loses packets, but what it does not lose goes with what it does.
+PURGED = """Full queues lose next to nothing, as in the paper; but the MAC's retry limit is not the only loss. AODV takes a packet that the MAC gave up for a broken link, and drops what waits in the queue for the same neighbour. ns-2's AODV does so too and writes the same reason for both into its trace (a call-back of the MAC), so that the paper's 'MAC layer contention loss' may well count them.
+Tried (5, 8 and 12 hops, limits 4, 12 and 20, 2 seeds of 100 s): as it is the MAC gives up 64 % and 36 % are purged; with AODV that leaves the queue alone, and with static routes, the MAC gives up 100 % of the packets lost."""  # noqa: E501
 
 # ns-2.35, AODV and DSR, Reno, queue 25, 5 seeds of 200 s on 6 hops: packets/s by limit.
 NS2_SIX_HOPS = "ns-2.35 on 6 hops, 5 seeds of 200 s: AODV {aodv} and DSR {dsr} packets/s at CWL 2 and 3"
@@ -35,6 +39,7 @@ class Chain:
     """One length: packets/s, mean window and drops by limit."""
 
     hops: int
+    by_seed: Mapping[int, Mapping[int, float]]  # packets/s of each seed
     rates: Mapping[int, Mean]
     windows: Mapping[int, Mean]
     mac_drops: float
@@ -48,6 +53,16 @@ class Chain:
     @property
     def best(self) -> int:
         return max(self.rates, key=lambda limit: self.rates[limit].value)
+
+    def falls_behind(self, limit: int) -> bool:
+        """Less than the best by more than the seeds differ: seed by seed, as the runs of a seed share its draws."""
+        lead = gain(self.by_seed[self.best], self.by_seed[limit])
+        return lead.value > 0 and (lead.count < 2 or lead.value - lead.half > 0)
+
+    @property
+    def level(self) -> list[int]:
+        """The limits that the seeds cannot tell from the best."""
+        return [limit for limit in self.rates if limit != self.best and not self.falls_behind(limit)]
 
 
 def check(results: Results | None, folder: Path) -> Check:
@@ -92,34 +107,52 @@ def _chains(results: Results) -> list[Chain]:
         return sum(sum(cell[hops, f"cwl {limit}"].values()) for cell in cells for limit in limits)
 
     return [
-        Chain(hops, means(rates, hops), means(windows, hops), total(mac, hops), total(queue, hops), total(purged, hops))
+        Chain(
+            hops,
+            {limit: rates[hops, f"cwl {limit}"] for limit in limits},
+            means(rates, hops),
+            means(windows, hops),
+            total(mac, hops),
+            total(queue, hops),
+            total(purged, hops),
+        )
         for hops in sorted({hops for hops, _ in rates})
     ]
 
 
 def _shape(chains: list[Chain]) -> RowVerdict:
-    """Rises and falls from 3 hops on; flat up to 2."""
-    wrong, flat = [], []
+    """Rises and falls from 3 hops on; flat up to 2. What the seeds cannot tell from the best is said."""
+    wrong, flat, doubtful = [], [], []
     for chain in chains:
         if chain.hops <= FLAT_HOPS_MOST:
             values = [rate.value for limit, rate in chain.rates.items() if limit >= 2]
             flat.append(max(values) / min(values))
             continue
         most = max(chain.rates)
+        if chain.best != most and not chain.falls_behind(most):
+            doubtful.append(chain.hops)
         if chain.best == most or chain.rates[most].value >= chain.rates[chain.best].value:
-            wrong.append(f"{chain.hops} hops: best at {chain.best}, CWL {most} gives {chain.rates[most].value:.1f}")
-    if max(flat, default=1.0) > FLAT_RATIO_MOST:
+            wrong.append(
+                f"{chain.hops} hops: best at {chain.best}, CWL {most} gives {_rate(chain.rates[most])} of "
+                f"{_rate(chain.rates[chain.best])}"
+            )
+    if max(flat, default=1.0) >= FLAT_RATIO_MOST:
         wrong.append(f"1 and 2 hops: largest over smallest {max(flat):.3f}")
     long = chains[-1]
     falls = [1 - c.rates[max(c.rates)].value / c.rates[c.best].value for c in chains if c.hops > FLAT_HOPS_MOST]
+    level = ", ".join(map(str, long.level)) or "none"
     measured = (
         f"from 3 hops on CWL {max(long.rates)} gives {min(falls):.0%} to {max(falls):.0%} less than the best; "
         f"1 and 2 hops within {max(flat, default=1.0) - 1:.1%}; best at {long.hops} hops: {long.best} "
-        f"(paper: {LONGEST_BEST})"
+        f"(paper: {LONGEST_BEST}), from which the seeds cannot tell: {level}"
     )
-    if wrong:
-        return RowVerdict("fail", "; ".join(wrong))
-    return RowVerdict("pass", measured, _interval(chains))
+    if doubtful:
+        measured += f"; they cannot tell CWL {max(long.rates)} from the best at h = {', '.join(map(str, doubtful))}"
+    return RowVerdict("fail" if wrong else "pass", "; ".join([*wrong, measured]), _interval(chains))
+
+
+def _rate(rate: Mean) -> str:
+    return f"{rate.value:.1f} ± {rate.half:.1f}"
 
 
 def _corollary_1(chains: list[Chain]) -> RowVerdict:
@@ -144,54 +177,98 @@ def _corollary_1(chains: list[Chain]) -> RowVerdict:
 
 
 def _windows(chains: list[Chain]) -> RowVerdict:
-    """The mean window flattens beyond twice the optimum, above it; what is lost is lost by the MAC."""
+    """Beyond twice the optimum the mean window is flat, and above the optimum; what is lost is lost by the MAC."""
     wrong, slopes = [], []
+    steps: dict[tuple[int, int, int], float] = {}
     for chain in (chain for chain in chains if chain.hops >= LONG_FROM_HOPS):
         beyond = [limit for limit in chain.windows if limit >= 2 * chain.best]
-        if len(beyond) > 1:
-            rise = chain.windows[beyond[-1]].value - chain.windows[beyond[0]].value
-            slopes.append(rise / (beyond[-1] - beyond[0]))
-        if chain.windows[max(chain.windows)].value <= chain.best:
-            wrong.append(
-                f"{chain.hops} hops: mean window {chain.windows[max(chain.windows)].value:.1f}, best {chain.best}"
-            )
-    if max(slopes) >= SLOPE_MOST:
+        if len(beyond) < 2:
+            wrong.append(f"{chain.hops} hops: nothing beyond twice the best of {chain.best}")
+            continue
+        rise = chain.windows[beyond[-1]].value - chain.windows[beyond[0]].value
+        slopes.append(rise / (beyond[-1] - beyond[0]))
+        for a, b in itertools.pairwise(beyond):
+            steps[chain.hops, a, b] = (chain.windows[b].value - chain.windows[a].value) / (b - a)
+        wrong += [
+            f"{chain.hops} hops: mean window {chain.windows[limit].value:.1f} at CWL {limit}, best {chain.best}"
+            for limit in beyond
+            if chain.windows[limit].value <= chain.best
+        ]
+    if max(slopes, default=0.0) >= SLOPE_MOST:
         wrong.append(f"slope {max(slopes):.2f} beyond twice the optimum")
     names = ("mac_drops", "queue_drops", "purged")
     mac, queue, purged = (sum(getattr(chain, name) for chain in chains) for name in names)
-    share = mac / (mac + queue) if mac + queue else 0.0
-    if share <= MAC_SHARE_LEAST:
-        wrong.append(f"{share:.1%} of the drops are the MAC's")
+    lost = mac + queue + purged
+    steepest = max(steps, key=lambda step: steps[step], default=None)
     measured = (
-        f"slope of the mean window beyond twice the optimum at most {max(slopes):.2f} (h >= {LONG_FROM_HOPS}); "
-        f"MAC retries are {share:.1%} of {mac + queue:.0f} drops, full queues the rest; {purged:.0f} more packets were "
-        "purged behind those of the MAC"
+        f"slope of the mean window beyond twice the optimum at most {max(slopes, default=0.0):.2f} "
+        f"(h >= {LONG_FROM_HOPS}"
+        + (
+            f"; steepest step {steps[steepest]:.2f}, CWL {steepest[1]} to {steepest[2]} at h = {steepest[0]}"
+            if steepest
+            else ""
+        )
+        + f"); of {lost:.0f} packets lost the MAC gave up {_share(mac, lost):.1%}, "
+        f"{_share(purged, lost):.1%} were purged behind those, full queues lost {_share(queue, lost):.1%}"
     )
-    return RowVerdict("fail", "; ".join([*wrong, measured])) if wrong else RowVerdict("pass", measured)
+    if wrong or not lost:
+        return RowVerdict("fail", "; ".join([*wrong, measured]))
+    if mac / lost > MAC_SHARE_LEAST:
+        return RowVerdict("pass", measured)
+    known = (mac + purged) / lost > MAC_SHARE_LEAST
+    return RowVerdict("finding" if known else "fail", measured, evidence=PURGED if known else "")
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
 
 
 def _baselines(chains: list[Chain]) -> RowVerdict:
-    """What the fixed limits of the literature give, as shares of the best."""
-    missing = [limit for limit in (1, 2, 8) if limit not in chains[0].rates]
-    if missing:
-        return RowVerdict("fail", f"CWL {missing} not run")
+    """The fixed limits of the literature run in every experiment that draws chains of paper 000, at each length."""
+    missing = _missing_baselines()
     judged = [chain for chain in chains if chain.hops > FLAT_HOPS_MOST]
 
-    def share(limit_of) -> str:
-        shares = [chain.rates[limit_of(chain)].value / chain.rates[chain.best].value for chain in judged]
+    def share(limit_of: Callable[[int], int]) -> str:
+        shares = [chain.rates[limit_of(chain.hops)].value / chain.rates[chain.best].value for chain in judged]
         return f"{sum(shares) / len(shares):.2f} (least {min(shares):.2f})"
 
+    if missing:
+        return RowVerdict("fail", "; ".join(missing))
     return RowVerdict(
         "pass",
-        f"share of the best, mean over h >= 3: CWL 8 {share(lambda _: 8)}, 1 {share(lambda _: 1)}, "
-        f"2 {share(lambda _: 2)}, h/4 {share(_quarter)}",
-        evidence="drawn in every plot of a chain: this folder's, cwl_table's and cwl_hop_delay's",
+        f"in this paper's chain plots ({', '.join(CHAIN_PLOTS)}), every length; share of the best, mean over h >= 3: "
+        + ", ".join(f"{name} {share(limit_of)}" for name, limit_of in BASELINES.items()),
     )
 
 
-def _quarter(chain: Chain) -> int:
+def _missing_baselines() -> list[str]:
+    """Which experiments lack which baseline, at either grade."""
+    missing = []
+    for name, quick in itertools.product(CHAIN_PLOTS, (True, False)):
+        for point in load(paths.repository() / "sim" / "experiments" / name / "experiment.yaml", quick=quick):
+            there = {policy.label for text in point.experiment.policies for policy in parse_policy(text)}
+            hops = point.experiment.topology.hops
+            missing += [
+                f"{name}{' --quick' if quick else ''}: no {baseline} at h = {hops}"
+                for baseline, limit_of in BASELINES.items()
+                if f"cwl {limit_of(hops)}" not in there
+            ]
+    return missing
+
+
+def _quarter(hops: int) -> int:
     """h/4 in whole packets, at least 1."""
-    return max(1, math.floor(chain.hops / 4 + 0.5))
+    return max(1, math.floor(hops / 4 + 0.5))
+
+
+BASELINES: Mapping[str, Callable[[int], int]] = {
+    "CWL 8": lambda _: 8,
+    "CWL 1": lambda _: 1,
+    "CWL 2": lambda _: 2,
+    "h/4": _quarter,
+}
+# The folders whose checks draw chains for rows of paper 000.
+CHAIN_PLOTS = ("cwl_sweep", "cwl_table", "cwl_hop_delay", "cwl_pacing")
 
 
 def _interval(chains: list[Chain]) -> str:
@@ -213,7 +290,9 @@ def _draw_lines(file: Path, chains: list[Chain], name: str, title: str, unit: st
                 cells: Mapping[int, Mean] = getattr(chain, name)
                 means_line(axis, list(cells.items()), index, f"{chain.hops} hop{'s' if chain.hops > 1 else ''}")
                 colour = COLOURS[index % len(COLOURS)]
-                axis.plot(_quarter(chain), cells[_quarter(chain)].value, "o", ms=14, mfc="none", mec=colour, mew=1.3)
+                axis.plot(
+                    _quarter(chain.hops), cells[_quarter(chain.hops)].value, "o", ms=14, mfc="none", mec=colour, mew=1.3
+                )
                 index += 1
             for limit in (1, 2, 8):
                 axis.axvline(limit, color="#C9D1D9", linewidth=5, alpha=0.5, zorder=0)
@@ -237,7 +316,7 @@ def _draw_bounds(file: Path, chains: list[Chain]) -> None:
         axis.plot(*zip(*best, strict=True), "o", ms=9, color=COLOURS[0], label="best measured")
         axis.axhline(8, color="#C9D1D9", linewidth=3, label="fixed 8")
         axis.axhspan(1, 2, color="#C9D1D9", alpha=0.4, label="fixed 1 to 2")
-        axis.plot(hops, [_quarter(chain) for chain in chains], ":", color="#000000", label="h/4")
+        axis.plot(hops, [_quarter(chain.hops) for chain in chains], ":", color="#000000", label="h/4")
         axis.set_title("Fig. 6: best limit and its bounds by hops", loc="left")
         axis.set_xlabel("round-trip hops N")
         axis.set_ylabel("packets")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Compares the best fixed window limits with Table 1 of paper 000 (row B-08), and the computed ones with the best.
 
+Chains of 1 and 2 hops have no best limit: they are judged for being flat.
+
 The table is judged with AODV. It takes a lost packet for a broken link, as the paper's routing does: beyond the best
 limit throughput falls. With static routes, shown beside it, a route never breaks and fast retransmit mends a loss, so
 that the curve is a plateau on which the highest of a few means is a matter of chance.
@@ -25,6 +27,8 @@ TABLE_1 = ((4, 2), (8, 1), (12, 2), (20, 3), (26, 4), (30, 5))
 BEST_CWL_SLACK = 1
 TABLE_SHARE_LEAST = 0.95  # of the best, mean over h
 TABLE_SHARE_LEAST_ANYWHERE = 0.85  # up to 13 hops
+SHORT_HOPS_MOST = 2  # tested only for flatness
+FLAT_RATIO_BELOW = 1.05
 DELAY_SHARE_LEAST = 0.95
 LARGE_CWL = 8
 JUDGED, BESIDE = "aodv", "static"
@@ -55,6 +59,12 @@ class Chain:
         return rate.value / self.fixed[self.best].value
 
     @property
+    def largest_over_smallest(self) -> float:
+        """Of the limits that can hold a packet and a TCP ACK at once."""
+        values = [rate.value for limit, rate in self.fixed.items() if limit >= 2]
+        return max(values) / min(values)
+
+    @property
     def near(self) -> bool:
         return abs(self.best - self.table) <= BEST_CWL_SLACK
 
@@ -68,9 +78,11 @@ def check(results: Results | None, folder: Path) -> Check:
         chains[routing] = _chains(results, routing)
         lines += [f"{routing}: packets/s by congestion window limit; the best fixed one in brackets"]
         lines += _table(chains[routing])
-    judged = chains[JUDGED]
+    judged = [chain for chain in chains[JUDGED] if chain.hops > SHORT_HOPS_MOST]
+    short = [chain for chain in chains[JUDGED] if chain.hops <= SHORT_HOPS_MOST]
 
-    row = _table_verdict(judged, chains[BESIDE], min(len(cell) for cell in by_seed(results, "packets_per_s").values()))
+    seeds = min(len(cell) for cell in by_seed(results, "packets_per_s").values())
+    row = _table_verdict(judged, short, chains[BESIDE], seeds)
     lines.append(f"{JUDGED}: {row.measured}: {row.verdict}")
     share = statistics.fmean(chain.share(chain.computed["delay"]) for chain in judged)
     enough = share >= DELAY_SHARE_LEAST
@@ -120,17 +132,24 @@ def _table(chains: list[Chain]) -> list[str]:
             for limit, rate in chain.fixed.items()
         )
         computed = "".join(f"{rate.value:>8.1f}" for rate in chain.computed.values())
-        far = "" if chain.near else f"  best {chain.best} is more than {BEST_CWL_SLACK} from the table"
+        far = f"  best {chain.best} is more than {BEST_CWL_SLACK} from the table"
+        if chain.near or chain.hops <= SHORT_HOPS_MOST:
+            far = ""
         lines.append(f"{chain.hops:>2} {chain.table:>5} {cell}{computed}{far}")
     return lines
 
 
-def _table_verdict(judged: list[Chain], beside: list[Chain], seeds: int) -> RowVerdict:
+def _table_verdict(judged: list[Chain], short: list[Chain], beside: list[Chain], seeds: int) -> RowVerdict:
     shares = {chain.hops: chain.share(chain.fixed[chain.table]) for chain in judged}
     least = min((share, hops) for hops, share in shares.items() if hops <= 13)
     lookup = all(core.hop_table_limit_packets(n) == table_cwl_packets(n) for n in range(1, 31))
+    # Beyond the table N / 6, half up (A-05).
+    lookup &= all(core.hop_table_limit_packets(n) == (n + 3) // 6 for n in range(31, 256))
+    flat = {chain.hops: chain.largest_over_smallest for chain in short}
     holds = (
         all(chain.near for chain in judged)
+        and sorted(flat) == list(range(1, SHORT_HOPS_MOST + 1))
+        and max(flat.values()) < FLAT_RATIO_BELOW
         and statistics.fmean(shares.values()) >= TABLE_SHARE_LEAST
         and least[0] >= TABLE_SHARE_LEAST_ANYWHERE
         and lookup
@@ -139,9 +158,13 @@ def _table_verdict(judged: list[Chain], beside: list[Chain], seeds: int) -> RowV
     measured = (
         f"best CWL at h = {bests} (table {', '.join(str(chain.table) for chain in judged)}); the table's gives "
         f"{statistics.fmean(shares.values()):.3f} of the best on average, least {least[0]:.3f} at h = {least[1]}; "
-        f"lookup of N = 1..30 {'exact' if lookup else 'WRONG'}"
+        f"largest over smallest from CWL 2 on "
+        + ", ".join(f"{ratio:.3f} at h = {hops}" for hops, ratio in flat.items())
+        + f"; lookup of N = 1..30, and of N / 6 beyond, {'exact' if lookup else 'WRONG'}"
     )
-    evidence = "static routes: best CWL " + ", ".join(f"{chain.hops}: {chain.best}" for chain in beside)
+    evidence = "static routes: best CWL " + ", ".join(
+        f"{chain.hops}: {chain.best}" for chain in beside if chain.hops > SHORT_HOPS_MOST
+    )
     interval = f"means of {seeds} seeds; largest 95 % half width {_widest(judged):.2f} packets/s" if seeds > 1 else ""
     return RowVerdict("pass" if holds else "fail", measured, interval, evidence)
 

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Table 1 of paper 003: a window of one packet over 1 to 7 hops of CSMA and of FAMA (row G-01)."""
+"""Table 1 of paper 003: a window of one packet over 1 to 7 hops of CSMA and of FAMA (row G-01).
+
+The paper does not say how long FAMA's RTS, CTS and turnarounds take. Their sum, 730 us, is such that its cell of one
+hop comes out. So that cell is no evidence; the others are, for FAMA, and all for CSMA, of which nothing is fitted.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,7 @@ TABLE_1_KBPS = {
 TOLERANCE = {"csma": 0.03, "fama": 0.05}
 # R(h) h / R(1): a window of one packet takes h times as long over h hops.
 PRODUCT = {"csma": (0.99, 1.01), "fama": (0.95, 1.01)}
+FITTED_HOPS = {"csma": 0, "fama": 1}
 
 
 def check(results: Results | None, folder: Path) -> Check:
@@ -43,8 +48,10 @@ def check(results: Results | None, folder: Path) -> Check:
         lines.append(
             f"{mode}  " + "  ".join(f"{here:.1f} ({there})" for here, there in zip(measured, paper, strict=True))
         )
+        predicted = [abs(error) for h, error in zip(all_hops, errors, strict=True) if h != FITTED_HOPS[mode]]
+        fitted = f"fitted to h = {FITTED_HOPS[mode]}, the others" if FITTED_HOPS[mode] else "nothing fitted, all"
         words.append(
-            f"{mode.upper()} within {max(map(abs, errors)):.1%}, "
+            f"{mode.upper()}: {fitted} within {max(predicted):.1%}, "
             f"R(h) h / R(1) in {min(products):.3f}..{max(products):.3f}"
         )
     figure = folder / "G-01_table_1.svg"

@@ -22,16 +22,25 @@ FAMA_JAIN_BELOW = 0.5
 CAPTORS_SHARE_ABOVE = 0.85
 EXCLUSIVE_ABOVE_S = 1.0
 
+# The evidence is about a FAMA that shares the ring, at little less than the paper's sum; any other deviation has none.
+SHARED_SUM_ABOVE = 0.7
+
 EVIDENCE = (
     "CSMA is as in the paper; FAMA shares the ring as evenly. In the paper two links hold it all and go as fast as "
-    "alone, so their neighbours do not even disturb them. The paper gives no timer of its FAMA, and no release of "
-    "GloMoSim that we found has it. Tried, two or three seeds of 120 s each, paper 3079 kb/s and Jain 0.27: retry "
-    "limits of 4, 7 and 31: 2150..2480 kb/s, Jain 0.67..0.95; the 0.92 ms of Table 1 in RTS and CTS instead of "
-    "turnarounds: 2174..2247, 0.92..0.97; a NAV 600 us too long, which a remark in GloMoSim's MACA calls unfair: "
-    "2586..2659, 0.83..0.95; random times of 5 us to 5 ms, 20 us to 20 ms: 2298..2529, 0.98. Random times of 0.1 to "
-    "102 ms, which no version of GloMoSim has (2.02: at most 320 us), do capture: 2589..2623 kb/s, Jain 0.52 and "
-    "0.84. This agrees with the paper's section 4, which blames 'progressively increasing random timeouts', but "
-    "says neither how long nor how often they grow."
+    "alone, so their neighbours do not even disturb them. The FAMA that gives Tables 1, 2 and 4 does not give this "
+    "one. Tried in glomosim_fama_ring, with a CTS longer than RTS and turnaround (seeds 11 and 12, 300 s): random "
+    "times of up to 0.3, 5 and 102 ms; noise that reserves nothing, or the medium for a DATA frame, beside the NAV "
+    "or in its place; 7 and 31 retries. All give 1832..2791 kb/s, Jain 0.58..1.00, and two links hold at most 58 "
+    "%. Random times of 150 us that double to 154 ms, with a CTS of 700 us and 31 retries, come to Jain 0.27 and "
+    "0.43 in runs of 120 s, but to 0.77..0.90 in runs of 600 s, because the captors take turns; and Table 2 "
+    "forbids them (932 kb/s at h = 1). Tried with the profile's own RTS and CTS: retry limits of 4, 7 and 31: "
+    "2150..2480 kb/s, Jain 0.67..0.95; a NAV 600 us too long: 2586..2659, 0.83..0.95; random times of 0.1 to 102 "
+    "ms: 2589..2623, 0.52 and 0.84. The paper does not say how long it ran."
+)
+CAPTURE_EVIDENCE = (
+    "FAMA shares the ring as evenly as CSMA (G-04), and no link holds it for longer. A silence of a second or two "
+    "beside a link can be a timeout of TCP, which CSMA has as well. What was tried to have captors is told at "
+    "G-04."
 )
 
 Key = tuple[str, int]  # access mode, vacation in us
@@ -62,9 +71,9 @@ def check(results: Results | None, folder: Path) -> Check:
     sums = {mode: over_seeds((mode, GLOMOSIM_VACATION_US), "sum") for mode in TABLE_3_KBPS}
     sums_hold = {mode: abs(sums[mode].value / sum(table) - 1) <= SUM_TOLERANCE for mode, table in TABLE_3_KBPS.items()}
     csma_holds = sums_hold["csma"] and over_seeds(csma, "jain").value > CSMA_JAIN_ABOVE
-    # The evidence is about a FAMA that shares; any other deviation has none.
-    shares = over_seeds(fama, "jain").value >= FAMA_JAIN_BELOW
-    fama_captures = not shares and over_seeds(fama, "two").value > CAPTORS_SHARE_ABOVE
+    uneven = over_seeds(fama, "jain").value < FAMA_JAIN_BELOW
+    fama_captures = uneven and over_seeds(fama, "two").value > CAPTORS_SHARE_ABOVE
+    shares = not uneven and sums["fama"].value >= SHARED_SUM_ABOVE * sum(TABLE_3_KBPS["fama"])
     verdict = "fail"
     if csma_holds:
         verdict = "pass" if fama_captures and sums_hold["fama"] else "finding" if shares else "fail"
@@ -75,11 +84,19 @@ def check(results: Results | None, folder: Path) -> Check:
     )
     table = RowVerdict(verdict, measured, evidence=EVIDENCE if verdict == "finding" else "")
 
-    longest = {key: _longest_exclusive_s(results, key, len(TABLE_3_KBPS["csma"])) for key in sorted(runs)}
-    captured = longest[fama] > EXCLUSIVE_ABOVE_S
-    words = ", ".join(f"{mode.upper()} {longest[mode, GLOMOSIM_VACATION_US]:.0f} s" for mode in TABLE_3_KBPS)
+    longest = {key: _longest_exclusive_s(results, key, len(TABLE_3_KBPS["csma"])) for key in (csma, fama)}
+    means = {key: sum(seeds.values()) / len(seeds) for key, seeds in longest.items()}
+    # A second of silence is a timeout of TCP, and CSMA has those too: what FAMA's capture is must be more than CSMA's.
+    captured = means[fama] > EXCLUSIVE_ABOVE_S and means[fama] > means[csma]
+    words = ", ".join(
+        f"{key[0].upper()} {means[key]:.1f} s ({', '.join(f'{s:.0f}' for s in longest[key].values())})"
+        for key in (csma, fama)
+    )
+    verdict = "pass" if captured else "finding" if csma_holds and shares else "fail"
     capture = RowVerdict(
-        "pass" if captured else "fail", f"longest time for which a link delivers and both beside it nothing: {words}"
+        verdict,
+        f"longest time for which a link delivers and both beside it nothing, mean over the seeds: {words}",
+        evidence=CAPTURE_EVIDENCE if verdict == "finding" else "",
     )
     lines.append(capture.measured)
 
@@ -105,21 +122,21 @@ def _key(row: dict) -> Key:
     return row.get("sweep.mac.access_mode", "csma"), int(row.get("sweep.mac.vacation_us", GLOMOSIM_VACATION_US))
 
 
-def _longest_exclusive_s(results: Results, key: Key, links: int) -> float:
-    """The longest time in which a link delivered in every interval and neither of the links beside it in any."""
+def _longest_exclusive_s(results: Results, key: Key, links: int) -> dict[int, float]:
+    """By seed, the longest time in which a link delivered in every interval and neither of those beside it in any."""
     rates: dict[int, dict[float, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
     length_s = 0.0
     for row in results.intervals:
         if _key(row) == key:
             rates[row["seed"]][row["t_start_s"]][row["flow"]] = row["goodput_bps"]
             length_s = row["t_end_s"] - row["t_start_s"]
-    longest = 0
-    for times in rates.values():
+    longest = dict.fromkeys(rates, 0.0)
+    for seed, times in rates.items():
         for link in range(links):
             beside = ((link - 1) % links, (link + 1) % links)
             held = 0
             for _, flows in sorted(times.items()):
                 exclusive = flows[link] > 0 and not any(flows[other] for other in beside)
                 held = held + 1 if exclusive else 0
-                longest = max(longest, held)
-    return longest * length_s
+                longest[seed] = max(longest[seed], held * length_s)
+    return longest

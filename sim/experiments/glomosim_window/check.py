@@ -26,18 +26,23 @@ FAMA_THREE_HOPS_KBPS = (250.0, 450.0)
 FAR_SHARE = 0.30  # the paper's own cells at 6 and 7 hops are 0.304 and 0.327
 
 EVIDENCE = (
-    "FAMA is as in the paper but at three hops. At three hops nearly every loss is one collision: node 2 sends its "
-    "RTS while node 0 does, so node 1 hears neither; node 0 tries again while node 2 waits for its CTS, node 1 "
-    "hears this one and answers, and its CTS falls into node 2's DATA. Whether that can happen hangs on how the "
-    "0.92 ms that Table 1 gives to RTS, CTS and turnarounds are divided, which the paper does not say, and no "
-    "release of GloMoSim that we found has FAMA (2.02 has MACA, without carrier sense). Tried: all of it in RTS and "
-    "CTS (467 and 443 us, SIFS 5 us): 122 kb/s at h = 3, but 295 at h = 2 and 83 at h = 4; a NAV 600 us longer than "
-    "the exchange, which a remark in GloMoSim's MACA names as a cause of unfairness: 233 at h = 3 and 734 at h = 2, "
-    "but 150 at h = 4; retry limit 7, where GloMoSim has none: 1 kb/s. CSMA needs TCP as it was: with ns-3's own "
-    "(variant reno) it does not collapse (555 to 259 kb/s at h = 3 to 7), because limited transmit sends a new "
-    "segment for each duplicate TCP ACK and any TCP ACK of new data ends the back-off of the timeout. FreeBSD 2.2 "
-    "has no limited transmit and keeps the timeout backed off until a segment sent once is timed, which here never "
-    "happens: the second packet of every pair is lost, and three packets pass in each timeout of 64 s."
+    "The paper tells no time of its FAMA, and no release of GloMoSim that we found has it. So these are ours: an "
+    "RTS of 20 bytes (81 us), SIFS 25 us, a CTS longer than both (597 us; the sum is fitted to one cell of Table "
+    "1), random times of 1 to 4 RTS that double to 64, and nothing begun between an own CTS and its DATA. The step "
+    "of the random times was chosen by this table, with seeds 11 to 13: 60 and 81 us hold, 120 us loses 9 % at h = "
+    "1. What was wrong before is the profile's step of 5 us, beside which the RTS frames of hidden nodes collide "
+    "again and again: with it h = 3 gets 43 kb/s here, and 48 with the profile's short CTS. The long CTS is no "
+    "cure by itself (RTS 150, CTS 700, SIFS 25 us, step 5 us; seeds 11 and 12, 200 s): 210, 6, 12 kb/s at h = 2, "
+    "3, 4, and 250, 1, 1 with a retry limit of 7; with noise that reserves the medium for a DATA frame 38, 1, 1, "
+    "and with that in place of the NAV 77, 42, 28. Nor is it needed for three hops: with the profile's CTS of 57 "
+    "us, a step of 81 us and nothing begun after a CTS, h = 3 gets 341 kb/s; but h = 7 gets 32 % of one packet's, "
+    "where the row allows 30 and the paper has 33. With a step of 81 us waits after noise let too much through, "
+    "343 kb/s at h = 4 and 269 at h = 7; a retry limit of 7 changes little without them. CSMA needs TCP as it was: "
+    "with ns-3's own (variant reno) it does not collapse (555 to 259 kb/s at h = 3 to 7), because limited transmit "
+    "sends a new segment for each duplicate TCP ACK and any TCP ACK of new data ends the back-off of the timeout. "
+    "FreeBSD 2.2 has no limited transmit and keeps the timeout backed off until a segment sent once is timed, "
+    "which here never happens: the second packet of every pair is lost, and three packets pass in each timeout of "
+    "64 s."
 )
 
 
@@ -65,8 +70,8 @@ def check(results: Results | None, folder: Path) -> Check:
     wrong += [f"FAMA h = {hops}: {share:.0%} of one packet's" for hops, share in shares.items() if share >= FAR_SHARE]
     low, high = FAMA_THREE_HOPS_KBPS
     three_hops = rate["fama", 3]
-
-    verdict = "fail" if wrong or three_hops > high else "finding" if three_hops < low else "pass"
+    if not low <= three_hops <= high:
+        wrong.append(f"FAMA h = 3: {three_hops:.0f} kb/s")
     measured = (
         f"h = 1: CSMA {rate['csma', 1]:.0f}, FAMA {rate['fama', 1]:.0f} kb/s; CSMA at most "
         f"{max(rate['csma', hops] for hops in all_hops[2:]):.1f} kb/s from 3 hops; FAMA h = 2 {two_hops:+.1%} of one "
@@ -89,5 +94,5 @@ def check(results: Results | None, folder: Path) -> Check:
         axis.set(xlabel="hops", ylabel="kb/s", xticks=all_hops, yscale="log")
         axis.set_title("Table 2: a window of 32 KB", loc="left")
         picture.legend(loc="outside lower center", ncols=4)
-    row = RowVerdict(verdict, "; ".join([measured, *wrong]), evidence=EVIDENCE if verdict == "finding" else "")
-    return Check(verdict != "fail", lines, {}, [figure], {"G-02": row})
+    row = RowVerdict("fail" if wrong else "pass", "; ".join([measured, *wrong]), evidence=EVIDENCE)
+    return Check(not wrong, lines, {}, [figure], {"G-02": row})

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from perhop.bound import chain
+from perhop.bound.exchange import Link
 from perhop.report.figures import RC, write_figure
-from perhop.study import airtime_bound
 from perhop.study.check import Check
 from perhop.study.results import Results
 
@@ -82,11 +83,11 @@ def _draw(file: Path, all_hops: list[int], cells: Cells) -> None:
         axes = figure.subplots(2, len(all_hops), squeeze=False, sharey=True)
         image = None
         for column, hops in enumerate(all_hops):
-            bound_bps = airtime_bound.bound_bps(airtime_bound.Link(), hops)
+            reference_bps = chain.quarter_reuse_bps(Link(), hops)
             for line, paced in enumerate((False, True)):
                 axis = axes[line][column]
                 shares = [
-                    [cells.get((hops, paced, limit, window), float("nan")) / bound_bps for limit in limits]
+                    [cells.get((hops, paced, limit, window), float("nan")) / reference_bps for limit in limits]
                     for window in windows
                 ]
                 image = axis.imshow(shares, origin="lower", aspect="auto", cmap="viridis", vmin=0.4, vmax=1.0)
@@ -96,11 +97,11 @@ def _draw(file: Path, all_hops: list[int], cells: Cells) -> None:
                 here = [cell for cell in cells if cell[:2] == (hops, paced)]
                 best = max(here, key=lambda cell: cells[cell])
                 word = "paced" if paced else "unpaced"
-                axis.set_title(f"{hops} hops, {word}: {cells[best] / bound_bps:.0%}", loc="left", fontsize=10)
+                axis.set_title(f"{hops} hops, {word}: {cells[best] / reference_bps:.0%}", loc="left", fontsize=10)
                 axis.plot(limits.index(best[2]), windows.index(best[3]), "o", mfc="none", mec="white", ms=12, mew=1.6)
         for axis in axes[1]:
             axis.set_xlabel("window limit, packets")
         for row in axes:
             row[0].set_ylabel("packets for a TCP ACK")
-        figure.colorbar(image, ax=axes, label="goodput, share of the airtime bound", shrink=0.7)
+        figure.colorbar(image, ax=axes, label="goodput, share of reuse of 1/4 with a back-off", shrink=0.7)
         write_figure(figure, file)

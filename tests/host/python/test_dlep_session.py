@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A modem's session beside a router that is written here: the right course of things, and every wrong one."""
+"""A modem's session beside a router that is written here: the right course of things, and every wrong one.
+
+It is one file: all tests share the router.
+"""
 
 import asyncio
 import contextlib
 import dataclasses
+import errno
+import os
 import socket
 
 import pytest
@@ -354,6 +359,7 @@ def probed(latency_us: int = 8000, packets: int = 5, drops: int = 0) -> dict:
                 "addresses": ["10.0.0.1", "fe80::1"],
                 "packets": packets,
                 "drops": drops,
+                "data_rate_bps": 2_000_000,
                 "latency_us": latency_us,
                 "average": {"data_attempts": 1.25},
             },
@@ -662,6 +668,42 @@ def test_a_flood_of_connections_does_not_flood_the_log(capsys):
 
     with_modem(probed, scenario, routers=("127.0.0.1",))
     assert len(capsys.readouterr().err.splitlines()) < 60
+
+
+class FullProcess(socket.socket):
+    """The listener of a process without a free descriptor while `full`: it stays readable as long as somebody waits."""
+
+    full = True
+    tried = 0
+
+    def accept(self):
+        if self.full:
+            FullProcess.tried += 1
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return super().accept()
+
+
+def test_without_a_descriptor_it_does_not_spin_and_takes_routers_when_there_is_one_again():
+    async def scenario(modem, port, running):
+        loop = asyncio.get_running_loop()
+        (listener,) = modem._listeners
+        loop.remove_reader(listener)
+        modem._listeners[:] = [full] = [FullProcess(fileno=os.dup(listener.fileno()))]
+        listener.close()
+        loop.add_reader(full, modem._take_connections, full)
+        router = asyncio.create_task(in_session(port))
+        async with asyncio.timeout(5):
+            while not full.tried:
+                await asyncio.sleep(0.01)
+        # The socket is readable all the while: a loop that spins comes by in each of its rounds.
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert full.tried == 1, "it looks once, and then rests"
+        full.full = False
+        await asyncio.wait_for(router, 5)
+        assert modem.counters["sessions"] == 1
+
+    with_modem(probed, scenario)
 
 
 def test_a_port_that_is_taken_is_one_clear_message():

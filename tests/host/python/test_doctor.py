@@ -91,6 +91,7 @@ def features(done):
         ("ssh", "hosts over SSH", "openssh-client"),
         ("sshd", "emulated hosts over SSH", "openssh-server"),
         ("clang-14", "fuzzing", "package clang-14"),
+        ("atheris", "fuzzing", "make fuzz-python"),
         ("ns", "comparing with ns-2", "package ns2"),
         ("tshark", "reading packets", "package tshark"),
         ("UHD for Python", "hardware without a radio", "make hw-check"),

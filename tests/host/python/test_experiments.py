@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from perhop import core
 from perhop.registers import spec_generated as spec
 from perhop.study.plan import make_plan
 from perhop.study.results import Results
@@ -83,23 +84,23 @@ def test_one_hop_check_sees_each_measurement(column, factor, passed, tmp_path):
 
 
 def cwl_rows(best, delay_share, delay_rtt_ms):
-    """Flows of chains of 3 to 8 hops whose best fixed limit at h hops is best(h) with AODV; a plateau without."""
+    """Flows of chains of 1 to 8 hops whose best fixed limit at h hops is best(h) with AODV; else they are flat."""
     rows = []
     for routing in ("aodv", "static"):
-        for hops in range(3, 9):
+        for hops in range(1, 9):
             cells = {f"cwl {limit}": 20.0 - abs(limit - best(hops)) for limit in (1, 2, 3, 4, 5, 6, 8)}
-            if routing == "static":
+            if routing == "static" or hops <= 2:
                 cells = dict.fromkeys(cells, 20.0)
             rtts_ms = {f"cwl {limit}": 40.0 * limit for limit in (1, 2, 3, 4, 5, 6, 8)}
             cells |= {"hop": 20.0, "delay": 20 * delay_share}
             rtts_ms |= {"hop": 100.0, "delay": delay_rtt_ms}
             for policy, pps in cells.items():
-                row = {"hops": hops, "policy": policy, "seed": 1, "packets_per_s": pps, "rtt_ms": rtts_ms[policy]}
-                rows.append({**row, "sweep.routing": routing, "sweep.topology.hops": hops})
+                row = {"hops": hops, "policy": policy, "packets_per_s": pps, "rtt_ms": rtts_ms[policy]}
+                rows += [{**row, "seed": s, "sweep.routing": routing, "sweep.topology.hops": hops} for s in (1, 2, 3)]
     return rows
 
 
-TABLE_1 = {3: 1, 4: 1, 5: 2, 6: 2, 7: 3, 8: 3}
+TABLE_1 = {1: 2, 2: 2, 3: 1, 4: 1, 5: 2, 6: 2, 7: 3, 8: 3}
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ def test_window_limit_check_holds_the_claims(best, delay_share, delay_rtt_ms, pa
     rows = cwl_rows(best, delay_share, delay_rtt_ms)
     if best(3) != TABLE_1[3]:
         for row in rows:
-            if row["sweep.routing"] == "aodv" and row["policy"] == f"cwl {TABLE_1[row['hops']]}":
+            if row["hops"] > 2 and row["sweep.routing"] == "aodv" and row["policy"] == f"cwl {TABLE_1[row['hops']]}":
                 row["packets_per_s"] = 18.9
     found = cwl.check(Results(rows, [], []), tmp_path)
     assert found.passed == passed
@@ -139,6 +140,25 @@ def test_a_best_limit_off_the_table_fails_whatever_static_routes_say(tmp_path):
     found = cwl.check(Results(rows, [], []), tmp_path)
     assert found.rows["B-08"].verdict == "fail" and not found.passed
     assert any("best 4 is more than 1 from the table" in line for line in found.lines)
+
+
+@pytest.mark.parametrize(("hops", "cwl", "passed"), [(1, 8, False), (2, 3, False), (2, 1, True)])
+def test_chains_of_1_and_2_hops_must_be_flat_from_a_limit_of_2_on(hops, cwl, passed, tmp_path):
+    rows = cwl_rows(lambda hops: TABLE_1[hops], 0.96, 100.0)
+    for row in rows:
+        if (row["hops"], row["policy"], row["sweep.routing"]) == (hops, f"cwl {cwl}", "aodv"):
+            row["packets_per_s"] = 19.0
+    found = module(EXPERIMENTS / "cwl_table/check.py").check(Results(rows, [], []), tmp_path)
+    assert (found.rows["B-08"].verdict == "pass") == passed
+
+
+@pytest.mark.parametrize(("hops", "wrong"), [(7, 3), (31, 6), (99, 16)])
+def test_another_limit_by_hops_than_the_table_or_beyond_it_fails(hops, wrong, tmp_path, monkeypatch):
+    right = core.hop_table_limit_packets
+    monkeypatch.setattr(core, "hop_table_limit_packets", lambda n: wrong if n == hops else right(n))
+    rows = cwl_rows(lambda hops: TABLE_1[hops], 0.96, 100.0)
+    found = module(EXPERIMENTS / "cwl_table/check.py").check(Results(rows, [], []), tmp_path)
+    assert found.rows["B-08"].verdict == "fail" and "WRONG" in found.rows["B-08"].measured
 
 
 def test_most_links_at_once_are_those_of_the_best_schedule_found_by_trying_all():

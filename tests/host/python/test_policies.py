@@ -42,10 +42,15 @@ NEW = {
     "dca by hop and delay": ("dca by hop and delay", {"tcp_ack": "dca", "tcp_ack_rule": "hop_and_delay"}),
     "dca 2 no resend": ("dca 2 no resend", {"tcp_ack": "dca", "tcp_ack_window": 2, "tcp_ack_retransmission": False}),
     "daa": ("daa", {"tcp_ack": "daa"}),
+    "daa as in 001": ("daa as in 001", {"tcp_ack": "daa", "tcp_ack_profile": "as_in_001"}),
     "none + dca": ("dca", {"tcp_ack": "dca"}),
     "paced": ("paced", {"pacing": "window"}),
     "paced path": ("paced path", {"pacing": "path"}),
     "tcp-ap": ("tcp-ap", {"pacing": "adaptive"}),
+    "delay + tcp-ap by mean deviation": (
+        "delay + tcp-ap by mean deviation",
+        {"cwl": "delay", "pacing": "adaptive", "pacing_variation": "mean_deviation"},
+    ),
     "delay+dca": ("delay + dca", {"cwl": "delay", "tcp_ack": "dca"}),
     "paced  +  dca 3 + fixed 4": (
         "cwl 4 + dca 3 + paced",
@@ -86,6 +91,7 @@ REFUSED = {
     "dca 3 by delay": ("`3` and `by delay` exclude each other", "keep one"),
     "fixed": ("no policy", "write `fixed 8`"),
     "delay ceiling": ("no policy", "`delay floor`"),
+    "daa as in 000": ("no policy", "`daa as in 001`"),
     "paced hop": ("no policy", "`paced path`"),
     "hop + delay": ("window limit twice", "keep one"),
     "dca + daa": ("TCP ACK policy twice", "keep one"),

@@ -2,10 +2,13 @@
 """What must hold of every policy, whatever it is told: Hypothesis drives the C++ objects through perhop.core.
 
 `make test` takes few examples, `make test-long` (PERHOP_EXAMPLES) many; a failure prints the blob that repeats it.
+
+It is one file: the properties share their strategies.
 """
 
 import math
 import os
+from fractions import Fraction
 from random import Random
 
 import pytest
@@ -219,9 +222,15 @@ def test_dca_without_loss_sends_a_tcp_ack_for_w_packets(window, packets, gap_us,
     assert len(steady) == (packets - sum(runs[:2]) - waiting) // window
 
 
+# Arguments of core.TcpAckConfig.
+DCA = {"kind": core.TcpAckKind.dca}
+DAA = {"kind": core.TcpAckKind.daa}
+DAA_AS_IN_001 = {"kind": core.TcpAckKind.daa, "profile": core.DaaProfile.as_in_001}
+
+
 @PROFILE
 @given(
-    st.sampled_from([core.TcpAckKind.dca, core.TcpAckKind.daa]),
+    st.sampled_from([DCA, DAA, DAA_AS_IN_001]),
     st.integers(1, 8),
     # Mostly the next packet; now and then one is left out, or an earlier one comes (again).
     st.lists(
@@ -231,8 +240,8 @@ def test_dca_without_loss_sends_a_tcp_ack_for_w_packets(window, packets, gap_us,
         max_size=60,
     ),
 )
-def test_no_tcp_ack_waits_for_longer_than_500_ms_or_at_a_gap(kind, in_flight, arrivals):
-    policy = core.DelayedTcpAck(core.TcpAckConfig(kind=kind))
+def test_no_tcp_ack_waits_for_longer_than_500_ms_or_at_a_gap(config, in_flight, arrivals):
+    policy = core.DelayedTcpAck(core.TcpAckConfig(**config))
     arrived, now, held_since, highest = set(), 0, None, -1
     for step, wait_us in arrivals:
         packet = max(highest + step, 0) if arrived else 0
@@ -252,21 +261,39 @@ def test_no_tcp_ack_waits_for_longer_than_500_ms_or_at_a_gap(kind, in_flight, ar
             assert policy.holds and policy.deadline_us <= held_since + 500_000
         else:
             held_since = None
-        if kind == core.TcpAckKind.daa:
-            assert 2 <= policy.window_packets <= 4
+        if config["kind"] == core.TcpAckKind.daa:
+            assert (2 if config == DAA_AS_IN_001 else 1) <= policy.window_packets <= 4
             assert in_order or policy.window_packets == 2, "disorder takes the window back"
         else:
             assert policy.window_packets <= max(in_flight, 1), "never waits for more than is in flight"
 
 
 @PROFILE
-@given(st.integers(1_000, 100_000), st.integers(5, 40))
-def test_daa_waits_for_one_packet_more_at_most(gap_us, packets):
-    policy, arrived = core.DelayedTcpAck(core.TcpAckConfig(kind=core.TcpAckKind.daa)), set()
+@given(st.sampled_from([(DAA, 2.5), (DAA_AS_IN_001, 1)]), st.integers(1_000, 100_000), st.integers(5, 40))
+def test_daa_waits_for_its_inter_arrival_times_after_each_packet(profile, gap_us, packets):
+    config, gaps = profile
+    policy, arrived = core.DelayedTcpAck(core.TcpAckConfig(**config)), set()
     for packet in range(packets):
         now = packet * gap_us
         if deliver(policy, now, packet, arrived, in_flight=4, hops=5) == core.TcpAckAction.hold:
-            assert now < policy.deadline_us <= now + gap_us + 1
+            assert abs(policy.deadline_us - (now + gaps * gap_us)) <= 1
+
+
+@PROFILE
+@given(st.lists(st.booleans(), max_size=80), st.integers(1_000, 100_000))
+def test_daa_window_is_that_of_its_growth_and_its_falls(late, gap_us):
+    """By fractions: 1, then + 0.3 a packet until it has been 4 and + 1 from then on; 2 when the timer fires."""
+    policy, arrived = core.DelayedTcpAck(core.TcpAckConfig(**DAA)), set()
+    window, full, now = Fraction(1), False, 0
+    for packet, pause in enumerate(late):
+        now += gap_us if not pause else 600_000
+        while policy.deadline_us is not None and policy.deadline_us <= now:
+            assert policy.on_deadline(policy.deadline_us).release == core.TcpAckRelease.send_held
+            window = Fraction(2)
+        window = min(Fraction(4), window + (1 if full else Fraction(3, 10)))
+        full = full or window == 4
+        deliver(policy, now, packet, arrived, in_flight=4, hops=5)
+        assert policy.window_packets == int(window)
 
 
 # ---- Pacing

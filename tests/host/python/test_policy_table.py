@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from perhop.experiment.policy_table import GROUPS
+from planted_tree import call, changed_by_hand, copy_of_tree
 
 ROOT = Path(__file__).resolve().parents[3]
 GENERATOR = "host/core/policy/generate.py"
@@ -148,21 +149,6 @@ TEST(congestion_window_limit_share, a_share_of_the_hops) {
 """
 
 
-def copy_of_tree(folder: Path) -> Path:
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
-    return folder
-
-
 def planted(folder: Path) -> set[str]:
     """A new window limit in the tree in `folder`; which files were written by hand for it."""
     policy = folder / "host/core/policy"
@@ -174,40 +160,7 @@ def planted(folder: Path) -> set[str]:
     test = folder / "tests/host/test_congestion_window_limit.cc"
     head, _, tail = test.read_text().rpartition("\n}  // namespace")
     test.write_text(f"{head}{TEST}\n}}  // namespace{tail}")
-    generated = {str(path) for path in outputs_of_generator(folder)}
-    changed = {
-        str(path.relative_to(folder))
-        for path in folder.rglob("*")
-        if path.is_file() and differs(path, ROOT / path.relative_to(folder))
-    }
-    assert changed >= generated
-    return changed - generated
-
-
-def outputs_of_generator(folder: Path) -> list[Path]:
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    call = [sys.executable, folder / GENERATOR]
-    subprocess.run(call, check=True)
-    after = {path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
-    return [path.relative_to(folder) for path in after if before.get(path) != path.read_bytes()]
-
-
-def differs(path: Path, original: Path) -> bool:
-    return "__pycache__" not in path.parts and (not original.is_file() or path.read_bytes() != original.read_bytes())
-
-
-def call(folder: Path, program: str, *arguments: object) -> str:
-    """What Python says with the package of the tree in `folder`."""
-    done = subprocess.run(
-        [sys.executable, "-c", program, *map(str, arguments)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder / "host/python"), "PERHOP_BUILD": str(folder / "out/build")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return changed_by_hand(folder, GENERATOR)
 
 
 def test_a_new_window_limit_is_known_after_three_files(tmp_path):

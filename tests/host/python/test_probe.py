@@ -27,6 +27,7 @@ def neighbour(**changed):
         "data_attempts": 12,
         "given": 11,
         "host_queue_us": 5500,
+        "data_rate": 1,
         "queued_packets": 2,
         "service_us": 80_000,
         "longest_service_us": 20_000,

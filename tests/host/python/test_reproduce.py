@@ -79,12 +79,25 @@ def test_every_row_gets_a_verdict_and_a_place_on_both_pages(rows, fake_build, pe
         "D-01": "not built",
     }
     assert said["numeric_pass_share"] == 1.0
+    assert said["numeric_pass_share_all"] == pytest.approx(2 / 3, abs=1e-4)  # of the rows not built, too
+    assert said["not_built"] == 1
+    assert set(said["version"]) == {"perhop", "git"}
+    assert {name: (row["grade"], row["seeds"]) for name, row in said["rows"].items()} == {
+        "B-01": ("quick", 1),
+        "B-02": ("quick", 1),
+        "B-03": ("quick", 0),
+        "D-01": (None, 0),
+    }
     assert said["rows"]["B-01"]["measured"] == "4 flows"  # the quick section's single seed
     page = (tmp_path / "out" / "reproduction.html").read_text()
     markdown = (tmp_path / "out" / "reproduction" / "README.md").read_text()
     for row in said["rows"]:
         assert f'id="{row}"' in page
         assert row in markdown
+    assert "100% of the 2 with an experiment, 67% of all 3" in page
+    assert "numeric rows that pass: 100% of the 2 with an experiment, 67% of all 3" in markdown
+    assert "**pass** (quick, 1 seed): 4 flows" in markdown and "**pass** (no runs): 2" in markdown
+    assert "<small>quick, 1 seed</small>" in page
     assert "Tried &lt;twice&gt;" in page
     assert "perhop reproduce B-01 --quick" in page
     assert (tmp_path / "out" / "reproduction" / "B-02-delay.svg").read_text().count('d="M1.23 2"') == 1
@@ -96,6 +109,52 @@ def test_full_takes_the_files_own_seeds(rows, fake_build, perhop, tmp_path):
     said = result_line(perhop("reproduce", "B-01", "--full", "--out", tmp_path / "out"))
     assert said["rows"]["B-01"]["measured"] == "8 flows"
     assert list(said["rows"]) == ["B-01"]
+
+
+@pytest.mark.parametrize(
+    ("asks", "flags", "verdict", "said"),
+    [
+        ("seeds_least: 2", (), "not finished", "the row asks for 2 seeds. What ran (pass): 4 flows"),
+        ("seeds_least: 2", ("--full",), "pass", "8 flows"),
+        ("seeds_least: 1", (), "pass", "4 flows"),
+        ("grade_least: full", (), "not finished", "the row asks for the full grade. What ran (pass): 4 flows"),
+        ("grade_least: full", ("--full",), "pass", "8 flows"),
+        ("missing: the mobile set", ("--full",), "not finished", "missing: the mobile set. What ran (pass): 8 flows"),
+    ],
+)
+def test_a_row_that_asks_for_more_than_ran_is_not_finished(
+    rows, fake_build, perhop, tmp_path, asks, flags, verdict, said
+):
+    (rows / "rows.yaml").write_text(
+        ROWS.replace("experiment: chains, numeric: true", f"experiment: chains, numeric: true, {asks}")
+    )
+    outcome = perhop("reproduce", "all", *flags, "--out", tmp_path / "out")
+    assert outcome.code == 0
+    found = result_line(outcome)
+    assert (found["rows"]["B-01"]["verdict"], found["rows"]["B-01"]["measured"]) == (verdict, said)
+    assert found["rows"]["B-02"]["verdict"] == "finding", "another row of the same folder is judged"
+    assert found["numeric_pass_share"] == (1.0 if verdict == "pass" else 0.5)
+
+
+def test_a_check_that_fails_fails_a_row_of_which_a_part_is_missing(rows, fake_build, perhop, tmp_path):
+    (rows / "rows.yaml").write_text(
+        ROWS.replace("experiment: chains, numeric: true", "experiment: chains, numeric: true, missing: more")
+    )
+    check = rows / "chains" / "check.py"
+    check.write_text(check.read_text().replace('RowVerdict("pass"', 'RowVerdict("fail"'))
+    outcome = perhop("reproduce", "B-01", "--out", tmp_path / "out")
+    assert outcome.code == 1
+    assert result_line(outcome)["rows"]["B-01"]["verdict"] == "fail"
+
+
+@pytest.mark.parametrize("asks", ["grade_least: best", "seeds_least: many", "seeds_least: -1", "seeds: 3"])
+def test_what_a_row_cannot_ask_for_is_an_error(rows, perhop, asks):
+    (rows / "rows.yaml").write_text(
+        ROWS.replace("experiment: chains, numeric: true", f"experiment: chains, numeric: true, {asks}")
+    )
+    outcome = perhop("reproduce", "all")
+    assert outcome.code == 2
+    assert "row B-01" in outcome.said
 
 
 def test_a_row_a_paper_and_a_folder_choose_their_rows(rows):

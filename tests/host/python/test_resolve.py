@@ -80,6 +80,18 @@ def test_an_access_mode_is_told_to_the_simulators(runs):
     assert (acknowledged["mac_ack"], acknowledged["vacation_us"]) == (True, 5000)
 
 
+def test_fama_alone_is_told_its_settings(runs):
+    swept = runs("sweep.mac.access_mode=[csma, fama]", "mac.fama={cts_us: 597, hold: true}", "seeds=[1]")
+    told = {run.config["mac"]["access_mode"]: run.config["mac"].get("fama") for run in swept}
+    assert told == {"csma": None, "fama": {"cts_us": 597, "hold": True}}
+    with pytest.raises(ExperimentError, match=r"mac\.fama: is of access mode fama, and this is dcf"):
+        runs("mac.fama.hold=true")
+    with pytest.raises(ExperimentError, match=r"mac\.fama: works with compat standard, and this is ns2"):
+        runs("mac.access_mode=fama", "mac.fama.hold=true", "mac.compat=ns2")
+    with pytest.raises(ExperimentError, match=r"mac\.fama: works at fidelity core, and this is bytes"):
+        runs("mac.access_mode=fama", "mac.fama.hold=true", "mac.fidelity=bytes")
+
+
 def test_events_are_told_in_order_of_time(runs):
     last, first = "{at_s: 5, kind: loss, frame_error_rate: 0.5}", "{at_s: 2, kind: node_down, node: 0}"
     told = runs(f"events=[{last}, {first}]")[0].config["events"]
@@ -99,6 +111,52 @@ def test_events_are_told_in_order_of_time(runs):
 def test_events_that_cannot_be_are_refused(runs, events, said):
     with pytest.raises(ExperimentError, match=re.escape(said)):
         runs(f"events={events}")
+
+
+def test_a_link_with_a_rate_of_its_own_is_told_to_the_simulators_one_direction_each(runs):
+    links = "links=[{a: 1, b: 0, data_rate_mbps: 1}, {a: 1, b: 2, data_rate_mbps: 11, both_ways: false}]"
+    (run,) = runs("topology.hops=3", "seeds=[1]", "policies=[none]", links)
+    assert run.config["links"] == [
+        {"from": 0, "to": 1, "data_rate_index": 0},
+        {"from": 1, "to": 0, "data_rate_index": 0},
+        {"from": 1, "to": 2, "data_rate_index": 3},
+    ]
+    (without,) = runs("topology.hops=3", "seeds=[1]", "policies=[none]")
+    assert "links" not in without.config  # runs of before keep their names
+    slow, fast = runs("topology.hops=3", "sweep.links.0.data_rate_mbps=[1, 11]", "seeds=[1]", "policies=[none]", links)
+    assert [run.config["links"][0]["data_rate_index"] for run in (slow, fast)] == [0, 3]
+
+
+@pytest.mark.parametrize(
+    ("links", "said"),
+    [
+        ("[{a: 0, b: 9, data_rate_mbps: 1}]", "links.0.b: is 9, but the topology has 4 nodes"),
+        ("[{a: 1, b: 1, data_rate_mbps: 1}]", "links.0.b: names node a again"),
+        ("[{a: 0, b: 2, data_rate_mbps: 1}]", "links.0.b: is node 2, which cannot hear node 0 (500 m apart"),
+        ("[{a: 0, b: 1, data_rate_mbps: 6}]", "links.0.data_rate_mbps: is 6, which is no rate of dsss_long"),
+        ("[{a: 0, b: 1}]", "links.0.data_rate_mbps: is missing"),
+        (
+            "[{a: 0, b: 1, data_rate_mbps: 1}, {a: 1, b: 0, data_rate_mbps: 11, both_ways: false}]",
+            "links.1.a: gives the rate from node 1 to node 0 a second time\n  remedy: remove one of the two",
+        ),
+    ],
+)
+def test_links_that_cannot_be_are_refused(runs, links, said):
+    with pytest.raises(ExperimentError, match=re.escape(said)) as refused:
+        runs("topology.hops=3", f"links={links}")
+    assert "remedy: " in str(refused.value)
+
+
+def test_nodes_that_move_may_come_into_range_of_a_link(runs):
+    links = "links=[{a: 0, b: 2, data_rate_mbps: 1}]"
+    moves = "events=[{at_s: 5, kind: move, node: 2, x_m: 100, y_m: 0}]"
+    assert runs("topology.hops=3", links, moves)[0].config["links"][0]["to"] == 2
+
+
+def test_the_modem_has_no_faster_link_at_fidelity_samples(runs):
+    one_hop = ("topology.hops=1", "flows=[{kind: mac_saturated, src: 0, dst: 1, ip_bytes: 60}]")
+    with pytest.raises(ExperimentError, match=r"links\.0\.data_rate_mbps.*sends 1 and 2 Mb/s"):
+        runs(*one_hop, "mac.fidelity=samples", "links=[{a: 0, b: 1, data_rate_mbps: 5.5}]", "policies=[none]")
 
 
 def test_a_policy_needs_the_path_header(runs):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import ipaddress
 import socket
 import struct
@@ -20,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from perhop.dlep import wire
+from perhop.dlep.log import LimitedLog, Limiter, say
 from perhop.dlep.neighbours import Tracker, defaults
 from perhop.dlep.session import Destination, Metrics, ModemSession, State
 from perhop.errors import PerhopError
@@ -32,6 +34,9 @@ MOST_SESSIONS = 16
 # Connections that wait to be taken: a second of a flood of them.
 BACKLOG = 1024
 MOST_CONNECTIONS_AT_ONCE = 64
+# Errors of accept() that the next attempt meets, too, and how long none is made.
+NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+REST_S = 1.0
 # So much of what one router says before the others are heard.
 READ_BYTES = 4096
 # A router that does not read is not waited for.
@@ -53,12 +58,6 @@ class ModemConfig:
     one_hop_only: bool = True  # GTSM
 
 
-def say(text: str) -> None:
-    """A line of the log. Whatever a peer put into it stays one line, and gives a terminal no orders."""
-    shown = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
-    print(shown, file=sys.stderr, flush=True)
-
-
 def networks(texts: tuple[str, ...]) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
     """Of addresses and prefixes. Raises PerhopError."""
     found = []
@@ -70,27 +69,6 @@ def networks(texts: tuple[str, ...]) -> list[ipaddress.IPv4Network | ipaddress.I
                 f"routers: {text!r} is no address or network", "write 192.0.2.2, 192.0.2.0/28 or fe80::2"
             ) from error
     return found
-
-
-@dataclass
-class Limiter:
-    """Lets at most so many through a second (a token bucket that holds as many)."""
-
-    most_per_s: float
-    _left: float = field(init=False)
-    _then_s: float | None = None
-
-    def __post_init__(self) -> None:
-        self._left = self.most_per_s
-
-    def allows(self, now_s: float) -> bool:
-        passed_s = 0.0 if self._then_s is None else now_s - self._then_s
-        self._left = min(self.most_per_s, self._left + passed_s * self.most_per_s)
-        self._then_s = now_s
-        if self._left < 1:
-            return False
-        self._left -= 1
-        return True
 
 
 @dataclass(eq=False)
@@ -124,8 +102,7 @@ class Modem:
         self._discovery: list[socket.socket] = []
         self._lines: dict[_Line, None] = {}  # the oldest first
         self._offers = Limiter(MOST_OFFERS_PER_S)
-        self._log = Limiter(MOST_LINES_PER_S)
-        self._unsaid = 0
+        self._log = LimitedLog(MOST_LINES_PER_S)
 
     def open(self) -> None:
         """Opens the sockets: what of it needs privileges is done then. Raises PerhopError."""
@@ -168,11 +145,7 @@ class Modem:
 
     def _say(self, text: str) -> None:
         """A line about somebody who may make many."""
-        if not self._log.allows(_now_s()):
-            self._unsaid += 1
-            return
-        say(f"{text} ({self._unsaid} lines before this one are left out)" if self._unsaid else text)
-        self._unsaid = 0
+        self._log.say(_now_s(), text)
 
     # ---- The node
 
@@ -224,7 +197,9 @@ class Modem:
         for _ in range(MOST_CONNECTIONS_AT_ONCE):
             try:
                 connection, address = listener.accept()
-            except OSError:
+            except OSError as error:
+                if error.errno in NO_ROOM:
+                    self._rest(listener)
                 return
             refusal = self._refusal(address[0])
             if refusal is not None:
@@ -242,6 +217,18 @@ class Modem:
             line.task = asyncio.create_task(self._serve(line, connection))
             # A task may be given up before its first step, and then nobody else closes it.
             line.task.add_done_callback(lambda _, line=line, left=connection: None if line.writer else left.close())
+
+    def _rest(self, listener: socket.socket) -> None:
+        """A listener that cannot accept stays readable: it is left alone for a moment, or the loop would spin."""
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(listener)
+        self._say("accepts nobody: no descriptor is left")
+
+        def resume() -> None:
+            if listener.fileno() >= 0:
+                loop.add_reader(listener, self._take_connections, listener)
+
+        loop.call_later(REST_S, resume)
 
     def _refusal(self, peer: str) -> str | None:
         """Why nobody can come from there now; None: there is room, made where it must be."""

@@ -73,8 +73,8 @@ def describe(told: dict[str, Any], neighbour: dict[str, Any]) -> Destination:
     attempts = neighbour["average"]["data_attempts"]
     return Destination(
         Metrics(
-            max_rate_bps=told["mac"]["data_rate_bps"],
-            current_rate_bps=min(told["mac"]["data_rate_bps"], told["mtu_bytes"] * 8_000_000 // max(1, latency_us)),
+            max_rate_bps=neighbour["data_rate_bps"],
+            current_rate_bps=min(neighbour["data_rate_bps"], told["mtu_bytes"] * 8_000_000 // max(1, latency_us)),
             latency_us=latency_us,
             link_quality=round(100 / attempts) if attempts > 1 else 100,
             mtu_bytes=told["mtu_bytes"],

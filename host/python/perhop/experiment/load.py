@@ -379,6 +379,10 @@ def _walk(values: Any, loc: KeyPath, root: type[BaseModel]) -> tuple[KeyPath, ty
             description = info.description or ""
             candidates = _models(info.annotation)
             values = values.get(part) if isinstance(values, dict) else None
+        elif isinstance(values, dict) and part in values:
+            # A key that the file chooses, such as a neighbour's address.
+            path.append(part)
+            values = values[part]
         elif part == loc[-1] and not _is_type_name(part):
             path.append(part)
             description = ""

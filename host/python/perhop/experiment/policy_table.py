@@ -21,7 +21,9 @@ class PolicyFields:
     tcp_ack_whole_window: bool = False
     tcp_ack_rule: Literal["hop", "delay", "hop_and_delay", "airtime"] = "hop"
     tcp_ack_retransmission: bool = True
+    tcp_ack_profile: Literal["own_papers", "as_in_001"] = "own_papers"
     pacing: Literal["none", "window", "adaptive", "path"] = "none"
+    pacing_variation: Literal["standard_deviation", "mean_deviation"] = "standard_deviation"
 
 
 GROUPS = (
@@ -127,7 +129,15 @@ GROUPS = (
                 name="daa",
                 written="daa",
                 label="daa",
-                parameters=(),
+                parameters=(
+                    Words(
+                        "tcp_ack_profile",
+                        {
+                            "own_papers": "",
+                            "as_in_001": "as in 001",
+                        },
+                    ),
+                ),
                 at_most_one_of=(),
             ),
         ),
@@ -155,7 +165,15 @@ GROUPS = (
                 name="adaptive",
                 written="tcp-ap",
                 label="tcp-ap",
-                parameters=(),
+                parameters=(
+                    Words(
+                        "pacing_variation",
+                        {
+                            "standard_deviation": "",
+                            "mean_deviation": "by mean deviation",
+                        },
+                    ),
+                ),
                 at_most_one_of=(),
             ),
             Kind(

@@ -14,13 +14,11 @@ def find(name: str) -> spec.TimingProfile:
     return spec.PROFILES[name]
 
 
-def rate_index(name: str, rate_mbps: float) -> int:
-    """Index of the rate of `rate_mbps` in the profile called `name`. Raises FieldError."""
+def rate_index(name: str, rate_mbps: float, field: tuple[str | int, ...] = ("mac", "data_rate_mbps")) -> int:
+    """Index of the rate of `rate_mbps`, which `field` says, in the profile called `name`. Raises FieldError."""
     rates_mbps = [rate.bps / 1e6 for rate in find(name).rates]
     for index, known_mbps in enumerate(rates_mbps):
         if abs(known_mbps - rate_mbps) < 1e-9:
             return index
     listing = ", ".join(f"{known_mbps:g}" for known_mbps in rates_mbps)
-    raise FieldError(
-        ("mac", "data_rate_mbps"), f"is {rate_mbps:g}, which is no rate of {name}", f"use one of: {listing} (Mb/s)"
-    )
+    raise FieldError(field, f"is {rate_mbps:g}, which is no rate of {name}", f"use one of: {listing} (Mb/s)")

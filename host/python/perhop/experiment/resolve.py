@@ -22,6 +22,8 @@ from perhop.experiment.rules import (
     check_bsd,
     check_events,
     check_exact,
+    check_fama,
+    check_links,
     check_medium,
     check_neighbours,
     check_routing,
@@ -154,6 +156,7 @@ def _resolve_point(point: Point) -> list[Run]:
     rate_index = profiles.rate_index(experiment.mac.profile, experiment.mac.data_rate_mbps)
     check_medium(experiment)
     links = topo.neighbours(nodes, experiment.medium.tx_range_m)
+    link_rates = check_links(experiment, nodes)
     flows = _flows(experiment, len(nodes))
     paths = [_path(links, flow, experiment) for flow in flows]
     routes = static.routes(links, [(flow.src, flow.dst) for flow in flows])
@@ -173,6 +176,7 @@ def _resolve_point(point: Point) -> list[Run]:
     check_routing(experiment, has_ip)
     check_events(experiment, nodes)
     check_samples(experiment, rate_index, has_ip)
+    check_fama(experiment.mac)
     hops = len(paths[0]) - 1
     own = [flow.model.policy for flow in flows if isinstance(flow.model, ex.TcpFlow)]
     texts = experiment.policies if None in own else own[:1] or ["none"]
@@ -208,6 +212,7 @@ def _resolve_point(point: Point) -> list[Run]:
                 "warp": "on",
                 "nodes": [{"x_m": x, "y_m": y} for x, y in nodes],
                 "routes": [[route.node, route.destination, route.next_hop] for route in routes],
+                **({"links": link_rates} if link_rates else {}),
                 **_routing(experiment),
                 "flows": [_flow(flow, policy) for flow in flows],
                 **({"exact": experiment.exact.model_dump()} if has_exact else {}),
@@ -282,7 +287,10 @@ def _routing(experiment: ex.Experiment) -> dict[str, Any]:
 def _mac(mac: ex.Mac, rate_index: int) -> dict[str, Any]:
     # What came later is written only where it says something: runs of before keep their names.
     later = {"fidelity", "access_mode", "mac_ack", "vacation_us", "path_header", "four_address"}
-    fields = mac.model_dump(exclude={"data_rate_mbps"} | (later - set(mac.model_dump(exclude_defaults=True))))
+    fields = mac.model_dump(exclude={"data_rate_mbps", "fama"} | (later - set(mac.model_dump(exclude_defaults=True))))
+    fama = mac.fama.model_dump(exclude_defaults=True)
+    if fama and mac.access_mode == "fama":
+        fields["fama"] = fama
     return {**fields, "data_rate_index": rate_index}
 
 

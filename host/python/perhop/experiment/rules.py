@@ -194,6 +194,48 @@ def check_medium(experiment: ex.Experiment) -> None:
             )
 
 
+def check_fama(mac: ex.Mac) -> None:
+    """A section that no run could follow; csma may stand beside fama in a sweep, and ignores it."""
+    if mac.fama == ex.Fama():
+        return
+    if mac.access_mode == "dcf":
+        raise FieldError(("mac", "fama"), "is of access mode fama, and this is dcf", "leave it out")
+    if mac.compat != "standard":
+        raise FieldError(("mac", "fama"), f"works with compat standard, and this is {mac.compat}", "leave it out")
+    if mac.fidelity != "core":
+        raise FieldError(("mac", "fama"), f"works at fidelity core, and this is {mac.fidelity}", "leave it out")
+
+
+def check_links(experiment: ex.Experiment, nodes: list[tuple[float, float]]) -> list[dict[str, int]]:
+    """Links with a rate of their own are between two nodes that may hear each other. @return one entry a direction"""
+    moving = {event.node for event in experiment.events if event.kind == "move"}
+    found: dict[tuple[int, int], dict[str, int]] = {}
+    for index, link in enumerate(experiment.links):
+        here = ("links", index)
+        for field, node in (("a", link.a), ("b", link.b)):
+            node_of(node, len(nodes), (*here, field))
+        if link.a == link.b:
+            raise FieldError((*here, "b"), "names node a again", "name two different nodes")
+        distance_m = math.dist(nodes[link.a], nodes[link.b])
+        if distance_m > experiment.medium.tx_range_m and not moving & {link.a, link.b}:
+            raise FieldError(
+                (*here, "b"),
+                f"is node {link.b}, which cannot hear node {link.a} ({distance_m:g} m apart, "
+                f"medium.tx_range_m = {experiment.medium.tx_range_m:g})",
+                "name neighbours",
+            )
+        rate = profiles.rate_index(experiment.mac.profile, link.data_rate_mbps, (*here, "data_rate_mbps"))
+        for way in [(link.a, link.b), *([(link.b, link.a)] if link.both_ways else [])]:
+            if way in found:
+                raise FieldError(
+                    (*here, "a"),
+                    f"gives the rate from node {way[0]} to node {way[1]} a second time",
+                    "remove one of the two, or set both_ways: false",
+                )
+            found[way] = {"from": way[0], "to": way[1], "data_rate_index": rate}
+    return [found[way] for way in sorted(found)]
+
+
 def check_samples(experiment: ex.Experiment, rate_index: int, has_ip: bool) -> None:
     """Fidelity samples has a DSSS modem of 1 and 2 Mb/s and no simulator with TCP."""
     mac, medium = experiment.mac, experiment.medium
@@ -208,6 +250,13 @@ def check_samples(experiment: ex.Experiment, rate_index: int, has_ip: bool) -> N
         raise FieldError(
             ("mac", "data_rate_mbps"), f"is {mac.data_rate_mbps:g}; {what} the modem sends 1 and 2 Mb/s", "use 1 or 2"
         )
+    for index, link in enumerate(experiment.links):
+        if profiles.rate_index(mac.profile, link.data_rate_mbps, ("links", index, "data_rate_mbps")) > 1:
+            raise FieldError(
+                ("links", index, "data_rate_mbps"),
+                f"is {link.data_rate_mbps:g}; {what} the modem sends 1 and 2 Mb/s",
+                "use 1 or 2",
+            )
     if medium.frame_error_rate:
         raise FieldError(
             ("medium", "frame_error_rate"),

@@ -3,25 +3,21 @@
 
 The models hold what the file says and nothing computed. Rules that need the whole file (is the destination
 reachable?) are in `topology`, `routes` and `resolve`; `load` turns a broken rule into an error with a line.
+
+It is one file because it is read beside an experiment file, section by section.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
 from perhop.errors import refused as _refused
 from perhop.experiment.policies import FORMS as POLICY_FORMS
 from perhop.experiment.policies import parse_policy
+from perhop.experiment.section import Link, Section
 from perhop.registers import spec_generated as spec
-
-
-class Section(BaseModel):
-    """Base of every section: unknown fields, quoted numbers, infinities and NaN are refused."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
 
 # --- topology -------------------------------------------------------------------------------------------------------
 
@@ -176,6 +172,22 @@ class Medium(Section):
     samples: Samples | None = Field(default=None, description="of fidelity samples: radios that are off, echoes, noise")
 
 
+class Fama(Section):
+    """What of access mode fama is other than the profile and the gateware have it."""
+
+    sifs_us: int | None = Field(default=None, ge=1, le=8191, description="turnaround; null: the profile's")
+    rts_us: int | None = Field(default=None, ge=1, le=8191, description="airtime of an RTS; null: the profile's")
+    cts_us: int | None = Field(default=None, ge=1, le=8191, description="airtime of a CTS; null: the profile's")
+    random_step_us: int | None = Field(
+        default=None, ge=1, le=8191, description="in which random times are counted; null: the profile's slot"
+    )
+    hold: bool = Field(default=False, description="who has sent a CTS begins nothing until the DATA must have come")
+    noise_us: int = Field(
+        default=0, ge=0, le=65535, description="for so long what was not understood reserves the medium"
+    )
+    nav: bool = Field(default=True, description="false: frames that were understood reserve nothing")
+
+
 class Mac(Section):
     """Settings of every node's MAC."""
 
@@ -198,6 +210,7 @@ class Mac(Section):
     vacation_us: int = Field(
         default=spec.DEFAULT_VACATION_US, ge=0, le=65535, description="of csma and fama: rest after a packet"
     )
+    fama: Fama = Field(default=Fama(), description="of fama alone, and at fidelity core; csma has nothing of it")
     path_header: bool = Field(default=True, description="false: frames are 18 bytes shorter, and no policy works")
     four_address: bool = Field(default=False, description="DATA frames tell the ends of the path, too: 6 bytes more")
     data_rate_mbps: float = Field(default=2, gt=0, description="rate of DATA frames, one of the profile's")
@@ -267,9 +280,10 @@ class TcpFlow(FlowBase):
     """A bulk TCP transfer, forwarded over the routes."""
 
     kind: Literal["tcp"]
-    variant: Literal["newreno", "reno", "bsd"] = Field(
+    variant: Literal["newreno", "reno", "linuxreno", "bsd"] = Field(
         default="newreno",
-        description="reno leaves fast recovery at a partial TCP ACK; bsd: FreeBSD 2.2.4 (min_rto_ms 1000)",
+        description="reno leaves fast recovery at a partial TCP ACK; linuxreno grows by what a TCP ACK acknowledges; "
+        "bsd: FreeBSD 2.2.4 (min_rto_ms 1000)",
     )
     sack: bool = Field(default=False, description="selective acknowledgements")
     segment_bytes: int = Field(default=1460, ge=1, le=2264, description="TCP payload of a full segment")
@@ -431,6 +445,7 @@ class Experiment(Section):
     topology: Topology = Field(description="where the nodes are")
     medium: Medium = Medium()
     mac: Mac = Mac()
+    links: list[Link] = Field(default=[], description="links with another rate than mac.data_rate_mbps")
     routing: Annotated[Routing, BeforeValidator(_routing)] = Field(
         default=Routing(), description="static or aodv, or a section with protocol and link_failure"
     )

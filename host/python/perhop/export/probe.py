@@ -133,20 +133,21 @@ def describe(neighbour: dict[str, Any], snapshot: NeighbourSnapshot | None, stat
         "mean_parts_us": {part: neighbour["parts_us"][f"{part}_us"] / packets if packets else None for part in PARTS},
         "table": asdict(snapshot) if snapshot is not None else None,
         "average": None,
+        "data_rate_bps": None,
         "latency_us": None,
     }
     # The table may still hold what another neighbour left in the slot: it is this one's from its first packet on.
     if packets and status.get("mac"):
         average = {name: getattr(snapshot, name) for name in AVERAGES} if snapshot is not None else neighbour["average"]
         told["average"] = average
-        told["latency_us"] = latency_us(average, neighbour["mac"], status)
+        told["data_rate_bps"] = spec.PROFILES[status["mac"]["profile"]].rates[neighbour["data_rate"]].bps
+        told["latency_us"] = latency_us(average, neighbour["data_rate"], status)
     return told
 
 
-def latency_us(average: dict[str, Any], mac: str, status: dict[str, Any]) -> int:
-    """The neighbour's latency, in whole microseconds."""
+def latency_us(average: dict[str, Any], rate: int, status: dict[str, Any]) -> int:
+    """The latency of a neighbour whose DATA frames have this rate, in whole microseconds."""
     profile = spec.PROFILES[status["mac"]["profile"]]
-    rate = profile.lowest_basic_rate_index if mac == BROADCAST else status["mac"]["data_rate"]
     airtime_us = spec.airtime_us(profile, rate, full_mpdu_bytes(status["mtu_bytes"]))
     return round(average["contention_us"] + average["overhead_us"] + average["data_attempts"] * airtime_us)
 

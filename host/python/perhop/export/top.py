@@ -14,7 +14,7 @@ from typing import Any
 
 from perhop.errors import PerhopError
 from perhop.export.nodes import NodeSocket
-from perhop.live import messages, network
+from perhop.live import messages, network, state_files
 from perhop.registers.spec_generated import SERVICE_TIME_PARTS
 
 PROTOCOLS = {1: "ICMP", 6: "TCP", 17: "UDP", 58: "ICMPv6"}
@@ -46,7 +46,7 @@ def take(nodes: Sequence[NodeSocket]) -> Sample:
         if nodes[0].network is None:
             return None
         try:
-            path = network.state_folder() / nodes[0].network / "air.sock"
+            path = state_files.medium_socket(network.state_folder() / nodes[0].network)
             return messages.ask_medium(path, {"command": "status"}, timeout_s=1)
         except PerhopError:
             return None

@@ -81,7 +81,7 @@ def _tell_medium(folder: Path, event: dict[str, Any]) -> None:
         deadline_s = time.monotonic() + MEDIUM_TIMEOUT_S
         while True:
             try:
-                messages.ask_medium(folder / "air.sock", command)
+                messages.ask_medium(state_files.medium_socket(folder), command)
                 return
             except messages.NoAnswer:
                 if time.monotonic() > deadline_s:

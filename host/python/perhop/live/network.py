@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from perhop import files, paths
+from perhop import files, paths, privileges
 from perhop.errors import PerhopError, choose_from
 from perhop.live import babel, events, messages, namespaces, state_files
 from perhop.live.plan import NAME, LivePlan, node_config, rates_socket
@@ -132,7 +132,10 @@ def capture_file(folder: Path, index: int) -> Path:
 
 def _create(plan: LivePlan, folder: Path, programs: dict[str, Path], cgroup: str | None, captures: bool) -> None:
     folder.mkdir(parents=True, mode=0o755)
-    commands = {"air": [str(programs["perhop-live-air"]), str(folder / "run.json"), str(folder / "air.sock")]}
+    socket = state_files.medium_socket(folder)
+    _make_folder_of_medium(socket.parent)
+    medium = [str(programs["perhop-live-air"]), str(folder / "run.json"), str(socket), privileges.NOBODY]
+    commands = {"air": medium}
     for node in plan.nodes:
         config = folder / f"node-{node.index}.json"
         capture = capture_file(folder, node.index) if captures else None
@@ -162,6 +165,14 @@ def _create(plan: LivePlan, folder: Path, programs: dict[str, Path], cgroup: str
         },
     )
     namespaces.create(plan)
+
+
+def _make_folder_of_medium(folder: Path) -> None:
+    """The medium's own, in which it makes a removed socket again; whoever brings networks up connects to it."""
+    folder.mkdir()
+    os.chown(folder, privileges.account(privileges.NOBODY).uid, os.getgid())
+    # A socket in it is of its group.
+    folder.chmod(0o2750)
 
 
 def _start_supervisor(folder: Path) -> None:
@@ -274,7 +285,7 @@ def status(name: str) -> dict[str, Any]:
         "policy": recorded["label"],
         "supervisor": _supervisor(folder),
         "processes": started,
-        "medium": _answer(messages.ask_medium, folder / "air.sock"),
+        "medium": _answer(messages.ask_medium, state_files.medium_socket(folder)),
         "events": {"of": len(state["events"]), **(state_files.progress(folder) or {})},
         "nodes": nodes,
     }

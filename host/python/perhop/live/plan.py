@@ -19,6 +19,7 @@ from perhop.experiment import topology as topo
 from perhop.experiment.cautions import cautions
 from perhop.experiment.load import load
 from perhop.experiment.policies import Policy, parse_policy
+from perhop.live import state_files
 from perhop.registers import spec_generated as spec
 
 INTERFACE = "radio0"
@@ -247,10 +248,15 @@ def node_config(
     own medium; packets are recorded to the file `capture`.
     """
     if driver is None:
-        driver = {"kind": "air", "socket": str(folder / "air.sock"), "node": node.index}
+        driver = {"kind": "air", "socket": str(state_files.medium_socket(folder)), "node": node.index}
     if capture is not None:
         driver = {**driver, "capture": {"file": str(capture)}}
     exact = {} if plan.exact is None else {"exact": plan.exact, "rates_socket": str(folder / rates_socket(node.index))}
+    rates = {
+        link["to"]: {"data_rate_index": link["data_rate_index"]}
+        for link in plan.run.get("links", [])
+        if link["from"] == node.index
+    }
     cwl = {} if cgroup is None else {"cwl": {"enforce": plan.enforce, "cgroup": cgroup}}
     return {
         **exact,
@@ -263,7 +269,7 @@ def node_config(
         "mtu_bytes": MTU_BYTES,
         "policy": plan.policy_json,
         "neighbours": [
-            {"address": address, "mac": other.mac}
+            {"address": address, "mac": other.mac, **rates.get(other.index, {})}
             for other in plan.nodes
             if other is not node
             for address in (other.ipv4, other.ipv6)

@@ -44,6 +44,11 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
+def medium_socket(folder: Path) -> Path:
+    """Of the emulated medium, in a folder that is its own."""
+    return folder / "air" / "air.sock"
+
+
 def interface_file(folder: Path, process: str) -> Path:
     """Lines of `ip -batch` by which the supervisor gives a node its interface back, with addresses and routes."""
     return folder / f"{process}.ip"

@@ -12,6 +12,7 @@ from perhop.experiment.load import Point, located
 from perhop.experiment.resolve import Run
 from perhop.experiment.rules import IP_FLOWS
 
+MOST_RADIO_RATE_MBPS = 2
 RUN_COMMAND = [sys.executable, "-m", "perhop.realtime.run"]
 
 
@@ -63,6 +64,13 @@ def _check(experiment: ex.Experiment, backend: str) -> None:
         raise FieldError(("exact", "silent_routers"), f"names nodes; with {where} all have a shim", "leave it out")
     if experiment.mac.fidelity == "samples":
         raise FieldError(("mac", "fidelity"), f"is samples, slower than {where}", "use core")
+    for index, link in enumerate(experiment.links):
+        if backend == "radio" and link.data_rate_mbps > MOST_RADIO_RATE_MBPS:
+            raise FieldError(
+                ("links", index, "data_rate_mbps"),
+                f"is {link.data_rate_mbps:g}; the radio's modem sends 1 and 2 Mb/s",
+                "use 1 or 2",
+            )
     for index, event in enumerate(experiment.events):
         if backend == "radio" and event.kind != "route":
             raise FieldError(

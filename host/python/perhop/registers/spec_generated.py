@@ -482,7 +482,7 @@ class PathHeaderFields(_Frame):
     max_delay_16us: int = 0  # 16 bits, 16 us: Largest of them
     explicit_rate: int = 0  # 16 bits, float16 b/s: Rate allowed by the routers so far: 5-bit exponent (high), 11-bit mantissa; mantissa x 2^exponent b/s
     current_rate: int = 0  # 16 bits, float16 b/s: Rate at which the sender sends
-    packets_in_flight: int = 0  # 8 bits, packets: Unacknowledged packets of the sender, saturating
+    packets_in_flight: int = 0  # 8 bits, packets: Unacknowledged packets of the sender, saturating; combined tells at most its delay window
     echo_total_delay_16us: int = 0  # 16 bits, 16 us: total_delay_16us of the opposite direction
     echo_max_delay_16us: int = 0  # 16 bits, 16 us: max_delay_16us of the opposite direction
     echo_hops: int = 0  # 8 bits, hops: hops of the opposite direction

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from perhop import files, paths
+from perhop.experiment.schema import Link
 from perhop.experiment.words import swept_word
 from perhop.report import beside, page
 from perhop.report.beside import Place
@@ -101,6 +102,7 @@ def _facts(plan: Plan, study: Study) -> str:
     facts = {
         "where": WHERE[plan.backend.name],
         "PHY and MAC": f"{experiment.mac.profile}, {experiment.mac.data_rate_mbps:g} Mb/s, {experiment.mac.compat}",
+        **({"other rates": ", ".join(_link(link) for link in experiment.links)} if experiment.links else {}),
         **({"fidelity": experiment.mac.fidelity} if plan.backend.name != "radio" else {}),
         "RTS/CTS": "always" if rts == 0 else "never" if rts == 4095 else f"above {rts} bytes",
         **(
@@ -118,6 +120,11 @@ def _facts(plan: Plan, study: Study) -> str:
         del facts["RTS/CTS"]
     items = "".join(f"<li><b>{_text(name)}</b>{_text(value)}</li>" for name, value in facts.items())
     return f'<ul class="facts">{items}</ul>'
+
+
+def _link(link: Link) -> str:
+    where = f"between nodes {link.a} and {link.b}" if link.both_ways else f"from node {link.a} to node {link.b}"
+    return f"{link.data_rate_mbps:g} Mb/s {where}"
 
 
 def _notes(study: Study) -> str:

@@ -8,14 +8,13 @@ import os
 import platform
 import re
 import shutil
-from collections.abc import Iterable
 from pathlib import Path
 
 from perhop import files, paths
 from perhop.report import figures, page
 from perhop.report.compact_svg import compact
 from perhop.report.page import text as _text
-from perhop.reproduce.reproduction import VERDICTS, Part, Reproduction, RowResult, Verdict, cpu_s
+from perhop.reproduce.reproduction import VERDICTS, Part, Reproduction, RowResult, Verdict, counted, cpu_s
 
 BADGES: dict[Verdict, str] = {
     "pass": "pass",
@@ -31,7 +30,7 @@ MEANING: dict[Verdict, str] = {
     "pass": "within the tolerance of the check",
     "finding": "contradicts the paper, with evidence",
     "fail": "outside the tolerance, or a run failed",
-    "not finished": "interrupted",
+    "not finished": "asks for more than ran: seeds, grade, a missing part, or an interruption",
     "not built": "no experiment for it yet",
 }
 
@@ -82,11 +81,10 @@ def _badge(verdict: Verdict) -> str:
 
 
 def _facts(done: Reproduction) -> str:
-    share = done.numeric_pass_share
     facts = {
-        "mode": "quick (shorter runs, fewer seeds)" if done.quick else "full (the papers' durations)",
+        "grade": "quick (shorter runs, fewer seeds)" if done.quick else "full (the papers' durations)",
         "rows": f"{len(done.results)}",
-        "numeric rows that pass": "none judged" if share is None else f"{share:.0%}",
+        "numeric rows that pass": _numeric(done),
         "runs": _runs(done),
         "CPU time of the simulators": _duration(done.cpu_s),
         "version": _version(),
@@ -119,9 +117,7 @@ def _summary(done: Reproduction) -> str:
 
 
 def _meanings() -> str:
-    return " ".join(
-        f"{_badge(verdict)} {_text(MEANING[verdict])}." for verdict in VERDICTS if verdict != "not finished"
-    )
+    return " ".join(f"{_badge(verdict)} {_text(MEANING[verdict])}." for verdict in VERDICTS)
 
 
 def _paper(done: Reproduction, paper: str) -> str:
@@ -169,7 +165,8 @@ def _card(result: RowResult, done: Reproduction) -> str:
         pictures = f'<p class="see">Figures and numbers: <a href="#{first.row.id}">{first.row.id}</a>.</p>'
     return (
         f'<section class="row is-{BADGES[result.verdict]}" id="{row.id}">'
-        f'<h3><a href="#{row.id}">{row.id}</a> {_text(row.title)} {_badge(result.verdict)}</h3>'
+        f'<h3><a href="#{row.id}">{row.id}</a> {_text(row.title)} {_badge(result.verdict)} '
+        f"<small>{_text(result.conditions)}</small></h3>"
         f"<dl>{listing}</dl>{pictures}</section>"
     )
 
@@ -240,7 +237,7 @@ def as_markdown(done: Reproduction) -> str:
         parts += [f"## {_paper_name(paper)}", title + "."]
         table = ["| row | claim | measured | verdict |", "|---|---|---|---|"]
         table += [
-            f"| {_row_link(row)} | {_cell(row.row.claim)} | {_cell(row.measured)} | {row.verdict} |" for row in rows
+            f"| {_row_link(row)} | {_cell(row.row.claim)} | {_cell(row.measured)} | {_judged(row)} |" for row in rows
         ]
         parts.append("\n".join(table))
         parts += [_markdown_row(row, done) for row in rows if row.verdict != "not built"]
@@ -253,7 +250,7 @@ def _markdown_row(result: RowResult, done: Reproduction) -> str:
     lines = [
         f"### {row.id} {row.title}",
         "",
-        f"**{result.verdict}**: {_plain(result.measured)}"
+        f"**{result.verdict}** ({result.conditions}): {_plain(result.measured)}"
         + (f" ({_plain(result.interval)})" if result.interval else ""),
         "",
         f"- claim: {_plain(row.claim)}",
@@ -265,6 +262,10 @@ def _markdown_row(result: RowResult, done: Reproduction) -> str:
     for figure in result.figures:
         lines += ["", f"![{row.id}: {figure.stem}]({figure_name(result, figure)})"]
     return "\n".join(lines)
+
+
+def _judged(result: RowResult) -> str:
+    return f"{result.verdict} ({result.conditions})" if result.part else result.verdict
 
 
 def _row_link(result: RowResult) -> str:
@@ -311,8 +312,17 @@ def _cost(part: Part) -> str:
         return "no runs"
     seeds = part.planned.points[0].experiment.seeds if part.planned else []
     duration_s = part.planned.points[0].experiment.duration_s if part.planned else 0
-    seed_text = "1 seed" if len(seeds) == 1 else f"{len(seeds)} seeds"
+    seed_text = counted(len(seeds), "seed")
     return f"{len(part.study.outcomes)} runs of {duration_s:g} s, {seed_text}, {_duration(cpu_s(part.study))} of CPU"
+
+
+def _numeric(done: Reproduction) -> str:
+    """Both shares: that of the rows with an experiment, and that of all, which counts the others as not passed."""
+    share, of_all = done.numeric_pass_share, done.numeric_pass_share_all
+    judged = sum(result.part is not None for result in done.numeric)
+    if share is None or of_all is None:
+        return "none judged"
+    return f"{share:.0%} of the {judged} with an experiment, {of_all:.0%} of all {len(done.numeric)}"
 
 
 def _runs(done: Reproduction) -> str:
@@ -332,19 +342,13 @@ def _duration(seconds: float) -> str:
 
 def _what_was_run(done: Reproduction) -> dict[str, str]:
     programs = done.study.program_hashes if done.study else {}
-    share = done.numeric_pass_share
     reused = done.study.reused if done.study else 0
     return {
         "version": _version(),
         "command": _shown_command(done),
-        "numeric rows that pass": "none judged" if share is None else f"{share:.0%}",
+        "numeric rows that pass": _numeric(done),
         "programs (SHA-256)": ", ".join(f"{name} {value[:12]}" for name, value in sorted(programs.items())) or "none",
         "runs": f"{_runs(done)}, all of these programs; {reused} from an earlier call",
         "machine time": f"{_duration(done.cpu_s)} of CPU in the simulators; this call took {_duration(done.wall_s)}",
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
     }
-
-
-def unbuilt(results: Iterable[RowResult]) -> list[str]:
-    """Ids of the rows without an experiment."""
-    return [result.row.id for result in results if result.verdict == "not built"]

@@ -13,7 +13,7 @@ import contextlib
 import re
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,18 +22,25 @@ from ruamel.yaml import YAML
 from perhop import paths
 from perhop.errors import PerhopError, choose_from
 from perhop.study import runner
-from perhop.study.check import Check, Judge, load_check
+from perhop.study.check import Check, Judge, RowVerdict, load_check
 from perhop.study.outcomes import Owner, Study
 from perhop.study.plan import Plan, make_plan
 from perhop.study.results import collect, write
 
 Verdict = Literal["pass", "finding", "fail", "not finished", "not built"]
 VERDICTS: tuple[Verdict, ...] = ("pass", "finding", "fail", "not finished", "not built")
+# `quick`: shorter runs, fewer seeds. `full`: the papers' durations.
+Grade = Literal["quick", "full"]
+GRADES: tuple[Grade, ...] = ("quick", "full")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One claim. `experiment` is the folder that judges it, None while there is none."""
+    """One claim. `experiment` is the folder that judges it, None while there is none.
+
+    `seeds_least` and `grade_least` are what the row asks of the runs behind its verdict; `missing` names the part of it
+    that nothing here runs yet. With less than it asks for, a row is not finished.
+    """
 
     id: str
     paper: str
@@ -42,6 +49,13 @@ class Row:
     check: str
     experiment: str | None
     numeric: bool
+    seeds_least: int = 0
+    grade_least: Grade = "quick"
+    missing: str = ""
+
+    def __post_init__(self) -> None:
+        if self.grade_least not in GRADES or not isinstance(self.seeds_least, int) or self.seeds_least < 0:
+            raise TypeError(f"grade_least is one of {', '.join(GRADES)}, seeds_least a whole number")
 
 
 @dataclass(frozen=True)
@@ -70,10 +84,15 @@ class Part:
     def complete(self) -> bool:
         return self.study is None or self.study.complete
 
+    @property
+    def seeds(self) -> int:
+        """How many seeds its runs have; 0 without runs."""
+        return len({run.seed for run in self.planned.runs}) if self.planned else 0
+
 
 @dataclass(frozen=True)
 class RowResult:
-    """A row and its verdict; `part` is None for a row without a folder."""
+    """A row and its verdict; `part` and `grade` are None for a row without a folder."""
 
     row: Row
     verdict: Verdict
@@ -82,6 +101,18 @@ class RowResult:
     evidence: str = ""
     part: Part | None = None
     figures: list[Path] = field(default_factory=list)
+    grade: Grade | None = None
+
+    @property
+    def seeds(self) -> int:
+        return self.part.seeds if self.part else 0
+
+    @property
+    def conditions(self) -> str:
+        """Grade and seeds in words; empty for a row without a folder."""
+        if self.part is None:
+            return ""
+        return f"{self.grade}, {counted(self.seeds, 'seed')}" if self.seeds else "no runs"
 
 
 @dataclass(frozen=True)
@@ -99,6 +130,10 @@ class Reproduction:
     wall_s: float
 
     @property
+    def grade(self) -> Grade:
+        return "quick" if self.quick else "full"
+
+    @property
     def interrupted(self) -> bool:
         return self.study.interrupted
 
@@ -106,10 +141,19 @@ class Reproduction:
         return sum(result.verdict == verdict for result in (self.results if rows is None else rows))
 
     @property
+    def numeric(self) -> list[RowResult]:
+        """The rows that state a number."""
+        return [result for result in self.results if result.row.numeric]
+
+    @property
     def numeric_pass_share(self) -> float | None:
-        """Of the rows that state a number and have a verdict, those that pass; None without such rows."""
-        judged = [result for result in self.results if result.row.numeric and result.part is not None]
-        return sum(result.verdict == "pass" for result in judged) / len(judged) if judged else None
+        """Of the rows that state a number and have an experiment, those that pass; None without such rows."""
+        return _pass_share([result for result in self.numeric if result.part is not None])
+
+    @property
+    def numeric_pass_share_all(self) -> float | None:
+        """Of all rows that state a number, those without an experiment among them; None without such rows."""
+        return _pass_share(self.numeric)
 
     @property
     def cpu_s(self) -> float:
@@ -118,9 +162,8 @@ class Reproduction:
 
     def as_json(self) -> dict[str, Any]:
         """The object of the RESULT line."""
-        share = self.numeric_pass_share
         return {
-            "mode": "quick" if self.quick else "full",
+            "mode": self.grade,
             "asked": self.asked,
             "rows": {
                 result.row.id: {
@@ -129,11 +172,15 @@ class Reproduction:
                     "measured": result.measured,
                     "interval": result.interval,
                     "numeric": result.row.numeric,
+                    "grade": result.grade,
+                    "seeds": result.seeds,
                 }
                 for result in self.results
             },
             "counts": {verdict: self.count(verdict) for verdict in VERDICTS},
-            "numeric_pass_share": None if share is None else round(share, 4),
+            "not_built": self.count("not built"),
+            "numeric_pass_share": _rounded(self.numeric_pass_share),
+            "numeric_pass_share_all": _rounded(self.numeric_pass_share_all),
             "runs": len(self.study.outcomes),
             "runs_reused": self.study.reused,
             "cpu_s": round(self.cpu_s, 1),
@@ -141,6 +188,18 @@ class Reproduction:
             "programs_sha256": self.study.program_hashes,
             "version": paths.version(),
         }
+
+
+def _pass_share(results: list[RowResult]) -> float | None:
+    return sum(result.verdict == "pass" for result in results) / len(results) if results else None
+
+
+def _rounded(share: float | None) -> float | None:
+    return None if share is None else round(share, 4)
+
+
+def counted(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def cpu_s(study: Study | None) -> float:
@@ -239,7 +298,8 @@ def run(
             )
         on_check(part)
         _judge(part, folder, known, command or [])
-    results = [_result(row, parts) for row in rows]
+    grade: Grade = "quick" if quick else "full"
+    results = [_result(row, parts, grade) for row in rows]
     return Reproduction(
         known, " ".join(asked), quick, folder, parts, results, study, command or [], time.monotonic() - start
     )
@@ -312,33 +372,46 @@ def _link_runs(place: Path) -> None:
             link.symlink_to(Path("..") / "runs", target_is_directory=True)
 
 
-def _result(row: Row, parts: list[Part]) -> RowResult:
+def _result(row: Row, parts: list[Part], grade: Grade) -> RowResult:
     part = next((part for part in parts if part.name == row.experiment), None)
     if part is None:
         return RowResult(row, "not built")
+
+    def result(verdict: Verdict, measured: str, given: RowVerdict | None = None) -> RowResult:
+        found = RowResult(row, verdict, measured, part=part, grade=grade)
+        return found if given is None else replace(found, interval=given.interval, evidence=given.evidence)
+
     if part.problem:
-        return RowResult(row, "fail", part.problem, part=part)
+        return result("fail", part.problem)
     if part.study is not None and part.study.failed:
         failed = part.study.failed
         first = f"{failed[0].run.label}: {failed[0].message}"
-        return RowResult(row, "fail", f"{len(failed)} of {len(part.study.outcomes)} runs failed. {first}", part=part)
+        return result("fail", f"{len(failed)} of {len(part.study.outcomes)} runs failed. {first}")
     if not part.complete:
-        return RowResult(row, "not finished", "interrupted; the same command continues", part=part)
+        return result("not finished", "interrupted; the same command continues")
     assert part.check is not None
     given = part.check.rows.get(row.id)
     if given is None:
-        return RowResult(row, "fail", f"the check of {part.name} gives no verdict on {row.id}", part=part)
+        return result("fail", f"the check of {part.name} gives no verdict on {row.id}")
     if given.verdict == "finding" and not given.evidence.strip():
-        return RowResult(row, "fail", f"{given.measured} (a finding without evidence)", given.interval, part=part)
-    return RowResult(
-        row,
-        given.verdict,
-        given.measured,
-        given.interval,
-        given.evidence,
-        part,
-        _figures(row, part.check.figures, part),
-    )
+        return result("fail", f"{given.measured} (a finding without evidence)", given)
+    verdict, measured = _finished(row, given, part.seeds, grade)
+    return replace(result(verdict, measured, given), figures=_figures(row, part.check.figures, part))
+
+
+def _finished(row: Row, given: RowVerdict, seeds: int, grade: Grade) -> tuple[Verdict, str]:
+    """The verdict of a check, or `not finished` where the row asks for more than ran."""
+    lacks = []
+    if seeds < row.seeds_least:
+        lacks.append(f"the row asks for {counted(row.seeds_least, 'seed')}")
+    if GRADES.index(grade) < GRADES.index(row.grade_least):
+        lacks.append(f"the row asks for the {row.grade_least} grade")
+    # What is missing can finish no check that fails without it.
+    if row.missing and given.verdict != "fail":
+        lacks.append(f"missing: {row.missing}")
+    if not lacks:
+        return given.verdict, given.measured
+    return "not finished", f"{'; '.join(lacks)}. What ran ({given.verdict}): {given.measured}"
 
 
 def _figures(row: Row, figures: list[Path], part: Part) -> list[Path]:

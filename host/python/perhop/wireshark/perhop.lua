@@ -98,7 +98,7 @@ local path_header = layout("perhop", 18, {
   { name = "current_rate_bps", kind = "float16", offset = 8, bytes = 2, first_bit = 0, bits = 16, mask = 0x00,
     label = "Current rate (b/s)", meaning = "Rate at which the sender sends" },
   { name = "packets_in_flight", kind = "number", offset = 10, bytes = 1, first_bit = 0, bits = 8, mask = 0x00,
-    label = "Packets in flight (packets)", meaning = "Unacknowledged packets of the sender, saturating" },
+    label = "Packets in flight (packets)", meaning = "Unacknowledged packets of the sender, saturating; combined tells at most its delay window" },
   { name = "echo_total_delay_us", kind = "scaled", offset = 11, bytes = 2, first_bit = 0, bits = 16, mask = 0x00, factor = 16,
     label = "Echo total delay (us)", meaning = "total_delay_16us of the opposite direction" },
   { name = "echo_max_delay_us", kind = "scaled", offset = 13, bytes = 2, first_bit = 0, bits = 16, mask = 0x00, factor = 16,
