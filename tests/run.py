@@ -9,9 +9,11 @@ processors that they leave (SCHED_IDLE).
 """
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -26,6 +28,10 @@ LINTS = ("lint-rtl", "lint-python", "lint-format", "lint-tidy", "lint-shell")
 REAL_TIME = ("live", "ota")
 # A group that hangs must not hang a continuous-integration machine.
 GROUP_TIMEOUT_S = {"test": 900, "test-long": 4 * 3600}
+
+
+# Commands that have not ended.
+running: set[subprocess.Popen[bytes]] = set()
 
 
 @dataclass
@@ -58,13 +64,25 @@ def read_junit(path: Path) -> Outcome:
 def run_command(command: list[str], log: Path, timeout_s: float) -> int:
     """Runs a command with its output in `log`; returns its exit status, 124 when it ran out of time."""
     with log.open("wb") as sink:
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT, process_group=0
+        )
+        running.add(process)
         try:
-            return subprocess.run(
-                command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT, timeout=timeout_s
-            ).returncode
+            return process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             sink.write(f"\nstopped after {timeout_s:.0f} s\n".encode())
             return 124
+        finally:
+            running.discard(process)
+            end(process)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Nothing that a command started outlives it: not when it hangs, and not when this program is interrupted."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def run_with_junit(command: list[str], junit: Path, timeout_s: float) -> Outcome:
@@ -172,6 +190,8 @@ def main() -> int:
     except KeyboardInterrupt:
         print("interrupted")
         interrupted = True
+        for process in tuple(running):
+            end(process)
 
     passed = sum(outcome.passed for outcome in outcomes.values())
     failed = sum(outcome.failed for outcome in outcomes.values())

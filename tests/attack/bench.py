@@ -231,7 +231,7 @@ class Rogue:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         bench.at_end(self._socket.close)
         self._socket.settimeout(10)
-        self._socket.connect(str(bench.folder / "air.sock"))
+        self._socket.connect(str(bench.folder / "air/air.sock"))
         self._socket.send(spec.AirHello(node=node).encode())
         welcome = spec.AirWelcome.decode(self._socket.recv(65536))
         if welcome.status != 0:

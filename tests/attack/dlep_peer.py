@@ -7,6 +7,7 @@ dlep_peer.py flood MODEM FIRST LAST RATE    so many connections a second from th
 """
 
 import contextlib
+import errno
 import selectors
 import signal
 import socket
@@ -84,23 +85,25 @@ def hold(modem, first, last):
 
 
 def flood(modem, first, last, per_s):
-    """Connections that say rubbish, or nothing, and are given up after half a second."""
+    """Connections that say rubbish, or nothing, and are given up after half a second. Counts those that came about."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     waiting = selectors.DefaultSelector()
-    made, begun_s, open_ends = 0, time.monotonic(), []
+    tried, made, begun_s, open_ends = 0, 0, time.monotonic(), []
     print("flooding", flush=True)
     try:
         while True:
             now_s = time.monotonic()
-            while made < (now_s - begun_s) * per_s:
+            while tried < (now_s - begun_s) * per_s:
                 with contextlib.suppress(OSError):
-                    end = opened(f"192.0.2.{first + made % (last - first + 1)}", blocking=False)
+                    end = opened(f"192.0.2.{first + tried % (last - first + 1)}", blocking=False)
                     end.connect_ex((modem, wire.PORT))
                     waiting.register(end, selectors.EVENT_WRITE)
                     open_ends.append((now_s, end))
-                made += 1
+                tried += 1
             for key, _ in waiting.select(0.001):
                 waiting.unregister(key.fileobj)
+                # One that the modem has closed again by now came about, too.
+                made += key.fileobj.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) in (0, errno.ECONNRESET)
                 with contextlib.suppress(OSError):
                     key.fileobj.send((b"\xff" * 300, INITIALIZATION, b"\0")[made % 3])
             while open_ends and open_ends[0][0] < now_s - 0.5:

@@ -55,10 +55,12 @@ def _attack(bench: Bench, family: int, outcome: Outcome) -> None:
             packet, destination = forged[sent]
             raw.sendto(packet, (destination, 0))
             sent += 1
-        limit = _limit(bench, local_port)
+        # As the sender's daemon or its receiver's tells it.
+        limit = _of_flow(bench, local_port, "cwl_packets", nodes=[0, 2])
         if limit is not None:
             limits.append((passed_s, limit))
         time.sleep(0.05)
+    most_in_flight = _of_flow(bench, local_port, "most_in_flight", nodes=[0])
     told = [json.loads(line) for line in sending.communicate(timeout=60)[0].splitlines()]
     clean = _goodput_bps(told, WARM_UP_S, WARM_UP_S + PERIOD_S)
     under = _goodput_bps(told, WARM_UP_S + PERIOD_S, seconds)
@@ -75,6 +77,12 @@ def _attack(bench: Bench, family: int, outcome: Outcome) -> None:
     outcome.check(sent == SYNS, f"IPv{family}: {sent} of {SYNS} SYNs could be sent in time")
     outcome.check(share >= LEAST_SHARE, f"IPv{family}: {share:.1%} of the goodput is left")
     outcome.check(over <= 0, f"IPv{family}: {over} packets more in flight than the limit")
+    # Between two looks, too: the daemon counts at every segment.
+    most_limit = max((limit for _, limit in limits), default=0)
+    outcome.check(
+        most_in_flight is not None and most_in_flight <= most_limit,
+        f"IPv{family}: the daemon saw {most_in_flight} packets in flight, its limit was at most {most_limit}",
+    )
 
 
 def _forgeries(source: str, sink: str, port: int, chance: random.Random) -> list[tuple[bytes, str]]:
@@ -104,18 +112,18 @@ def _forgeries(source: str, sink: str, port: int, chance: random.Random) -> list
     return found
 
 
-def _limit(bench: Bench, port: int) -> int | None:
-    """The sender's window limit, as its receiver's daemon or its own tells it."""
+def _of_flow(bench: Bench, port: int, field: str, nodes: list[int]) -> int | None:
+    """The largest value of a field that the daemons of these nodes tell of the connection."""
     told = []
-    for node in (0, 2):
+    for node in nodes:
         try:
             flows = bench.daemon(node)["flows"]
         except PerhopError:
             continue
         told += [
-            flow["cwl_packets"]
+            flow[field]
             for flow in flows
-            if "cwl_packets" in flow and {flow["source_port"], flow["destination_port"]} == {port, PORT}
+            if field in flow and {flow["source_port"], flow["destination_port"]} == {port, PORT}
         ]
     return max(told, default=None)
 

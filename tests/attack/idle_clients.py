@@ -15,6 +15,7 @@ from perhop.errors import PerhopError
 
 CLIENTS = 1100
 USUAL_DESCRIPTORS = 1024
+CONNECT_S = 10.0
 WATCH_S = 5.0
 MOST_SHARE = 0.02
 ASKED = 10
@@ -37,8 +38,8 @@ def run(bench: Bench, outcome: Outcome) -> None:
             connected = 0
             for _ in range(CLIENTS):
                 client = clients.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
-                # A daemon that takes no more lets them wait or turns them away: both may be.
-                client.setblocking(False)
+                # A daemon that has enough clients turns them away; what may not be is that it does not even answer.
+                client.settimeout(CONNECT_S)
                 with contextlib.suppress(OSError):
                     client.connect(str(bench.folder / "node-0.sock"))
                     connected += 1
@@ -51,6 +52,7 @@ def run(bench: Bench, outcome: Outcome) -> None:
                 with contextlib.suppress(PerhopError):
                     answered += bool(bench.daemon(0)["ok"])
         outcome.figures |= {"clients": connected, "cpu_share": round(share, 4), "answered": answered}
+        outcome.check(connected == CLIENTS, f"only {connected} of {CLIENTS} clients could connect")
         outcome.check(share < MOST_SHARE, f"the daemon takes {share:.1%} of a core")
         outcome.check(answered == ASKED, f"{answered} of {ASKED} questions of a client are answered")
         outcome.check(bench.pid("node-0") == pid, "the daemon has ended and was started again")

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The blocks of flowgraphs/blocks, against the NumPy model, the standard's formats or stand-ins for its neighbours."""
+"""The blocks of flowgraphs/blocks, against the NumPy model, the standard's formats or stand-ins for its neighbours.
+
+It is one file: each block has a few short tests, and all share the stand-ins.
+"""
 
 import json
 import os

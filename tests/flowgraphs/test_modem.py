@@ -360,9 +360,10 @@ def test_a_header_of_the_longest_length_alone_makes_nobody_deaf(signal):
     header = promised(draw, signal, 65_535)
     receiver.push(header.astype(np.int16))
     over = receiver.samples + 65_535 * SYMBOL
+    longest_pause, longest_frame = 60_000, (192 + 8 * 120 + 10) * SYMBOL
     sent = []
-    while receiver.samples < over - 70_000:
-        receiver.push(noise.normal(0, 8, (draw.randrange(1500, 60_000), 2)).astype(np.int16))
+    while receiver.samples < over - longest_pause - longest_frame:
+        receiver.push(noise.normal(0, 8, (draw.randrange(1500, longest_pause), 2)).astype(np.int16))
         frame = random_frame(draw)
         wave = transmitted(frame)
         samples = received(wave[:, 0] + 1j * wave[:, 1], 2, es_n0_db=20, random=noise, before=0, after=100)

@@ -108,10 +108,11 @@ class Live:
         listening.wait(20)
 
     def iperf(
-        self, seconds: int, *more: str, server: str = "10.0.0.4", meanwhile: Callable[[], Any] | None = None
+        self, seconds: int, *more: str, server: str | None = None, meanwhile: Callable[[], Any] | None = None
     ) -> dict[str, Any]:
         """One transfer from the first to the last node with the kernel's Reno. What iperf3 says of it."""
-        last = len(self.status()["nodes"]) - 1
+        nodes = self.status()["nodes"]
+        last, server = len(nodes) - 1, server or nodes[-1]["ipv4"]
         listening = self.start(last, "iperf3", "-s", "-1")
         wait_until(lambda: "5201" in self.run(last, "ss", "-Hltn").stdout, 5)
         sending = self.start(0, "iperf3", "-c", server, "-C", "reno", "-t", str(seconds), "-J", *more)

@@ -64,7 +64,7 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
 
 
 def air(live):
-    return live.state / live.name / "air.sock"
+    return live.state / live.name / "air/air.sock"
 
 
 def nodes(live):

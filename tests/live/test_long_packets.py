@@ -57,7 +57,7 @@ def in_place_of_node(live, node):
     try:
         kill_hard(live.pid(f"node-{node}"))
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as station:
-            station.connect(str(live.state / live.name / "air.sock"))
+            station.connect(str(live.state / live.name / "air/air.sock"))
             station.settimeout(5)
             station.send(spec.AirHello(node=node).encode())
             yield station, spec.AirWelcome.decode(station.recv(100)).address

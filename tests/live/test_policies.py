@@ -55,6 +55,20 @@ def test_data_is_paced(live):
     network.set_policy(live.name, "delay")
 
 
+def test_each_part_of_the_combined_policy_has_effect_beyond_three_hops(start_network):
+    """Of limit, thinning and pacing none did anything live that the simulator did. How much they carry: `make live`."""
+    long = start_network("--policy", "combined", hops=5)
+    said = long.iperf(8, "--cport", str(PORT))
+    first, last = long.daemon(0), long.daemon(5)
+    data = first["packets"]["data_segments"]
+    assert said["end"]["sum_received"]["bytes"] > 0
+    assert first["packets"]["paced"] > 0.3 * data
+    assert last["packets"]["bare_tcp_acks"] < 0.7 * data
+    flow = long.flow_from(PORT)
+    assert 2 <= flow["most_in_flight"] <= flow["cwl_packets"] + 1
+    assert first["without_effect"] == last["without_effect"] == []
+
+
 def test_a_policy_that_makes_no_sense_is_refused_with_a_remedy(live):
     done = live.perhop("live", "policy", "--name", live.name, "fixed none")
     assert done.returncode == 2 and "remedy" in done.stderr
