@@ -6,7 +6,8 @@ out/sanitized (the build of tests/fuzz), and to the other programs as they are. 
 of its own, so a daemon that dies and is started again by its supervisor does not hide it. Any such file fails the run.
 
 Tests that measure a daemon's memory (mark `resident_memory`) are left out: AddressSanitizer keeps what is freed, to see
-whether anybody uses it. What is lost LeakSanitizer tells when a daemon ends; it works without capabilities, too.
+whether anybody uses it. What is lost LeakSanitizer tells when a daemon ends; it works without capabilities, too. So is
+the test that wants a DLEP router of others (mark `other_router`). Any other test that is skipped fails the run.
 
 Before the tests the daemon is built with faults, one that reads beyond its memory and one that forgets some, and a
 network of it is started and ended: both must be seen.
@@ -37,7 +38,7 @@ OUT = ROOT / "out/live-sanitized"
 DAEMON = "host_node/perhop-node"
 PROGRAM = "import sys; from perhop.cli import main; sys.argv[0] = 'perhop'; main()"
 ONE_HOP = ["sim/experiments/chain", "--set", "topology.hops=1"]
-MARKS = "not long and not resident_memory"
+MARKS = "not long and not resident_memory and not other_router"
 FAULT_AT = "  const path_counters& c = path.counters();\n"
 
 

@@ -300,6 +300,7 @@ def oonf_neighbours(cable: Cable) -> dict[str, list[str]]:
     return {row[3]: row for row in rows if len(row) > 4 and row[0] == cable.router_end}
 
 
+@pytest.mark.other_router
 @pytest.mark.skipif(
     oonf_router() is None,
     reason="NOT CHECKED against an independent router: there is no dlep_router of OONF (set PERHOP_OONF_DLEP_ROUTER)",

@@ -10,11 +10,11 @@
 #include <cmath>
 #include <utility>
 
+#include "host/core/policy/time.hpp"
+
 namespace perhop::policy {
 
 namespace {
-
-constexpr double us_per_s = 1e6;
 
 /// Effective bandwidth is stated for IP packets of this size.
 constexpr std::uint32_t reference_ip_bytes = 1500;
@@ -353,7 +353,7 @@ double exact_router::cost_s_per_bit(std::uint64_t now_us, const allocated_flow& 
     double a_packet = 1.0 / config_.feedback_every_packets;
     if (config_.feedback_interval_us != 0 && !state.fresh) {
       const double packets_per_s = std::max(std::min(state.current_bps, state.allocation_bps), 1.0) / bits;
-      a_packet = std::clamp(us_per_s / config_.feedback_interval_us / packets_per_s, a_packet, 1.0);
+      a_packet = std::clamp(1.0 * us_per_s / config_.feedback_interval_us / packets_per_s, a_packet, 1.0);
     }
     delay_us += a_packet * delays_.uncontended_delay_us(config_.feedback_mpdu_bytes, state.rate_index);
   }

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cassert>
 
+#include "host/core/policy/time.hpp"
+
 namespace perhop::policy {
 
 namespace {
 
-constexpr std::uint64_t us_per_s = 1'000'000;
 constexpr std::uint32_t least_window_packets = 2;
 constexpr std::uint64_t least_lost_after_us = 1'000'000;
 

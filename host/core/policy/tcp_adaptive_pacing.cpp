@@ -6,14 +6,14 @@
 #include <cmath>
 #include <span>
 
+#include "host/core/policy/time.hpp"
+
 namespace perhop::policy {
 
 namespace {
 
 /// Longer round trips count as this long: the squares of 50 of them, times 50, stay within 64 bits.
 constexpr std::uint32_t longest_sample_us = (1U << 26) - 1;
-
-constexpr std::uint64_t us_per_s = 1'000'000;
 
 std::uint64_t airtime_us(std::uint32_t bytes, std::uint64_t rate_bps) { return std::uint64_t{bytes} * 8 * us_per_s / rate_bps; }
 

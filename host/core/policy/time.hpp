@@ -10,6 +10,7 @@ namespace perhop::policy {
 
 /// Microseconds since any fixed moment. Never goes back.
 using time_us = std::uint64_t;
+inline constexpr time_us us_per_s = 1'000'000;
 
 /// True when TCP sequence number a does not lie after b (RFC 9293, 3.4: modulo 2^32).
 constexpr bool not_after(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(a - b) <= 0; }

@@ -6,12 +6,6 @@
 
 namespace perhop::wire {
 
-namespace {
-
-std::uint16_t to_units(std::uint32_t delay_us) { return static_cast<std::uint16_t>(quantise_delay_us(delay_us) / path_delay_unit_us); }
-
-}  // namespace
-
 exact_header_buffer encode(const exact_header& header) {
   exact_data raw;
   raw.flags = header.last ? exact_data::flags_last : std::uint8_t{0};
@@ -33,9 +27,9 @@ exact_report_buffer encode(const exact_report& report) {
   raw.hops = report.hops;
   raw.explicit_rate = encode_rate(report.explicit_rate_bps);
   raw.current_rate = encode_rate(report.current_rate_bps);
-  raw.total_delay_16us = to_units(report.total_delay_us);
-  raw.max_delay_16us = to_units(report.max_delay_us);
-  raw.held_16us = to_units(report.held_us);
+  raw.total_delay_16us = delay_units(report.total_delay_us);
+  raw.max_delay_16us = delay_units(report.max_delay_us);
+  raw.held_16us = delay_units(report.held_us);
   raw.highest_sequence = report.highest_sequence;
   raw.received_packets = report.received_packets;
   raw.arrived_bitmap = report.arrived_bitmap;

@@ -17,12 +17,6 @@ constexpr std::uint16_t mantissa_mask = (1U << mantissa_bits) - 1;
 static_assert(path_header_bytes == fields::size_bytes);
 static_assert(unlimited_rate_bps == std::uint64_t{mantissa_mask} << 31);
 
-std::uint16_t to_units(std::uint32_t delay_us) {
-  // Divided first, so that the largest delays do not overflow on rounding.
-  const std::uint32_t units = delay_us / path_delay_unit_us + (delay_us % path_delay_unit_us >= path_delay_unit_us / 2 ? 1 : 0);
-  return static_cast<std::uint16_t>(std::min(units, 0xffffU));
-}
-
 std::uint32_t to_us(std::uint16_t units) { return units * path_delay_unit_us; }
 
 /// What holds for the sum, the maximum and the count of any hops, rounded or saturated or not.
@@ -35,7 +29,13 @@ std::optional<decode_error> contradiction(std::uint8_t hops, std::uint16_t total
 
 }  // namespace
 
-std::uint32_t quantise_delay_us(std::uint32_t delay_us) { return to_us(to_units(delay_us)); }
+std::uint16_t delay_units(std::uint32_t delay_us) {
+  // Divided first, so that the largest delays do not overflow on rounding.
+  const std::uint32_t units = delay_us / path_delay_unit_us + (delay_us % path_delay_unit_us >= path_delay_unit_us / 2 ? 1 : 0);
+  return static_cast<std::uint16_t>(std::min(units, 0xffffU));
+}
+
+std::uint32_t quantise_delay_us(std::uint32_t delay_us) { return to_us(delay_units(delay_us)); }
 
 std::uint16_t encode_rate(std::uint64_t rate_bps) {
   if (rate_bps >= unlimited_rate_bps) return 0xffff;
@@ -70,14 +70,14 @@ path_header_buffer encode(const path_header& header) {
       (header.wired_hop_seen ? fields::flags_wired_hop_seen : 0) | (header.silent_router_seen ? fields::flags_silent_router_seen : 0) |
       (header.echo ? fields::flags_echo_valid : 0) | (header.exact_follows ? fields::flags_exact_follows : 0));
   raw.hops = header.hops;
-  raw.total_delay_16us = to_units(header.total_delay_us);
-  raw.max_delay_16us = to_units(header.max_delay_us);
+  raw.total_delay_16us = delay_units(header.total_delay_us);
+  raw.max_delay_16us = delay_units(header.max_delay_us);
   raw.explicit_rate = encode_rate(header.explicit_rate_bps);
   raw.current_rate = encode_rate(header.current_rate_bps);
   raw.packets_in_flight = header.packets_in_flight;
   if (header.echo) {
-    raw.echo_total_delay_16us = to_units(header.echo->total_delay_us);
-    raw.echo_max_delay_16us = to_units(header.echo->max_delay_us);
+    raw.echo_total_delay_16us = delay_units(header.echo->total_delay_us);
+    raw.echo_max_delay_16us = delay_units(header.echo->max_delay_us);
     raw.echo_hops = header.echo->hops;
     raw.echo_rate = encode_rate(header.echo->rate_bps);
   }

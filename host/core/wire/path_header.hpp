@@ -104,6 +104,9 @@ path_header_buffer encode(const path_header& header);
 /// Reads a header from the first bytes of `bytes`; more bytes may follow. Never reads past the end.
 decode_result decode(std::span<const std::uint8_t> bytes);
 
+/// The delay in units of path_delay_unit_us, as it goes on the air: rounded to the nearest (half up), saturated.
+std::uint16_t delay_units(std::uint32_t delay_us);
+
 /// The delay that arrives when `delay_us` is sent: rounded to the nearest unit (half up), saturated.
 std::uint32_t quantise_delay_us(std::uint32_t delay_us);
 
