@@ -6,7 +6,9 @@
 
 `default_nettype none
 
-module queue_rules #(
+module queue_rules
+  import perhop_pkg::*;
+#(
   parameter int unsigned DEPTH = 4,
   parameter int unsigned QUEUES = 1
 ) (
@@ -16,15 +18,10 @@ module queue_rules #(
   input wire logic [63:0] tsf_us,
   input wire logic        desc_valid,
   input wire logic [QUEUES-1:0] desc_ready,
-  input wire logic        desc_queue,
-  input wire logic [47:0] desc_ra,
-  input wire logic [15:0] desc_airtime_us,
-  input wire logic [15:0] desc_tag,
+  input wire descriptor_s desc,
   input wire logic [QUEUES-1:0] head_wanted,
   input wire logic [QUEUES-1:0] head_valid,
-  input wire logic [47:0] head_ra,
-  input wire logic [15:0] head_airtime_us,
-  input wire logic [15:0] head_tag,
+  input wire descriptor_s head,
   input wire logic [31:0] head_t_enqueue_us,
   input wire logic [QUEUES-1:0] head_taken
 );
@@ -44,7 +41,7 @@ module queue_rules #(
   logic [79:0]        fields_q;
   logic [31:0]        came_us_q;
 
-  wire logic taken_in = desc_valid && desc_ready[queue] && (QUEUES == 1 || desc_queue == queue);
+  wire logic taken_in = desc_valid && desc_ready[queue] && (QUEUES == 1 || desc.queue_number == queue);
   wire logic leaves   = head_taken[queue];
 
   always_ff @(posedge clk) begin
@@ -58,7 +55,7 @@ module queue_rules #(
       if (leaves) out_q <= out_q + 1'b1;
       if (taken_in && in_q == followed && !known_q) begin
         known_q   <= 1'b1;
-        fields_q  <= {desc_ra, desc_airtime_us, desc_tag};
+        fields_q  <= {desc.ra, desc.airtime_us, desc.tag};
         came_us_q <= tsf_us[31:0] + 32'(tick_n);
       end
     end
@@ -89,7 +86,7 @@ module queue_rules #(
     end
     // The one memory shows the head of the queue that may take it.
     if (head_valid[queue] && head_wanted[queue] && out_q == followed) begin
-      a_in_order : assert (known_q && {head_ra, head_airtime_us, head_tag} == fields_q);
+      a_in_order : assert (known_q && {head.ra, head.airtime_us, head.tag} == fields_q);
       a_time     : assert (head_t_enqueue_us == came_us_q);
     end
     // For the induction: where the one that is followed lies.
