@@ -47,8 +47,9 @@ struct tcp_daa_window {
 class tcp_daa {
 public:
   void on_data(std::uint32_t /*packets_in_flight*/, std::uint32_t /*forward_hops*/, std::uint32_t /*min_rtt_us*/) {
-    has_been_full_ = has_been_full_ || window_tenths_ == full_tenths;
     window_tenths_ = std::min(window_tenths_ + (has_been_full_ ? packet_tenths : start_tenths), full_tenths);
+    // At once: the timer may take the window back before the next packet comes.
+    has_been_full_ = has_been_full_ || window_tenths_ == full_tenths;
   }
 
   void on_disorder() { window_tenths_ = fallen_tenths; }

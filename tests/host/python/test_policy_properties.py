@@ -281,6 +281,7 @@ def test_daa_waits_for_its_inter_arrival_times_after_each_packet(profile, gap_us
 
 @PROFILE
 @given(st.lists(st.booleans(), max_size=80), st.integers(1_000, 100_000))
+@example(late=[False] * 10 + [True], gap_us=1_000)  # full for a moment only, before the timer fires
 def test_daa_window_is_that_of_its_growth_and_its_falls(late, gap_us):
     """By fractions: 1, then + 0.3 a packet until it has been 4 and + 1 from then on; 2 when the timer fires."""
     policy, arrived = core.DelayedTcpAck(core.TcpAckConfig(**DAA)), set()
