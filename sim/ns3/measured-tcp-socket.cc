@@ -111,9 +111,13 @@ MeasuredTcpSocket::SendEmptyPacket(uint8_t flags)
 {
     const bool timerStarts = m_retxEvent.IsExpired();
     TcpSocketBase::SendEmptyPacket(flags);
-    if (m_bsdClocks && timerStarts && m_retxEvent.IsPending())
+    if (!timerStarts || !m_retxEvent.IsPending())
     {
-        // The base class has set the timer of a SYN or FIN, which it calls this for again.
+        return;
+    }
+    // The base class has set the timer of a SYN or FIN, which it calls this for again.
+    if (m_bsdClocks)
+    {
         if (m_handshakeTried)
         {
             m_bsdTimeout.OnTimeout();
@@ -121,6 +125,12 @@ MeasuredTcpSocket::SendEmptyPacket(uint8_t flags)
         m_handshakeTried = true;
         m_retxEvent.Cancel();
         m_retxEvent = Simulator::Schedule(UntilSlowTick(m_bsdTimeout.Ticks()), &MeasuredTcpSocket::SendEmptyPacket, this, flags);
+    }
+    else if (m_rto.Get() > m_maxRto)
+    {
+        m_rto = m_maxRto;
+        m_retxEvent.Cancel();
+        m_retxEvent = Simulator::Schedule(m_maxRto, &MeasuredTcpSocket::SendEmptyPacket, this, flags);
     }
 }
 
@@ -178,9 +188,9 @@ MeasuredTcpSocket::EstimateRtt(const TcpHeader& header)
         m_bsdTimeout.OnSample(1 + static_cast<int32_t>(clock.Count(Simulator::Now()) - clock.Count(m_history.front().time)));
     }
     TcpSocketBase::EstimateRtt(header);
-    if (sampled && m_rtoFactor != 1)
+    if (sampled)
     {
-        m_rto = std::min(m_rto.Get() * m_rtoFactor, m_maxRto);
+        m_rto = BoundedRto();
     }
 }
 
@@ -194,12 +204,19 @@ MeasuredTcpSocket::NewAck(const SequenceNumber32& tcpAck, bool resetRto)
         return;
     }
     // The base class has computed the timeout anew and set the timer by it.
-    if (m_rtoFactor != 1 && resetRto && m_retxEvent.IsPending())
+    const Time bounded = BoundedRto();
+    if (bounded != m_rto.Get() && resetRto && m_retxEvent.IsPending())
     {
-        m_rto = std::min(m_rto.Get() * m_rtoFactor, m_maxRto);
+        m_rto = bounded;
         m_retxEvent.Cancel();
         m_retxEvent = Simulator::Schedule(m_rto.Get(), &MeasuredTcpSocket::ReTxTimeout, this);
     }
+}
+
+Time
+MeasuredTcpSocket::BoundedRto() const
+{
+    return std::min(m_rto.Get() * m_rtoFactor, m_maxRto);
 }
 
 void

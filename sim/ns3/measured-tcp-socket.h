@@ -50,7 +50,7 @@ class MeasuredTcpSocket : public TcpSocketBase
     /// Does not own it; nullptr: nobody.
     void SetObserver(Observer* observer);
 
-    /// Upper bound of the retransmission timeout. ns-3's own is 60 s, and this cannot exceed it.
+    /// Upper bound of the retransmission timeout, a SYN's too. ns-3's own is 60 s, and this cannot exceed it.
     void SetMaxRto(Time maxRto);
 
     /// Multiplies the retransmission timeout that ns-3 computes, its lower bound included.
@@ -93,6 +93,8 @@ class MeasuredTcpSocket : public TcpSocketBase
     /// Duplicates of a TCP ACK up to here say nothing about loss.
     void DistrustUpTo(const SequenceNumber32& sequence);
     void TellWindow();
+    /// What the base class computed, times the factor and within the upper bound.
+    Time BoundedRto() const;
 
     /// Of BSD: the time until the n-th tick of the slow clock from now.
     Time UntilSlowTick(uint32_t n) const;

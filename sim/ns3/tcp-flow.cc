@@ -28,7 +28,6 @@ using perhop::run::config_error;
 
 constexpr uint32_t LARGEST_UNSCALED_WINDOW_BYTES = 65535;
 constexpr uint32_t UNLIMITED_WINDOW_BYTES = 1 << 20;
-constexpr double MAX_RTO_S = 60.0;
 constexpr uint32_t INITIAL_WINDOW_SEGMENTS = 1;
 constexpr uint32_t RETRIES_FOR_EVER = 1'000'000; // a flow outlives any break of its path
 constexpr uint32_t BSD_LEAST_RTO_MS = 1000;
@@ -92,10 +91,10 @@ TcpFlow::TcpFlow(const perhop::run::flow_config& config, std::size_t index, Ptr<
     {
         throw config_error(field + "variant: there is no TCP '" + config.variant + "'; one of " + KnownVariants());
     }
-    if (IsBsd() && (config.min_rto_ms != BSD_LEAST_RTO_MS || config.sack))
+    if (IsBsd() && (config.min_rto_ms != BSD_LEAST_RTO_MS || config.sack || config.max_rto_ms != perhop::run::longest_rto_ms))
     {
         throw config_error(field + "variant: bsd has no SACK and a least retransmission timeout of " + std::to_string(BSD_LEAST_RTO_MS) +
-                           " ms; write sack false and min_rto_ms " + std::to_string(BSD_LEAST_RTO_MS));
+                           " ms; write sack false and min_rto_ms " + std::to_string(BSD_LEAST_RTO_MS) + ", and leave max_rto_ms out");
     }
     const uint64_t windowBytes = uint64_t{config.max_window_packets} * config.segment_bytes;
     const bool limited = config.policy.cwl.kind != perhop::policy::cwl_kind::none;
@@ -155,7 +154,7 @@ TcpFlow::CreateSocket(Ptr<Node> node) const
     tcp->AddSocket(socket);
 
     socket->SetMinRto(MilliSeconds(m_config.min_rto_ms));
-    socket->SetMaxRto(Seconds(MAX_RTO_S));
+    socket->SetMaxRto(MilliSeconds(m_config.max_rto_ms));
     socket->SetReno(m_config.variant == "reno" || IsBsd());
     if (IsBsd())
     {

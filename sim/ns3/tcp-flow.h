@@ -3,8 +3,8 @@
 // One bulk TCP transfer: a sender that always has data, and a receiver that reads at once.
 //
 // TCP as in the papers' simulations: Reno or NewReno without SACK (ns-3's TcpClassicRecovery, mended in MeasuredTcpSocket; with SACK
-// ns-3's proportional rate reduction), initial window of 1 segment, retransmission timeout from the flow's min_rto_ms to 60 s, no
-// timestamps. Window scaling is on only for a window above 65535 bytes, which no congestion window limit may hold.
+// ns-3's proportional rate reduction), initial window of 1 segment, retransmission timeout from the flow's min_rto_ms to its
+// max_rto_ms, no timestamps. Window scaling is on only for a window above 65535 bytes, which no congestion window limit may hold.
 #pragma once
 
 #include "sim/ns3/flow-statistics.h"

@@ -87,8 +87,10 @@ flow_config read_flow(json_section flow, std::size_t nodes) {
   config.sack = flow.boolean("sack");
   config.segment_bytes = static_cast<std::uint32_t>(flow.integer("segment_bytes", 1, 4000));
   config.tcp_ack_every = static_cast<std::uint32_t>(flow.integer("tcp_ack_every", 1, 1000));
-  const auto milliseconds = [&](const char* key) { return static_cast<std::uint32_t>(flow.integer(key, 1, 60000)); };
+  const auto milliseconds = [&](const char* key) { return static_cast<std::uint32_t>(flow.integer(key, 1, longest_rto_ms)); };
   flow.optional("min_rto_ms", config.min_rto_ms, milliseconds);
+  flow.optional("max_rto_ms", config.max_rto_ms, milliseconds);
+  if (config.max_rto_ms < config.min_rto_ms) flow.fail("max_rto_ms", "is below min_rto_ms; raise it, or leave it out for 60000");
   config.max_window_packets = static_cast<std::uint32_t>(flow.integer("max_window_packets", 0, 1'000'000));
   policy_fields policy(flow.object("policy"));
   config.policy = shim::read_flow_policy(policy);

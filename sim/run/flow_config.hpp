@@ -27,6 +27,8 @@ inline bool has_ip(flow_kind kind) { return kind == flow_kind::tcp || kind == fl
 /// Whether the far end sends something back to the source.
 inline bool answers(flow_kind kind) { return kind == flow_kind::tcp || kind == flow_kind::exact; }
 
+constexpr std::uint32_t longest_rto_ms = 60000;
+
 enum class exact_application {
   greedy,  ///< sends at the allowed rate, up to demand_bps
   audio,   ///< raises its rate only to what the signal sustained for diid_s (DIID), in steps of bit rate
@@ -45,6 +47,7 @@ struct flow_config {
   std::optional<double> stop_s;
   std::uint32_t tcp_ack_every = 1;
   std::uint32_t min_rto_ms = 1000;             ///< least retransmission timeout; RFC 6298 says 1000, Linux and ns-2.35 use 200
+  std::uint32_t max_rto_ms = longest_rto_ms;   ///< largest one, at least min_rto_ms; paper 000's mobile nodes have 2000
   std::uint32_t max_window_packets = 0;        ///< 0: not limited
   shim::flow_policy policy = shim::no_policy;  ///< where it thins TCP ACKs, tcp_ack_every must be 1
 

@@ -93,6 +93,22 @@ FILES = {
         "ticks of 500 ms",
         "set it to 1000",
     ),
+    "FreeBSD's TCP with a largest timeout": (
+        "    dst: last\npolicies",
+        "    dst: last\n    variant: bsd\n    min_rto_ms: 1000\n    max_rto_ms: 2000\npolicies",
+        18,
+        "flows.0.max_rto_ms",
+        "has its own",
+        "leave it out",
+    ),
+    "a largest timeout below the least": (
+        "    dst: last\npolicies",
+        "    dst: last\n    max_rto_ms: 100\npolicies",
+        16,
+        "flows.0.max_rto_ms",
+        "below min_rto_ms = 200",
+        "raise it",
+    ),
     "FreeBSD's TCP with SACK": (
         "    dst: last\npolicies",
         "    dst: last\n    variant: bsd\n    sack: true\npolicies",
@@ -250,6 +266,7 @@ def test_the_radio_backend_wants_an_inventory_and_no_other_takes_one(experiment,
 # What only a simulator can do: (setting, field, words of the problem, of the remedy)
 SIMULATED_ONLY = {
     "FreeBSD's TCP": ("flows.0.variant=bsd", "flows.0.variant", "Linux' TCP", "newreno"),
+    "a largest timeout": ("flows.0.max_rto_ms=2000", "flows.0.max_rto_ms", "is set", "leave it out"),
     "MAC-level traffic": (
         "flows.0.kind=mac_saturated",
         "flows.0.kind",

@@ -268,6 +268,11 @@ def test_a_flow_can_have_a_policy_of_its_own(runs):
     assert [run.config["flows"][0]["policy"]["cwl"] for run in found] == ["delay"]
 
 
+def test_a_largest_timeout_is_told_only_where_it_is_set(runs):
+    assert runs("flows.0.max_rto_ms=2000")[0].config["flows"][0]["max_rto_ms"] == 2000
+    assert "max_rto_ms" not in runs("flows.0.max_rto_ms=60000")[0].config["flows"][0]  # runs of before keep their names
+
+
 def test_routing_is_a_word_or_a_section(runs):
     run = runs("seeds=[1]", "policies=[none]", "topology.hops=3")[0]
     assert "routing" not in run.config and "link_failure" not in run.config

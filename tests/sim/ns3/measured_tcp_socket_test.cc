@@ -52,6 +52,8 @@ class ChosenLosses : public ErrorModel
     std::set<std::pair<uint32_t, uint32_t>> losses; ///< (segment, transmission)
     std::vector<std::pair<double, uint32_t>> sent;  ///< (seconds, segment) of every data packet that reached the far end of the wire
     std::map<uint32_t, uint32_t> transmissions;
+    uint32_t lostSyns = 0;
+    std::vector<double> synsS; ///< when SYNs reached the far end of the wire, lost or not
 
   private:
     bool DoCorrupt(Ptr<Packet> packet) override
@@ -61,6 +63,11 @@ class ChosenLosses : public ErrorModel
         TcpHeader tcp;
         copy->RemoveHeader(ip);
         copy->RemoveHeader(tcp);
+        if ((tcp.GetFlags() & TcpHeader::SYN) != 0)
+        {
+            synsS.push_back(Simulator::Now().GetSeconds());
+            return synsS.size() <= lostSyns;
+        }
         if (copy->GetSize() == 0)
         {
             return false;
@@ -293,6 +300,44 @@ TEST_F(MeasuredTcpSocketTest, TheRetransmissionTimeoutTakesItsFactorAndItsUpperB
     // Five times the least timeout of 200 ms (the round trip of 45 ms asks for no more), then twice that.
     EXPECT_NEAR(timeouts[0] - lastTcpAckS, 1.0, 0.01);
     EXPECT_NEAR(timeouts[1] - timeouts[0], 2.0, 0.01);
+}
+
+TEST_F(MeasuredTcpSocketTest, TheUpperBoundHoldsForBackedOffTimeoutsAndForSyns)
+{
+    m_losses->lostSyns = 3;
+    m_losses->losses = {{16, 1}, {16, 2}, {16, 3}, {16, 4}, {16, 5}};
+    Send(16,
+         [](MeasuredTcpSocket& sender)
+         {
+             sender.SetMaxRto(MilliSeconds(500));
+         });
+    EXPECT_EQ(m_receivedBytes, 16 * SEGMENT_BYTES);
+    // ns-3 would wait for 3, 6 and 12 s.
+    ASSERT_EQ(m_losses->synsS.size(), 4U);
+    for (std::size_t i = 1; i < 4; ++i)
+    {
+        EXPECT_NEAR(m_losses->synsS[i] - m_losses->synsS[i - 1], 0.5, 0.001);
+    }
+    // The least timeout is 200 ms; doubled it is soon too much.
+    ASSERT_EQ(m_timeouts.size(), 5U);
+    for (std::size_t i = 2; i < 5; ++i)
+    {
+        EXPECT_NEAR(m_timeouts[i] - m_timeouts[i - 1], 0.5, 0.001);
+    }
+}
+
+TEST_F(MeasuredTcpSocketTest, TheUpperBoundHoldsForWhatRoundTripsAskFor)
+{
+    // The last segment is lost: nothing but the timer helps, by the estimate alone, which the least timeout stands for.
+    m_losses->losses = {{16, 1}};
+    Send(16,
+         [](MeasuredTcpSocket& sender)
+         {
+             sender.SetMinRto(Seconds(3));
+             sender.SetMaxRto(Seconds(1));
+         });
+    ASSERT_EQ(m_timeouts.size(), 1U);
+    EXPECT_NEAR(m_timeouts[0] - ArrivalS(15, 1), 1.0, 0.05);
 }
 
 TEST_F(MeasuredTcpSocketTest, TheWindowCapBoundsWhatIsInFlight)

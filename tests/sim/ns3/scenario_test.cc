@@ -239,6 +239,21 @@ TEST_F(ScenarioTest, TheLeastRetransmissionTimeoutIsTheFlows)
     EXPECT_GT(quick.at("goodput_bps").get<double>(), 1.5 * slow.at("goodput_bps").get<double>());
 }
 
+TEST_F(ScenarioTest, TheLargestRetransmissionTimeoutIsTheFlows)
+{
+    nlohmann::json run = run_file::Chain(1, m_folder.Path());
+    run["duration_s"] = 30.0;
+    run["flows"][0]["min_rto_ms"] = 200;
+    run["events"] = {{{"at_s", 4.0}, {"kind", "link_down"}, {"a", 0}, {"b", 1}}, {{"at_s", 24.0}, {"kind", "link_up"}, {"a", 0}, {"b", 1}}};
+    // The timer at the break is about 0.5 s, for 44 packets are on their way. Doubled each time, it has expired five times within 20 s.
+    const auto doubled = Run(run).json.at("flows").at(0);
+    run["flows"][0]["max_rto_ms"] = 2000;
+    const auto bounded = Run(run).json.at("flows").at(0);
+    EXPECT_LE(doubled.at("timeouts"), 6);
+    EXPECT_GE(bounded.at("timeouts"), 10);
+    EXPECT_GT(bounded.at("goodput_bps"), doubled.at("goodput_bps")) << "it is back within 2 s";
+}
+
 TEST_F(ScenarioTest, AFlowWithoutSamplesHasNoRoundTripAndWithoutALimitNone)
 {
     nlohmann::json run = run_file::Chain(2, m_folder.Path());

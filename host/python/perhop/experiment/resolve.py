@@ -29,6 +29,7 @@ from perhop.experiment.rules import (
     check_routing,
     check_samples,
     check_tcp_acks,
+    check_timeouts,
     check_times,
     node_of,
 )
@@ -183,6 +184,7 @@ def _resolve_point(point: Point) -> list[Run]:
     policies = [policy for text in texts if text for policy in parse_policy(text)]
     check_tcp_acks(flows, policies)
     check_bsd(flows)
+    check_timeouts(flows)
     if not experiment.mac.path_header and (has_exact or policies != [Policy()]):
         raise FieldError(
             ("mac", "path_header"),
@@ -299,7 +301,9 @@ def _medium(medium: ex.Medium) -> dict[str, Any]:
 
 
 def _flow(flow: ResolvedFlow, policy: Policy) -> dict[str, Any]:
-    fields = flow.model.model_dump(exclude={"policy"})
+    # What came later is written only where it says something: runs of before keep their names.
+    later = {"max_rto_ms"} - flow.model.model_dump(exclude_defaults=True).keys()
+    fields = flow.model.model_dump(exclude={"policy"} | later)
     fields |= {"src": flow.src, "dst": flow.dst}
     if isinstance(flow.model, ex.TcpFlow):
         own = parse_policy(flow.model.policy)[0] if flow.model.policy else policy

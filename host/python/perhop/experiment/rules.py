@@ -84,6 +84,20 @@ def check_bsd(flows: list[ResolvedFlow]) -> None:
                 f"is {flow.model.min_rto_ms}, but variant bsd counts in ticks of 500 ms, at least two",
                 f"set it to {BSD_MIN_RTO_MS}",
             )
+        if flow.model.max_rto_ms != ex.LONGEST_RTO_MS:
+            raise FieldError(
+                ("flows", flow.index, "max_rto_ms"), "is set, but variant bsd has its own, 64 s", "leave it out"
+            )
+
+
+def check_timeouts(flows: list[ResolvedFlow]) -> None:
+    for flow in flows:
+        if isinstance(flow.model, ex.TcpFlow) and flow.model.max_rto_ms < flow.model.min_rto_ms:
+            raise FieldError(
+                ("flows", flow.index, "max_rto_ms"),
+                f"is {flow.model.max_rto_ms}, below min_rto_ms = {flow.model.min_rto_ms}",
+                "raise it, or lower min_rto_ms",
+            )
 
 
 def check_exact(experiment: ex.Experiment, node_count: int) -> None:

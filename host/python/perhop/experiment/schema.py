@@ -267,6 +267,9 @@ End = Annotated[Literal["first", "last"] | Annotated[int, Field(ge=0)], BeforeVa
 Source = Annotated[Literal["first", "last", "each"] | Annotated[int, Field(ge=0)], BeforeValidator(_end)]
 
 
+LONGEST_RTO_MS = 60_000
+
+
 class FlowBase(Section):
     """Who sends to whom, and when."""
 
@@ -289,7 +292,16 @@ class TcpFlow(FlowBase):
     segment_bytes: int = Field(default=1460, ge=1, le=2264, description="TCP payload of a full segment")
     tcp_ack_every: int = Field(default=1, ge=1, le=64, description="segments a TCP ACK confirms, or 200 ms")
     min_rto_ms: int = Field(
-        default=200, ge=1, le=60000, description="least retransmission timeout: Linux and ns-2.35 200, RFC 6298 1000"
+        default=200,
+        ge=1,
+        le=LONGEST_RTO_MS,
+        description="least retransmission timeout: Linux and ns-2.35 200, RFC 6298 1000",
+    )
+    max_rto_ms: int = Field(
+        default=LONGEST_RTO_MS,
+        ge=1,
+        le=LONGEST_RTO_MS,
+        description="largest retransmission timeout; paper 000's mobile nodes have 2000",
     )
     max_window_packets: int = Field(default=44, ge=1, le=1024, description="the receiver's window")
     policy: OnePolicy = Field(default=None, description=f"{POLICY_FORMS}; null: each of `policies`")
