@@ -178,7 +178,7 @@ test-long: build fuzz-python ## The tests that take longer
 fuzz-python: setup ## Install atheris for DLEP (make fuzz does)
 	@[ .venv-fuzz/perhop.stamp -nt tests/fuzz/requirements.txt ] || { ./setup.sh fuzz && touch .venv-fuzz/perhop.stamp; } || true
 
-fuzz: fuzz-python ## 10 million inputs to codecs, shim and EXACT, 10 minutes of packet path, air driver, JSON and DLEP each, under sanitizers; planted faults are found. Goes on where it was
+fuzz: fuzz-python ## 11 million inputs to codecs, shim, EXACT and DSR, 10 minutes of packet path, air driver, JSON and DLEP each, under sanitizers; planted faults are found. Goes on where it was
 	@$(PYTHON) tests/fuzz/fuzz.py --jobs $(JOBS)
 
 fuzz-gateware: setup out/build/build.ninja ## A million frames and register accesses of any kind at mac_top: after each burst it works as before

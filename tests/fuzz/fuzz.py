@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Fuzzes what takes bytes from outside: C++ under address, undefined behaviour and leak sanitizers, and DLEP's Python.
 
-`make fuzz` runs a round, two targets at a time: 10 million inputs to the codecs and state machines of host/core, and
+`make fuzz` runs a round, two targets at a time: 11 million inputs to the codecs and state machines of host/core, and
 ten minutes each of the targets of host/node, host/drivers and DLEP. A round that is interrupted goes on where it was;
 what the fuzzers learnt (out/fuzz/corpus) stays from round to round. Then faults are planted in a copy of the sources,
 and the fuzzers have to find each one. An input that breaks something is kept in out/fuzz/crashes, and the command that
@@ -73,6 +73,7 @@ TARGETS = {
     "exact_codecs": Target(Share(inputs=2_500_000), 1500),
     "exact": Target(Share(inputs=1_500_000), 1024),
     "shim": Target(Share(inputs=2_000_000), 1024),
+    "dsr": Target(Share(inputs=1_000_000), 512),
     "packet_path": Target(MINUTES_10, 1024),
     "air_driver": Target(MINUTES_10, 1024),
     "configuration": Target(MINUTES_10, 2048),
@@ -132,6 +133,14 @@ FAULTS = (
         "filling_.fill(shares_, costs_, std::max(config_.eta - other_share_, least_budget_share * config_.eta));",
         "filling_.fill(shares_, costs_, 1.01 * config_.eta);",
         "INVARIANT BROKEN: allocations stay within the budget",
+    ),
+    Fault(
+        "DSR follows a route twice over a node",
+        "dsr",
+        "host/core/routing/dsr_router.cpp",
+        " == self_ && is_simple(route_of(packet));",
+        " == self_;",
+        "INVARIANT BROKEN: ",
     ),
     Fault(
         "packet path completes a packet twice",

@@ -25,6 +25,7 @@ SHORT_RUNS = {
     "exact_codecs": 150_000,
     "exact": 15_000,
     "shim": 25_000,
+    "dsr": 20_000,
     "packet_path": 700,
     "air_driver": 2_000,
     "configuration": 20_000,

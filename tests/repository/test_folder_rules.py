@@ -86,6 +86,13 @@ def test_host_core_includes_only_the_standard_library_and_itself(find, root):
     assert not wrong
 
 
+def test_routing_knows_packets_and_time_only(find, root):
+    files = find("host/core/routing/*.hpp", "host/core/routing/*.cpp")
+    assert files
+    allowed = re.compile(r'<|"host/core/(routing/|wire/|policy/time\.hpp)')
+    assert not [f"{path}: {name}" for path in files for name in includes_of(path, root) if not allowed.match(name)]
+
+
 def test_host_core_reads_no_clock_and_does_no_io(find, root):
     assert not hits(CLOCK_OR_IO, find("host/core/**/*.hpp", "host/core/**/*.cpp"), root)
 

@@ -397,6 +397,251 @@ struct exact_hello_flow {
   friend constexpr bool operator==(const exact_hello_flow&, const exact_hello_flow&) = default;
 };
 
+/// Fixed portion of DSR's header (RFC 4728, 6.1), IP protocol 48, between the IP header and what it carries. Its options follow; the codec of the list is host/core/wire/dsr_header.
+struct dsr_fixed {
+  static constexpr std::size_t size_bytes = 4;
+
+  std::uint8_t next_header = 0;  ///< 8 bits: IP protocol of what follows the options; 59: nothing
+  std::uint8_t flow_state = 0;  ///< 1 bits: 0: options follow, not a flow state header
+  std::uint8_t reserved = 0;  ///< 7 bits: None yet
+  std::uint16_t payload_bytes = 0;  ///< 16 bits, bytes: Length of the options, a multiple of 4
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(std::uint64_t{next_header});
+    bytes[1] = static_cast<std::uint8_t>(((std::uint64_t{flow_state} & 0x1) << 7) | (std::uint64_t{reserved} & 0x7f));
+    const std::uint64_t word_2 = std::uint64_t{payload_bytes};
+    bytes[2] = static_cast<std::uint8_t>(word_2 >> 8);
+    bytes[3] = static_cast<std::uint8_t>(word_2);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<dsr_fixed> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    dsr_fixed frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.next_header = static_cast<std::uint8_t>(word_0);
+    const std::uint64_t word_1 = std::uint64_t{bytes[1]};
+    frame.flow_state = static_cast<std::uint8_t>((word_1 >> 7) & 0x1);
+    if (frame.flow_state != 0) return std::nullopt;
+    frame.reserved = static_cast<std::uint8_t>(word_1 & 0x7f);
+    const std::uint64_t word_2 = (std::uint64_t{bytes[2]} << 8) | std::uint64_t{bytes[3]};
+    frame.payload_bytes = static_cast<std::uint16_t>(word_2);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const dsr_fixed&, const dsr_fixed&) = default;
+};
+
+/// DSR: who looks for a route to whom (RFC 4728, 6.2). dsr_address follows for each node that passed it on.
+struct dsr_route_request_option {
+  static constexpr std::size_t size_bytes = 8;
+
+  std::uint8_t type = 1;  ///< 8 bits: Route Request
+  std::uint8_t option_bytes = 0;  ///< 8 bits, bytes: What follows this field: 6, and 4 for each address
+  std::uint16_t identification = 0;  ///< 16 bits: Of the initiator: another one for each request
+  std::uint32_t target = 0;  ///< 32 bits: IPv4 address that a route is looked for to
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(std::uint64_t{type});
+    bytes[1] = static_cast<std::uint8_t>(std::uint64_t{option_bytes});
+    const std::uint64_t word_2 = std::uint64_t{identification};
+    bytes[2] = static_cast<std::uint8_t>(word_2 >> 8);
+    bytes[3] = static_cast<std::uint8_t>(word_2);
+    const std::uint64_t word_4 = std::uint64_t{target};
+    bytes[4] = static_cast<std::uint8_t>(word_4 >> 24);
+    bytes[5] = static_cast<std::uint8_t>(word_4 >> 16);
+    bytes[6] = static_cast<std::uint8_t>(word_4 >> 8);
+    bytes[7] = static_cast<std::uint8_t>(word_4);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<dsr_route_request_option> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    dsr_route_request_option frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.type = static_cast<std::uint8_t>(word_0);
+    if (frame.type != 1) return std::nullopt;
+    const std::uint64_t word_1 = std::uint64_t{bytes[1]};
+    frame.option_bytes = static_cast<std::uint8_t>(word_1);
+    const std::uint64_t word_2 = (std::uint64_t{bytes[2]} << 8) | std::uint64_t{bytes[3]};
+    frame.identification = static_cast<std::uint16_t>(word_2);
+    const std::uint64_t word_4 = (std::uint64_t{bytes[4]} << 24) | (std::uint64_t{bytes[5]} << 16) | (std::uint64_t{bytes[6]} << 8) | std::uint64_t{bytes[7]};
+    frame.target = static_cast<std::uint32_t>(word_4);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const dsr_route_request_option&, const dsr_route_request_option&) = default;
+};
+
+/// DSR: a route that was found (RFC 4728, 6.3). dsr_address follows for each node of it but the first, which the packet is for.
+struct dsr_route_reply_option {
+  static constexpr std::size_t size_bytes = 3;
+
+  std::uint8_t type = 2;  ///< 8 bits: Route Reply
+  std::uint8_t option_bytes = 0;  ///< 8 bits, bytes: What follows this field: 1, and 4 for each address
+  std::uint8_t last_hop_external = 0;  ///< 1 bits: The last hop leads out of the DSR network
+  std::uint8_t reserved = 0;  ///< 7 bits: None yet
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(std::uint64_t{type});
+    bytes[1] = static_cast<std::uint8_t>(std::uint64_t{option_bytes});
+    bytes[2] = static_cast<std::uint8_t>(((std::uint64_t{last_hop_external} & 0x1) << 7) | (std::uint64_t{reserved} & 0x7f));
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<dsr_route_reply_option> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    dsr_route_reply_option frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.type = static_cast<std::uint8_t>(word_0);
+    if (frame.type != 2) return std::nullopt;
+    const std::uint64_t word_1 = std::uint64_t{bytes[1]};
+    frame.option_bytes = static_cast<std::uint8_t>(word_1);
+    const std::uint64_t word_2 = std::uint64_t{bytes[2]};
+    frame.last_hop_external = static_cast<std::uint8_t>((word_2 >> 7) & 0x1);
+    frame.reserved = static_cast<std::uint8_t>(word_2 & 0x7f);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const dsr_route_reply_option&, const dsr_route_reply_option&) = default;
+};
+
+/// DSR: a link that failed, NODE_UNREACHABLE (RFC 4728, 6.4).
+struct dsr_route_error_option {
+  static constexpr std::size_t size_bytes = 16;
+
+  std::uint8_t type = 3;  ///< 8 bits: Route Error
+  std::uint8_t option_bytes = 0xE;  ///< 8 bits, bytes: What follows this field
+  std::uint8_t error_type = 1;  ///< 8 bits: NODE_UNREACHABLE
+  std::uint8_t reserved = 0;  ///< 4 bits: None yet
+  std::uint8_t salvage = 0;  ///< 4 bits: Times that the packet which failed had been salvaged
+  std::uint32_t error_source = 0;  ///< 32 bits: IPv4 address of the node that could not send
+  std::uint32_t error_destination = 0;  ///< 32 bits: IPv4 address of the node that is told
+  std::uint32_t unreachable = 0;  ///< 32 bits: IPv4 address of the neighbour that did not answer
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(std::uint64_t{type});
+    bytes[1] = static_cast<std::uint8_t>(std::uint64_t{option_bytes});
+    bytes[2] = static_cast<std::uint8_t>(std::uint64_t{error_type});
+    bytes[3] = static_cast<std::uint8_t>(((std::uint64_t{reserved} & 0xf) << 4) | (std::uint64_t{salvage} & 0xf));
+    const std::uint64_t word_4 = std::uint64_t{error_source};
+    bytes[4] = static_cast<std::uint8_t>(word_4 >> 24);
+    bytes[5] = static_cast<std::uint8_t>(word_4 >> 16);
+    bytes[6] = static_cast<std::uint8_t>(word_4 >> 8);
+    bytes[7] = static_cast<std::uint8_t>(word_4);
+    const std::uint64_t word_8 = std::uint64_t{error_destination};
+    bytes[8] = static_cast<std::uint8_t>(word_8 >> 24);
+    bytes[9] = static_cast<std::uint8_t>(word_8 >> 16);
+    bytes[10] = static_cast<std::uint8_t>(word_8 >> 8);
+    bytes[11] = static_cast<std::uint8_t>(word_8);
+    const std::uint64_t word_12 = std::uint64_t{unreachable};
+    bytes[12] = static_cast<std::uint8_t>(word_12 >> 24);
+    bytes[13] = static_cast<std::uint8_t>(word_12 >> 16);
+    bytes[14] = static_cast<std::uint8_t>(word_12 >> 8);
+    bytes[15] = static_cast<std::uint8_t>(word_12);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<dsr_route_error_option> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    dsr_route_error_option frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.type = static_cast<std::uint8_t>(word_0);
+    if (frame.type != 3) return std::nullopt;
+    const std::uint64_t word_1 = std::uint64_t{bytes[1]};
+    frame.option_bytes = static_cast<std::uint8_t>(word_1);
+    if (frame.option_bytes != 0xE) return std::nullopt;
+    const std::uint64_t word_2 = std::uint64_t{bytes[2]};
+    frame.error_type = static_cast<std::uint8_t>(word_2);
+    if (frame.error_type != 1) return std::nullopt;
+    const std::uint64_t word_3 = std::uint64_t{bytes[3]};
+    frame.reserved = static_cast<std::uint8_t>((word_3 >> 4) & 0xf);
+    frame.salvage = static_cast<std::uint8_t>(word_3 & 0xf);
+    const std::uint64_t word_4 = (std::uint64_t{bytes[4]} << 24) | (std::uint64_t{bytes[5]} << 16) | (std::uint64_t{bytes[6]} << 8) | std::uint64_t{bytes[7]};
+    frame.error_source = static_cast<std::uint32_t>(word_4);
+    const std::uint64_t word_8 = (std::uint64_t{bytes[8]} << 24) | (std::uint64_t{bytes[9]} << 16) | (std::uint64_t{bytes[10]} << 8) | std::uint64_t{bytes[11]};
+    frame.error_destination = static_cast<std::uint32_t>(word_8);
+    const std::uint64_t word_12 = (std::uint64_t{bytes[12]} << 24) | (std::uint64_t{bytes[13]} << 16) | (std::uint64_t{bytes[14]} << 8) | std::uint64_t{bytes[15]};
+    frame.unreachable = static_cast<std::uint32_t>(word_12);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const dsr_route_error_option&, const dsr_route_error_option&) = default;
+};
+
+/// DSR: the nodes between source and destination (RFC 4728, 6.7). dsr_address follows for each.
+struct dsr_source_route_option {
+  static constexpr std::size_t size_bytes = 4;
+
+  std::uint8_t type = 0x60;  ///< 8 bits: DSR Source Route
+  std::uint8_t option_bytes = 0;  ///< 8 bits, bytes: What follows this field: 2, and 4 for each address
+  std::uint8_t first_hop_external = 0;  ///< 1 bits: The first hop leads out of the DSR network
+  std::uint8_t last_hop_external = 0;  ///< 1 bits: The last hop leads out of the DSR network
+  std::uint8_t reserved = 0;  ///< 4 bits: None yet
+  std::uint8_t salvage = 0;  ///< 4 bits: Times that the packet has been salvaged
+  std::uint8_t segments_left = 0;  ///< 6 bits: How many of the addresses are still to be visited, the receiver of this frame among them
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(std::uint64_t{type});
+    bytes[1] = static_cast<std::uint8_t>(std::uint64_t{option_bytes});
+    const std::uint64_t word_2 = ((std::uint64_t{first_hop_external} & 0x1) << 15) | ((std::uint64_t{last_hop_external} & 0x1) << 14) | ((std::uint64_t{reserved} & 0xf) << 10) | ((std::uint64_t{salvage} & 0xf) << 6) | (std::uint64_t{segments_left} & 0x3f);
+    bytes[2] = static_cast<std::uint8_t>(word_2 >> 8);
+    bytes[3] = static_cast<std::uint8_t>(word_2);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<dsr_source_route_option> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    dsr_source_route_option frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.type = static_cast<std::uint8_t>(word_0);
+    if (frame.type != 0x60) return std::nullopt;
+    const std::uint64_t word_1 = std::uint64_t{bytes[1]};
+    frame.option_bytes = static_cast<std::uint8_t>(word_1);
+    const std::uint64_t word_2 = (std::uint64_t{bytes[2]} << 8) | std::uint64_t{bytes[3]};
+    frame.first_hop_external = static_cast<std::uint8_t>((word_2 >> 15) & 0x1);
+    frame.last_hop_external = static_cast<std::uint8_t>((word_2 >> 14) & 0x1);
+    frame.reserved = static_cast<std::uint8_t>((word_2 >> 10) & 0xf);
+    frame.salvage = static_cast<std::uint8_t>((word_2 >> 6) & 0xf);
+    frame.segments_left = static_cast<std::uint8_t>(word_2 & 0x3f);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const dsr_source_route_option&, const dsr_source_route_option&) = default;
+};
+
+/// DSR: a node of a route.
+struct dsr_address {
+  static constexpr std::size_t size_bytes = 4;
+
+  std::uint32_t node = 0;  ///< 32 bits: Its IPv4 address
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    const std::uint64_t word_0 = std::uint64_t{node};
+    bytes[0] = static_cast<std::uint8_t>(word_0 >> 24);
+    bytes[1] = static_cast<std::uint8_t>(word_0 >> 16);
+    bytes[2] = static_cast<std::uint8_t>(word_0 >> 8);
+    bytes[3] = static_cast<std::uint8_t>(word_0);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<dsr_address> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    dsr_address frame;
+    const std::uint64_t word_0 = (std::uint64_t{bytes[0]} << 24) | (std::uint64_t{bytes[1]} << 16) | (std::uint64_t{bytes[2]} << 8) | std::uint64_t{bytes[3]};
+    frame.node = static_cast<std::uint32_t>(word_0);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const dsr_address&, const dsr_address&) = default;
+};
+
 /// LLC and SNAP header (IEEE 802.2, RFC 1042): says what the DATA frame carries.
 struct llc_snap {
   static constexpr std::size_t size_bytes = 8;

@@ -640,6 +640,121 @@ class ExactHelloFlow(_Frame):
 
 
 @dataclass(frozen=True)
+class DsrFixed(_Frame):
+    """Fixed portion of DSR's header (RFC 4728, 6.1), IP protocol 48, between the IP header and what it carries. Its options follow; the codec of the list is host/core/wire/dsr_header."""
+
+    next_header: int = 0  # 8 bits: IP protocol of what follows the options; 59: nothing
+    flow_state: int = 0  # 1 bits: 0: options follow, not a flow state header
+    reserved: int = 0  # 7 bits: None yet
+    payload_bytes: int = 0  # 16 bits, bytes: Length of the options, a multiple of 4
+
+    SIZE_BYTES: ClassVar[int] = 4
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"flow_state": 0})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "big", (("next_header", 8, 0),)),
+        Word(1, 1, "big", (("flow_state", 1, 7), ("reserved", 7, 0),)),
+        Word(2, 2, "big", (("payload_bytes", 16, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class DsrRouteRequestOption(_Frame):
+    """DSR: who looks for a route to whom (RFC 4728, 6.2). dsr_address follows for each node that passed it on."""
+
+    type: int = 1  # 8 bits: Route Request
+    option_bytes: int = 0  # 8 bits, bytes: What follows this field: 6, and 4 for each address
+    identification: int = 0  # 16 bits: Of the initiator: another one for each request
+    target: int = 0  # 32 bits: IPv4 address that a route is looked for to
+
+    SIZE_BYTES: ClassVar[int] = 8
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"type": 1})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "big", (("type", 8, 0),)),
+        Word(1, 1, "big", (("option_bytes", 8, 0),)),
+        Word(2, 2, "big", (("identification", 16, 0),)),
+        Word(4, 4, "big", (("target", 32, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class DsrRouteReplyOption(_Frame):
+    """DSR: a route that was found (RFC 4728, 6.3). dsr_address follows for each node of it but the first, which the packet is for."""
+
+    type: int = 2  # 8 bits: Route Reply
+    option_bytes: int = 0  # 8 bits, bytes: What follows this field: 1, and 4 for each address
+    last_hop_external: int = 0  # 1 bits: The last hop leads out of the DSR network
+    reserved: int = 0  # 7 bits: None yet
+
+    SIZE_BYTES: ClassVar[int] = 3
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"type": 2})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "big", (("type", 8, 0),)),
+        Word(1, 1, "big", (("option_bytes", 8, 0),)),
+        Word(2, 1, "big", (("last_hop_external", 1, 7), ("reserved", 7, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class DsrRouteErrorOption(_Frame):
+    """DSR: a link that failed, NODE_UNREACHABLE (RFC 4728, 6.4)."""
+
+    type: int = 3  # 8 bits: Route Error
+    option_bytes: int = 0xE  # 8 bits, bytes: What follows this field
+    error_type: int = 1  # 8 bits: NODE_UNREACHABLE
+    reserved: int = 0  # 4 bits: None yet
+    salvage: int = 0  # 4 bits: Times that the packet which failed had been salvaged
+    error_source: int = 0  # 32 bits: IPv4 address of the node that could not send
+    error_destination: int = 0  # 32 bits: IPv4 address of the node that is told
+    unreachable: int = 0  # 32 bits: IPv4 address of the neighbour that did not answer
+
+    SIZE_BYTES: ClassVar[int] = 16
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"type": 3, "option_bytes": 0xE, "error_type": 1})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "big", (("type", 8, 0),)),
+        Word(1, 1, "big", (("option_bytes", 8, 0),)),
+        Word(2, 1, "big", (("error_type", 8, 0),)),
+        Word(3, 1, "big", (("reserved", 4, 4), ("salvage", 4, 0),)),
+        Word(4, 4, "big", (("error_source", 32, 0),)),
+        Word(8, 4, "big", (("error_destination", 32, 0),)),
+        Word(12, 4, "big", (("unreachable", 32, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class DsrSourceRouteOption(_Frame):
+    """DSR: the nodes between source and destination (RFC 4728, 6.7). dsr_address follows for each."""
+
+    type: int = 0x60  # 8 bits: DSR Source Route
+    option_bytes: int = 0  # 8 bits, bytes: What follows this field: 2, and 4 for each address
+    first_hop_external: int = 0  # 1 bits: The first hop leads out of the DSR network
+    last_hop_external: int = 0  # 1 bits: The last hop leads out of the DSR network
+    reserved: int = 0  # 4 bits: None yet
+    salvage: int = 0  # 4 bits: Times that the packet has been salvaged
+    segments_left: int = 0  # 6 bits: How many of the addresses are still to be visited, the receiver of this frame among them
+
+    SIZE_BYTES: ClassVar[int] = 4
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"type": 0x60})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "big", (("type", 8, 0),)),
+        Word(1, 1, "big", (("option_bytes", 8, 0),)),
+        Word(2, 2, "big", (("first_hop_external", 1, 15), ("last_hop_external", 1, 14), ("reserved", 4, 10), ("salvage", 4, 6), ("segments_left", 6, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class DsrAddress(_Frame):
+    """DSR: a node of a route."""
+
+    node: int = 0  # 32 bits: Its IPv4 address
+
+    SIZE_BYTES: ClassVar[int] = 4
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 4, "big", (("node", 32, 0),)),
+    )
+
+
+@dataclass(frozen=True)
 class LlcSnap(_Frame):
     """LLC and SNAP header (IEEE 802.2, RFC 1042): says what the DATA frame carries."""
 
@@ -1138,6 +1253,12 @@ FRAMES: Mapping[str, type[_Frame]] = MappingProxyType({
     "exact_hello_node": ExactHelloNode,
     "exact_hello_neighbour": ExactHelloNeighbour,
     "exact_hello_flow": ExactHelloFlow,
+    "dsr_fixed": DsrFixed,
+    "dsr_route_request_option": DsrRouteRequestOption,
+    "dsr_route_reply_option": DsrRouteReplyOption,
+    "dsr_route_error_option": DsrRouteErrorOption,
+    "dsr_source_route_option": DsrSourceRouteOption,
+    "dsr_address": DsrAddress,
     "llc_snap": LlcSnap,
     "rts_frame": RtsFrame,
     "cts_frame": CtsFrame,
