@@ -47,7 +47,7 @@ def test_the_page_of_the_papers_has_every_row_as_it_is_checked_today(root):
 
 def test_the_page_of_the_papers_says_from_what_it_was_written(root):
     head = (root / REPRODUCTION).read_text().split("\n## ")[0]
-    assert re.search(r"^Written by `perhop reproduce all --(quick|full)`", head, re.MULTILINE)
+    assert re.search(r"^Written by `perhop reproduce all --(quick|full)( --full-of \S+)*`", head, re.MULTILINE)
     assert re.search(r"^- version: \S+ [0-9a-f]{7,}$", head, re.MULTILINE), "a version, without changes of its own"
 
 

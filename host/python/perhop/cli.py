@@ -162,6 +162,10 @@ def reproduce(
     full: Annotated[
         bool, typer.Option("--full/--quick", help="The papers' durations and seeds, or minutes for all of it.")
     ] = False,
+    full_of: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ROW|PAPER", help="Rows that run in full among quick ones; may be given several times."),
+    ] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; default: all cores.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Make all runs again.")] = False,
     out: Annotated[
@@ -195,6 +199,7 @@ def reproduce(
                 fresh=fresh,
                 out=out,
                 command=_command(),
+                full_of=full_of or [],
                 on_plan=tell_plan,
                 on_change=view.update,
                 on_check=lambda part: view.note(f"judging {part.name}"),

@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from perhop.reproduce import reproduction as reproduce
+from perhop.study.check import RowVerdict
 
 ROWS = """\
 papers:
@@ -111,6 +113,33 @@ def test_full_takes_the_files_own_seeds(rows, fake_build, perhop, tmp_path):
     assert list(said["rows"]) == ["B-01"]
 
 
+def test_named_rows_run_in_full_among_quick_ones_and_each_tells_its_grade(rows, fake_build, perhop, tmp_path):
+    shutil.copytree(rows / "chains", rows / "others")
+    (rows / "others" / "check.py").write_text(
+        CHAINS_CHECK.replace('"B-01"', '"B-03"').replace("B-02_delay", "B-03_delay")
+    )
+    (rows / "rows.yaml").write_text(ROWS.replace("experiment: sums", "experiment: others"))
+    said = result_line(perhop("reproduce", "all", "--full-of", "B-01", "--out", tmp_path / "out"))
+    assert {name: (row["grade"], row["seeds"], row["measured"]) for name, row in said["rows"].items()} == {
+        "B-01": ("full", 2, "8 flows"),
+        "B-02": ("full", 2, "rises"),  # of the same folder
+        "B-03": ("quick", 1, "4 flows"),
+        "D-01": (None, 0, ""),
+    }
+    assert (said["mode"], said["full_of"]) == ("quick", ["B-01"])
+    markdown = (tmp_path / "out" / "reproduction" / "README.md").read_text()
+    assert "Written by `perhop reproduce all --quick --full-of B-01`" in markdown
+    assert "**pass** (full, 2 seeds): 8 flows" in markdown and "repeat: `perhop reproduce B-01 --full`" in markdown
+    assert "**pass** (quick, 1 seed): 4 flows" in markdown and "repeat: `perhop reproduce B-03 --quick`" in markdown
+    assert "full for B-01" in (tmp_path / "out" / "reproduction.html").read_text()
+
+
+def test_a_row_that_is_to_run_in_full_must_exist(rows, perhop, tmp_path):
+    outcome = perhop("reproduce", "all", "--full-of", "B-99", "--out", tmp_path / "out")
+    assert outcome.code == 2 and "B-99" in outcome.said
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("asks", "flags", "verdict", "said"),
     [
@@ -134,6 +163,26 @@ def test_a_row_that_asks_for_more_than_ran_is_not_finished(
     assert (found["rows"]["B-01"]["verdict"], found["rows"]["B-01"]["measured"]) == (verdict, said)
     assert found["rows"]["B-02"]["verdict"] == "finding", "another row of the same folder is judged"
     assert found["numeric_pass_share"] == (1.0 if verdict == "pass" else 0.5)
+
+
+@pytest.mark.parametrize(
+    ("row", "seeds", "grade", "verdict"),
+    [
+        *((row, 99, "full", "not finished") for row in ("B-21", "D-05", "D-22", "X-15")),
+        *((row, 5, "quick", "pass") for row in ("D-08", "D-09", "D-10", "D-11", "D-13", "D-14", "D-29")),
+        *((row, 4, "full", "not finished") for row in ("D-07", "D-08", "D-09", "D-10", "D-11", "D-13", "D-14", "D-29")),
+        ("D-07", 5, "quick", "not finished"),
+        ("D-07", 5, "full", "pass"),
+        ("B-08", 2, "full", "not finished"),
+        ("B-08", 3, "quick", "pass"),
+    ],
+)
+def test_a_row_of_the_papers_is_finished_by_the_seeds_the_grade_and_the_parts_that_it_asks_for(
+    row, seeds, grade, verdict
+):
+    """Paper 001's chains are of 5 seeds, paper 000's table of 3; no mobile set and no TCP option is there yet."""
+    asked = reproduce.catalogue(reproduce.experiments()).rows[row]
+    assert reproduce._finished(asked, RowVerdict("pass", "so much"), seeds, grade)[0] == verdict
 
 
 def test_a_check_that_fails_fails_a_row_of_which_a_part_is_missing(rows, fake_build, perhop, tmp_path):

@@ -82,7 +82,7 @@ def _badge(verdict: Verdict) -> str:
 
 def _facts(done: Reproduction) -> str:
     facts = {
-        "grade": "quick (shorter runs, fewer seeds)" if done.quick else "full (the papers' durations)",
+        "grade": _grade(done),
         "rows": f"{len(done.results)}",
         "numeric rows that pass": _numeric(done),
         "runs": _runs(done),
@@ -91,6 +91,12 @@ def _facts(done: Reproduction) -> str:
     }
     items = "".join(f"<li><b>{_text(name)}</b>{_text(value)}</li>" for name, value in facts.items())
     return f'<ul class="facts">{items}</ul>'
+
+
+def _grade(done: Reproduction) -> str:
+    if not done.quick:
+        return "full (the papers' durations)"
+    return "quick (shorter runs, fewer seeds)" + (f", full for {', '.join(done.full_of)}" if done.full_of else "")
 
 
 def _summary(done: Reproduction) -> str:
@@ -152,7 +158,7 @@ def _card(result: RowResult, done: Reproduction) -> str:
     facts.append(("measured", f'<div class="measured">{_clauses(result.measured)}</div>{interval}'))
     if result.evidence:
         facts.append(("evidence", _lines(result.evidence)))
-    facts.append(("repeat", f"<code>{_text(_command(row.id, done))}</code> <small>{_text(_cost(part))}</small>"))
+    facts.append(("repeat", f"<code>{_text(_command(result))}</code> <small>{_text(_cost(part))}</small>"))
     listing = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)
     pictures = "".join(_picture(figure) for figure in result.figures)
     first = next(other for other in done.results if other.part is part)
@@ -255,7 +261,7 @@ def _markdown_row(result: RowResult, done: Reproduction) -> str:
         "",
         f"- claim: {_plain(row.claim)}",
         f"- check: {_plain(row.check)}",
-        f"- repeat: `{_command(row.id, done)}` ({_cost(result.part)})",
+        f"- repeat: `{_command(result)}` ({_cost(result.part)})",
     ]
     if result.evidence:
         lines.append(f"- evidence: {_plain(result.evidence)}")
@@ -299,12 +305,14 @@ def _paper_name(paper: str) -> str:
     return f"Paper {paper}" if paper.isdigit() else paper.capitalize()
 
 
-def _command(row: str, done: Reproduction) -> str:
-    return f"perhop reproduce {row} {'--quick' if done.quick else '--full'}"
+def _command(result: RowResult) -> str:
+    return f"perhop reproduce {result.row.id} --{result.grade}"
 
 
 def _shown_command(done: Reproduction) -> str:
-    return f"perhop reproduce {done.asked} {'--quick' if done.quick else '--full'}"
+    return " ".join(
+        ["perhop reproduce", done.asked, f"--{done.grade}", *(f"--full-of {word}" for word in done.full_of)]
+    )
 
 
 def _cost(part: Part) -> str:

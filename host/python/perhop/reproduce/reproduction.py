@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -73,6 +73,7 @@ class Part:
 
     name: str
     rows: list[Row]
+    grade: Grade = "quick"
     planned: Plan | None = None
     judge: Judge | None = None
     study: Study | None = None
@@ -92,7 +93,7 @@ class Part:
 
 @dataclass(frozen=True)
 class RowResult:
-    """A row and its verdict; `part` and `grade` are None for a row without a folder."""
+    """A row and its verdict; `part` is None for a row without a folder."""
 
     row: Row
     verdict: Verdict
@@ -101,7 +102,10 @@ class RowResult:
     evidence: str = ""
     part: Part | None = None
     figures: list[Path] = field(default_factory=list)
-    grade: Grade | None = None
+
+    @property
+    def grade(self) -> Grade | None:
+        return self.part.grade if self.part else None
 
     @property
     def seeds(self) -> int:
@@ -117,11 +121,12 @@ class RowResult:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Everything that `run` gave."""
+    """Everything that `run` gave. The folders of the rows in `full_of` ran at full grade even where `quick`."""
 
     catalogue: Catalogue
     asked: str
     quick: bool
+    full_of: list[str]
     folder: Path
     parts: list[Part]
     results: list[RowResult]
@@ -131,7 +136,7 @@ class Reproduction:
 
     @property
     def grade(self) -> Grade:
-        return "quick" if self.quick else "full"
+        return _grade(self.quick)
 
     @property
     def interrupted(self) -> bool:
@@ -165,6 +170,7 @@ class Reproduction:
         return {
             "mode": self.grade,
             "asked": self.asked,
+            "full_of": self.full_of,
             "rows": {
                 result.row.id: {
                     "verdict": result.verdict,
@@ -188,6 +194,10 @@ class Reproduction:
             "programs_sha256": self.study.program_hashes,
             "version": paths.version(),
         }
+
+
+def _grade(quick: bool) -> Grade:
+    return "quick" if quick else "full"
 
 
 def _pass_share(results: list[RowResult]) -> float | None:
@@ -269,19 +279,23 @@ def run(
     out: Path | None = None,
     command: list[str] | None = None,
     experiments_folder: Path | None = None,
+    full_of: Iterable[str] = (),
     on_plan: Callable[[list[Part], int], None] = lambda parts, runs: None,
     on_change: Callable[[Study], None] = lambda study: None,
     on_check: Callable[[Part], None] = lambda part: None,
 ) -> Reproduction:
     """Make the runs that are missing, judge every row asked for.
 
+    `full_of` names rows, papers or folders that run at full grade among quick ones; a folder has one grade.
     Raises PerhopError before any run when something that the runs or the checks need has not been built.
     """
     start = time.monotonic()
     known = catalogue(experiments_folder or experiments())
     rows = select(known, asked)
+    full_of = list(full_of)
     folder = (out or paths.output() / ("reproduce" if quick else "reproduce-full")).resolve()
-    parts = _parts(known, rows, quick, folder)
+    named = select(known, full_of)
+    parts = _parts(known, rows, {row.experiment for row in (named if quick else rows)}, folder)
     runs = {run.id: run for part in parts if part.planned for run in part.planned.runs}
     for part in parts:
         _load_judge(part, known)
@@ -298,21 +312,21 @@ def run(
             )
         on_check(part)
         _judge(part, folder, known, command or [])
-    grade: Grade = "quick" if quick else "full"
-    results = [_result(row, parts, grade) for row in rows]
+    results = [_result(row, parts) for row in rows]
     return Reproduction(
-        known, " ".join(asked), quick, folder, parts, results, study, command or [], time.monotonic() - start
+        known, " ".join(asked), quick, full_of, folder, parts, results, study, command or [], time.monotonic() - start
     )
 
 
-def _parts(known: Catalogue, rows: list[Row], quick: bool, out: Path) -> list[Part]:
+def _parts(known: Catalogue, rows: list[Row], in_full: Collection[str | None], out: Path) -> list[Part]:
     by_folder: dict[str, list[Row]] = {}
     for row in rows:
         if row.experiment is not None:
             by_folder.setdefault(row.experiment, []).append(row)
     parts = []
     for name, of_folder in by_folder.items():
-        part = Part(name, of_folder)
+        quick = name not in in_full
+        part = Part(name, of_folder, _grade(quick))
         source = known.folder / name
         if (source / "experiment.yaml").is_file():
             try:
@@ -372,13 +386,13 @@ def _link_runs(place: Path) -> None:
             link.symlink_to(Path("..") / "runs", target_is_directory=True)
 
 
-def _result(row: Row, parts: list[Part], grade: Grade) -> RowResult:
+def _result(row: Row, parts: list[Part]) -> RowResult:
     part = next((part for part in parts if part.name == row.experiment), None)
     if part is None:
         return RowResult(row, "not built")
 
     def result(verdict: Verdict, measured: str, given: RowVerdict | None = None) -> RowResult:
-        found = RowResult(row, verdict, measured, part=part, grade=grade)
+        found = RowResult(row, verdict, measured, part=part)
         return found if given is None else replace(found, interval=given.interval, evidence=given.evidence)
 
     if part.problem:
@@ -395,7 +409,7 @@ def _result(row: Row, parts: list[Part], grade: Grade) -> RowResult:
         return result("fail", f"the check of {part.name} gives no verdict on {row.id}")
     if given.verdict == "finding" and not given.evidence.strip():
         return result("fail", f"{given.measured} (a finding without evidence)", given)
-    verdict, measured = _finished(row, given, part.seeds, grade)
+    verdict, measured = _finished(row, given, part.seeds, part.grade)
     return replace(result(verdict, measured, given), figures=_figures(row, part.check.figures, part))
 
 
