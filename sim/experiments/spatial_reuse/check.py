@@ -46,10 +46,12 @@ def check(results: Results | None, folder: Path) -> Check:
     shown = None
     for row in results.flows:
         trace = folder / "runs" / row["run"] / "trace.txt"
-        frames, second = _read(trace)
+        frames, second, unacked = _read(trace)
         frames_checked += len(frames)
         if second:
             wrong_pairs.append(f"{row['label']}: {second} frames before the one ahead of them was done")
+        if unacked:
+            wrong_pairs.append(f"{row['label']}: {unacked} packets done without their MAC ACK on the air")
         forward = [f for f in frames if f.mac_acked and f.psdu_bytes >= LEAST_DATA_BYTES]
         at_once, when_us = _most_at_once(forward)
         key = (row["sweep.medium.cs_range_m"], row["sweep.medium.capture_ratio_db"])
@@ -70,7 +72,8 @@ def check(results: Results | None, folder: Path) -> Check:
     )
     reuse = RowVerdict("fail", "; ".join([*wrong_reuse, measured])) if wrong_reuse else RowVerdict("pass", measured)
     text = (
-        f"{frames_checked:,} DATA frames: none starts before the one ahead of it on its link is MAC-ACKed or given up"
+        f"{frames_checked:,} DATA frames: none starts before the one ahead of it on its link is MAC-ACKed or given up; "
+        "each delivery has its MAC ACK on the air"
     )
     pairs = RowVerdict("fail", "; ".join(wrong_pairs)) if wrong_pairs else RowVerdict("pass", text)
     rows = {"B-03": pairs, "B-05": reuse}
@@ -99,31 +102,38 @@ def most_at_once(hops: int, interference_m: float) -> int:
     return best[0]
 
 
-def _read(trace: Path) -> tuple[list[Frame], int]:
-    """The DATA frames, and how many started while another packet of their node was not done."""
+def _read(trace: Path) -> tuple[list[Frame], int, int]:
+    """The DATA frames; how many started while another packet of their node was not done; deliveries without MAC ACK."""
     frames: list[Frame] = []
     waiting: dict[int, int] = {}  # node whose MAC ACK is due -> place in frames
+    last: dict[int, int] = {}  # node -> place of the DATA frame that it sent last
     open_sequence: dict[int, int] = {}
-    second = 0
+    done_us: dict[int, int] = {}  # node -> when it was done with a packet
+    second = unacked = 0
     with trace.open(encoding="ascii") as lines:
         for line in lines:
             words = line.split()
             if words[0] == "C":
-                open_sequence.pop(int(words[2]), None)
+                node, sequence, result = (int(words[place]) for place in (2, 5, 8))
+                if result == spec.TxResult.DELIVERED:
+                    frame = frames[last[node]] if node in last else None
+                    unacked += frame is None or frame.sequence != sequence or not frame.mac_acked
+                open_sequence.pop(node, None)
+                done_us[node] = int(words[1])
                 continue
             start, end, node, kind = (int(word) for word in words[1:5])
             if kind == DATA:
                 sequence, to = int(words[10]), int(words[8], 16) - spec.NODE_ADDRESS_BASE - 1
-                if open_sequence.setdefault(node, sequence) != sequence:
+                if open_sequence.setdefault(node, sequence) != sequence or start < done_us.get(node, 0):
                     second += 1
-                waiting[to] = len(frames)
+                waiting[to] = last[node] = len(frames)
                 frames.append(Frame(start, end, node, to, int(words[6]), sequence, False))
             elif kind == MAC_ACK and node in waiting:
                 place = waiting.pop(node)
                 frame = frames[place]
                 if 0 < start - frame.end_us <= LARGEST_MAC_ACK_GAP_US:
                     frames[place] = Frame(**{**frame.__dict__, "mac_acked": True})
-    return frames, second
+    return frames, second, unacked
 
 
 def _most_at_once(frames: list[Frame]) -> tuple[int, int]:

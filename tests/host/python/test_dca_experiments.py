@@ -80,6 +80,7 @@ def test_the_shapes_of_fig_2_pass(tmp_path):
         ("D-11", lambda h, w: 0.3 if h >= 10 and w == 8 else as_the_paper(h, w), "fail"),
         ("D-29", lambda h, w: 0.3 if w is None else as_the_paper(h, w), "fail"),
         ("D-29", lambda h, w: 0.16 if (h, w) == (12, None) else as_the_paper(h, w), "fail"),
+        ("D-29", lambda h, w: 0.16 if (h, w) == (12, 8) else as_the_paper(h, w), "fail"),
     ],
 )
 def test_another_shape_than_fig_2_does_not_pass(row, gain, verdict, tmp_path):
@@ -127,16 +128,19 @@ def test_bursts_must_be_many_and_not_below_the_bound(results, verdict, tmp_path)
 
 
 def rivals(
-    over_001: Callable[[int, int], float], over_own: Callable[[int, int], float], own_timer: float = 0.05
+    over_001: Callable[[int, int], float],
+    over_own: Callable[[int, int], float],
+    own_timer: float = 0.05,
+    over_capped: Callable[[int, int], float] = lambda hops, count: 0.0,
 ) -> Results:
-    """Standard 200 kb/s, DCA 25 % more, DCA with a small window the same; half of DAA's TCP ACKs by 001's timer."""
+    """Standard 200 kb/s, DCA 25 % more; half of DAA's TCP ACKs by 001's timer."""
     flows = []
     for hops in (3, 5, 7):
         for count in (1, 2, 5):
             rates = {
                 "no limit": (200e3, 0.0),
                 "dca": (250e3, 0.1),
-                "cwl 4 + dca": (250e3, 0.0),
+                "cwl 4 + dca": (250e3 / (1 + over_capped(hops, count)), 0.0),
                 "daa as in 001": (250e3 / (1 + over_001(hops, count)), 0.5),
                 "daa": (250e3 / (1 + over_own(hops, count)), own_timer),
             }
@@ -191,14 +195,30 @@ def measured_own(hops: int, count: int) -> float:
     ],
 )
 def test_dca_beside_daa_is_a_finding_only_for_the_deviation_that_has_evidence(over_001, over_own, verdict, tmp_path):
-    found = verdicts("dca_rivals", rivals(over_001, over_own), tmp_path)["D-24"]
+    done = load_check(EXPERIMENTS / "dca_rivals" / "check.py")(rivals(over_001, over_own), tmp_path)
+    found = done.rows["D-24"]
     assert found.verdict == verdict
     assert bool(found.evidence) == (verdict == "finding")
+    assert done.passed == (verdict != "fail")
 
 
 def test_a_daa_whose_accounts_have_the_same_timer_is_no_finding(tmp_path):
     """The evidence speaks of two timers: were both the same, 001's lead would be the only one there is."""
     assert verdicts("dca_rivals", rivals(measured_001, measured_own, own_timer=0.5), tmp_path)["D-24"].verdict == "fail"
+
+
+@pytest.mark.parametrize(
+    ("over_capped", "verdict"),
+    [
+        (lambda hops, count: -0.02 if hops >= 5 else 0.0, "finding"),
+        (lambda hops, count: -0.08 if hops >= 5 else 0.0, "fail"),
+        (lambda hops, count: -0.02, "fail"),
+    ],
+    ids=["a little beyond 3 hops", "by more", "over 3 hops, too"],
+)
+def test_a_small_window_may_be_ahead_of_dca_only_where_that_is_known(over_capped, verdict, tmp_path):
+    results = rivals(measured_001, measured_own, over_capped=over_capped)
+    assert verdicts("dca_rivals", results, tmp_path)["D-24"].verdict == verdict
 
 
 def test_the_share_of_the_timers_is_told(tmp_path):
