@@ -11,6 +11,7 @@ warp in ARCHITECTURE.md), and the comparison has to notice.
 import argparse
 import itertools
 import json
+import random
 import shutil
 import subprocess
 import sys
@@ -28,7 +29,7 @@ FAULTY_BUILD = ROOT / "out/build-planted-fault"
 OUT = ROOT / "out/verify-warp"
 
 MODES = ("on", "all_nodes", "every_tick")
-TOPOLOGIES = ("chain", "hidden_pair", "full_mesh")
+TOPOLOGIES = ("chain", "hidden_pair", "full_mesh", "in_motion")
 NODES = (2, 8, 16)
 PROFILES = ("dsss_long", "ofdm_20mhz")
 LOADS = ("saturated", "poisson")
@@ -58,7 +59,7 @@ FAULT_CASE = Case("chain", 8, "dsss_long", "saturated")
 
 def positions(case: Case) -> list[tuple[float, float]]:
     """Metres. Ranges are 250 m to receive and, in a hidden pair, 250 m to sense."""
-    if case.topology == "chain":
+    if case.topology in ("chain", "in_motion"):
         return [(200.0 * i, 0.0) for i in range(case.nodes)]
     if case.topology == "full_mesh":
         return [(10.0 * i, 5.0 * (i % 3)) for i in range(case.nodes)]
@@ -81,6 +82,18 @@ def flows(case: Case, count: int) -> list[dict]:
     # Together about half of what one DSSS medium carries, more on OFDM.
     rate = (100.0 if case.profile == "dsss_long" else 900.0) / len(pairs)
     return [{"kind": "mac_poisson", "src": a, "dst": b, "rate_packets_per_s": rate, **common} for a, b in pairs]
+
+
+def moves(case: Case, count: int, duration_s: float) -> list[dict]:
+    """Nodes that go back and forth, so fast that links come and go while frames are on the air; some turn under way."""
+    draws = random.Random(case.name)
+    found, at_s = [], 0.0
+    while at_s < duration_s:
+        place = {"x_m": draws.uniform(0, 200.0 * count), "y_m": draws.uniform(0, 200.0)}
+        speed = {} if draws.random() < 0.1 else {"speed_mps": draws.uniform(100, 4000)}
+        found.append({"at_s": at_s, "kind": "move", "node": draws.randrange(count), **place, **speed})
+        at_s = round(at_s + draws.uniform(0, 0.2 / count), 6)
+    return found
 
 
 def run_json(case: Case, mode: str, duration_s: float, seed: int, directory: Path) -> dict:
@@ -114,6 +127,7 @@ def run_json(case: Case, mode: str, duration_s: float, seed: int, directory: Pat
         "warp": mode,
         "nodes": [{"x_m": x, "y_m": y} for x, y in where],
         "routes": [],
+        **({"events": moves(case, len(where), duration_s)} if case.topology == "in_motion" else {}),
         "flows": flows(case, len(where)),
         "outputs": {
             "directory": str(directory),

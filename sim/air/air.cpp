@@ -57,9 +57,9 @@ public:
   void advance(tick until) override;
   bool can_submit(node_id node) const override { return nodes_[node].core.descriptor_ready() && nodes_[node].deferred == 0; }
   void submit(node_id node, const tx_request& request) override;
-  void set_position(node_id node, node_position position) override {
+  void move(node_id node, node_position to, double speed_mps) override {
     assert(!busy_);
-    medium_.set_position(node, position);
+    medium_.move(now_, node, to, speed_mps);
   }
   void set_blocked(node_id one, node_id other, bool blocked) override {
     assert(!busy_);
@@ -521,7 +521,7 @@ void air::advance_one() {
 }
 bool air::can_submit(node_id node) const { return impl_->can_submit(node); }
 void air::submit(node_id node, const tx_request& request) { impl_->submit(node, request); }
-void air::set_position(node_id node, node_position position) { impl_->set_position(node, position); }
+void air::move(node_id node, node_position to, double speed_mps) { impl_->move(node, to, speed_mps); }
 void air::set_blocked(node_id one, node_id other, bool blocked) { impl_->set_blocked(one, other, blocked); }
 neighbour_snapshot air::take_neighbour(node_id node, std::uint8_t slot, std::uint8_t bin) { return impl_->take_neighbour(node, slot, bin); }
 void air::set_silent(node_id node, bool silent) { impl_->set_silent(node, silent); }

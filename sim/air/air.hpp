@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "sim/air/air_config.hpp"
+#include "sim/air/motion.hpp"
 #include "sim/air/types.hpp"
 
 namespace perhop::air {
@@ -77,18 +78,19 @@ public:
   /// evaluation, in both cases at now(). Requires can_submit().
   void submit(node_id node, const tx_request& request);
 
-  /// The node is at `position` from now() on: for frames that start later. Frames on the air arrive as they would have.
-  /// Not in callbacks.
-  void set_position(node_id node, node_position position);
+  /// From now() on the node goes to a place in a straight line, and then stays. Frames that start later have their links as they are
+  /// at their start; frames on the air arrive as they would have. At fidelity samples nodes can only be there at once. Not in callbacks.
+  /// @param speed_mps above 0; no_time_mps: it is there at once
+  void move(node_id node, node_position to, double speed_mps);
 
-  /// Nothing passes between the two from now() on, neither frames nor energy; or does again. Otherwise as set_position().
+  /// Nothing passes between the two from now() on, neither frames nor energy; or does again. Otherwise as move().
   void set_blocked(node_id one, node_id other, bool blocked);
 
   /// What the MAC's neighbour table holds of a slot, and of one bin of its histogram (16 of each). No time passes, and the MAC
   /// does nothing else for it. Not in callbacks.
   neighbour_snapshot take_neighbour(node_id node, std::uint8_t slot, std::uint8_t bin);
 
-  /// The node is dead: nothing passes between it and any other one; or it is back. Otherwise as set_position().
+  /// The node is dead: nothing passes between it and any other one; or it is back. Otherwise as move().
   void set_silent(node_id node, bool silent);
 
   /// DATA frames that end from now on are lost at random at this rate, in [0, 1]. Not in callbacks.

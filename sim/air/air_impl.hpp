@@ -14,7 +14,7 @@ public:
   virtual void advance(tick until) = 0;
   virtual bool can_submit(node_id node) const = 0;
   virtual void submit(node_id node, const tx_request& request) = 0;
-  virtual void set_position(node_id node, node_position position) = 0;
+  virtual void move(node_id node, node_position to, double speed_mps) = 0;
   virtual void set_blocked(node_id one, node_id other, bool blocked) = 0;
   virtual neighbour_snapshot take_neighbour(node_id node, std::uint8_t slot, std::uint8_t bin) = 0;
   virtual void set_silent(node_id node, bool silent) = 0;

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "sim/air/blocked_links.hpp"
-#include "sim/air/loss_model.hpp"
 
 namespace perhop::air {
 
@@ -20,51 +18,66 @@ constexpr double interference_floor = 0.01;
 
 }  // namespace
 
-link_table::link_table(const air_config& config) {
+link_table::link_table(const air_config& config)
+    : config_(config), motion_(config.nodes), loss_(make_loss_model(config.medium)), rows_(config.nodes.size()) {
   const medium_config& medium = config.medium;
-  const auto loss = make_loss_model(medium);
-  sensitivity_w_ = loss->received_power_w(medium.tx_range_m) * threshold_tolerance;
-  carrier_sense_w_ = loss->received_power_w(medium.cs_range_m) * threshold_tolerance;
-  double floor_w = carrier_sense_w_;
+  sensitivity_w_ = loss_->received_power_w(medium.tx_range_m) * threshold_tolerance;
+  carrier_sense_w_ = loss_->received_power_w(medium.cs_range_m) * threshold_tolerance;
+  floor_w_ = carrier_sense_w_;
   if (medium.reception == reception_kind::sinr) {
     const double hardest_db = *std::max_element(medium.sinr_threshold_db.begin(), medium.sinr_threshold_db.end());
     noise_w_ = medium.noise_dbm ? watts_from_dbm(*medium.noise_dbm) : sensitivity_w_ / ratio_from_db(hardest_db);
-    floor_w = std::min(floor_w, noise_w_ * interference_floor);
+    floor_w_ = std::min(floor_w_, noise_w_ * interference_floor);
   }
-
-  struct candidate {
-    tick delay;
-    link to;
-  };
-  std::vector<candidate> candidates;
-  const auto nodes = static_cast<node_id>(config.nodes.size());
-  for (node_id transmitter = 0; transmitter < nodes; ++transmitter) {
-    group_first_.push_back(static_cast<std::uint32_t>(groups_.size()));
-    candidates.clear();
-    for (node_id receiver = 0; receiver < nodes; ++receiver) {
-      if (receiver == transmitter || is_blocked(config, transmitter, receiver)) continue;
-      const double away_m = distance_m(config.nodes[transmitter], config.nodes[receiver]);
-      const double power_w = loss->received_power_w(away_m);
-      if (power_w <= 0 || power_w < floor_w) continue;
-      const double delay_us = medium.propagation_us ? *medium.propagation_us : std::max(1.0, std::round(away_m / speed_of_light_m_per_us));
-      candidates.push_back({static_cast<tick>(delay_us), {receiver, power_w}});
-    }
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [](const candidate& left, const candidate& right) { return left.delay < right.delay; });
-    for (const candidate& next : candidates) {
-      const auto position = static_cast<std::uint32_t>(links_.size());
-      if (groups_.size() == group_first_.back() || groups_.back().delay != next.delay) {
-        groups_.push_back({next.delay, position, position});
-      }
-      links_.push_back(next.to);
-      groups_.back().last = position + 1;
-    }
-  }
-  group_first_.push_back(static_cast<std::uint32_t>(groups_.size()));
+  for (std::shared_ptr<link_row>& row : rows_) row = std::make_shared<link_row>();
 }
 
-tick link_table::delay(node_id transmitter, node_id receiver) const {
-  for (const link_group& group : groups(transmitter)) {
+void link_table::renew(node_id transmitter, tick now) {
+  std::shared_ptr<link_row>& row = rows_[transmitter];
+  // A frame on the air keeps the links with which it started.
+  if (row.use_count() > 1) row = std::make_shared<link_row>();
+  row->changes_ = changes_;
+  row->made_at_ = now;
+  row->links_.clear();
+  row->groups_.clear();
+  candidates_.clear();
+  const node_position from = motion_.at(transmitter, now);
+  const auto nodes = static_cast<node_id>(rows_.size());
+  for (node_id receiver = 0; receiver < nodes; ++receiver) {
+    if (receiver == transmitter || is_blocked(config_, transmitter, receiver)) continue;
+    const double away_m = distance_m(from, motion_.at(receiver, now));
+    const double power_w = loss_->received_power_w(away_m);
+    if (power_w <= 0 || power_w < floor_w_) continue;
+    const double delay_us =
+        config_.medium.propagation_us ? *config_.medium.propagation_us : std::max(1.0, std::round(away_m / speed_of_light_m_per_us));
+    candidates_.push_back({static_cast<tick>(delay_us), {receiver, power_w}});
+  }
+  std::ranges::stable_sort(candidates_, {}, &candidate::delay);
+  for (const candidate& next : candidates_) {
+    const auto position = static_cast<std::uint32_t>(row->links_.size());
+    if (row->groups_.empty() || row->groups_.back().delay != next.delay) row->groups_.push_back({next.delay, position, position});
+    row->links_.push_back(next.to);
+    row->groups_.back().last = position + 1;
+  }
+}
+
+void link_table::move(tick now, node_id node, node_position to, double speed_mps) {
+  motion_.go(now, node, to, speed_mps);
+  ++changes_;
+}
+
+void link_table::set_blocked(node_id one, node_id other, bool blocked) {
+  change_blocked(config_, one, other, blocked);
+  ++changes_;
+}
+
+void link_table::set_silent(node_id node, bool silent) {
+  change_silent(config_, node, silent);
+  ++changes_;
+}
+
+tick link_row::delay(node_id receiver) const {
+  for (const link_group& group : groups_) {
     for (const link& to : members(group)) {
       if (to.node == receiver) return group.delay;
     }
@@ -72,13 +85,9 @@ tick link_table::delay(node_id transmitter, node_id receiver) const {
   return 0;
 }
 
-double link_table::power_w(node_id transmitter, node_id receiver) const {
-  for (const link_group& group : groups(transmitter)) {
-    for (const link& to : members(group)) {
-      if (to.node == receiver) return to.power_w;
-    }
-  }
-  return 0;
+double link_row::power_w(node_id receiver) const {
+  const auto found = std::ranges::find(links_, receiver, &link::node);
+  return found == links_.end() ? 0 : found->power_w;
 }
 
 }  // namespace perhop::air

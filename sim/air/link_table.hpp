@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /// Who hears whom, how strong and how late: positions and a loss model turned into flat tables.
+///
+/// Each transmitter has a row of its own, which follows motion and changes when a frame needs it: links are those of the positions
+/// at the frame's start. A row is made anew only if something changed since it was made, so a network that stands makes each once.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "sim/air/air_config.hpp"
+#include "sim/air/loss_model.hpp"
+#include "sim/air/motion.hpp"
 #include "sim/air/types.hpp"
 
 namespace perhop::air {
@@ -19,7 +25,29 @@ struct link {
 /// Receivers of one transmitter that a frame reaches at the same time.
 struct link_group {
   tick delay;
-  std::uint32_t first, last;  ///< [first, last) in the table of links
+  std::uint32_t first, last;  ///< [first, last) in the row's links
+};
+
+/// The links of one transmitter, at one time.
+class link_row {
+public:
+  /// In ascending order of delay.
+  std::span<const link_group> groups() const { return groups_; }
+  /// In ascending order of node.
+  std::span<const link> members(const link_group& group) const { return {links_.data() + group.first, links_.data() + group.last}; }
+
+  /// Propagation time to a receiver of the row; 0 if it is not in it.
+  tick delay(node_id receiver) const;
+  /// Power received by a receiver of the row; 0 if it is not in it.
+  double power_w(node_id receiver) const;
+
+private:
+  friend class link_table;
+
+  std::vector<link> links_;
+  std::vector<link_group> groups_;
+  std::uint64_t changes_ = 0;  // of the table when it was made
+  tick made_at_ = 0;
 };
 
 class link_table {
@@ -27,31 +55,45 @@ public:
   /// Keeps links of at least floor_of(thresholds) watts. Delays are max(1, round(distance / c)) or medium_config's.
   explicit link_table(const air_config& config);
 
-  std::size_t nodes() const { return group_first_.size() - 1; }
+  std::size_t nodes() const { return rows_.size(); }
 
-  /// The groups of a transmitter, in ascending order of delay.
-  std::span<const link_group> groups(node_id transmitter) const {
-    return {groups_.data() + group_first_[transmitter], groups_.data() + group_first_[transmitter + 1]};
+  /// The links of a frame that starts now. Who needs them later keeps the pointer. @param now never before an earlier one
+  const std::shared_ptr<link_row>& row(node_id transmitter, tick now) {
+    const std::shared_ptr<link_row>& row = rows_[transmitter];
+    const bool moved = row->made_at_ < motion_.still_from() && row->made_at_ != now;
+    if (moved || row->changes_ != changes_) renew(transmitter, now);
+    return row;
   }
-  /// The members of a group, in ascending order of node.
-  std::span<const link> members(const link_group& group) const { return {links_.data() + group.first, links_.data() + group.last}; }
 
-  /// Propagation time of a link of the table; 0 if the receiver is not in it.
-  tick delay(node_id transmitter, node_id receiver) const;
-  /// Received power of a link of the table; 0 if the receiver is not in it.
-  double power_w(node_id transmitter, node_id receiver) const;
+  /// From `now` on the node goes to a place, and then stays: for rows from then on. @param speed_mps above 0; no_time_mps: at once
+  void move(tick now, node_id node, node_position to, double speed_mps);
+  /// Nothing passes between two nodes any more, or does again.
+  void set_blocked(node_id one, node_id other, bool blocked);
+  /// Nothing passes between the node and any other one, or does again.
+  void set_silent(node_id node, bool silent);
 
   double sensitivity_w() const { return sensitivity_w_; }      ///< weakest frame that is received without interference
   double carrier_sense_w() const { return carrier_sense_w_; }  ///< weakest power that is heard as carrier
   double noise_w() const { return noise_w_; }                  ///< 0 with reception_kind::ns2, which knows no noise
 
 private:
-  std::vector<link> links_;
-  std::vector<link_group> groups_;
-  std::vector<std::uint32_t> group_first_;
+  struct candidate {
+    tick delay;
+    link to;
+  };
+
+  void renew(node_id transmitter, tick now);
+
+  air_config config_;  // who is cut off from whom; not where nodes are
+  motion motion_;
+  std::unique_ptr<loss_model> loss_;
+  std::vector<std::shared_ptr<link_row>> rows_;
+  std::vector<candidate> candidates_;
+  std::uint64_t changes_ = 1;  // a row of 0 has not been made
   double sensitivity_w_;
   double carrier_sense_w_;
   double noise_w_ = 0;
+  double floor_w_;
 };
 
 }  // namespace perhop::air

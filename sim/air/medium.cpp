@@ -4,7 +4,6 @@
 #include <cassert>
 #include <utility>
 
-#include "sim/air/blocked_links.hpp"
 #include "sim/air/loss_model.hpp"
 #include "sim/air/reception_ns2.hpp"
 #include "sim/air/reception_sinr.hpp"
@@ -34,46 +33,18 @@ std::unique_ptr<reception> make_reception(const air_config& config, const link_t
 }  // namespace
 
 medium::medium(const air_config& config)
-    : config_(config),
-      versions_(1, {link_table(config), 0}),
+    : seed_(config.seed),
+      links_(config),
       board_(config.nodes.size()),
-      reception_(make_reception(config, links())),
+      reception_(make_reception(config, links_)),
       rates_(config.mac.profile->rates),
       wants_rx_start_(config.nodes.size(), true),
       wanting_(config.nodes.size()) {}
 
-void medium::set_position(node_id node, node_position position) {
-  config_.nodes[node] = position;
-  links_changed_ = true;
-}
-
-void medium::set_blocked(node_id one, node_id other, bool blocked) {
-  change_blocked(config_, one, other, blocked);
-  links_changed_ = true;
-}
-
-void medium::set_silent(node_id node, bool silent) {
-  change_silent(config_, node, silent);
-  links_changed_ = true;
-}
-
-void medium::set_frame_error_rate(double frame_error_rate) { reception_->set_frame_errors({config_.seed, frame_error_rate}); }
-
-/// The table follows the changes when the next frame needs it, however many there were.
-void medium::renew_links() {
-  links_changed_ = false;
-  versions_.remove_if([](const table_version& version) { return version.flights == 0; });
-  versions_.push_back({link_table(config_), 0});
-}
-
-void medium::land(frame_slot slot) {
-  --flights_[slot].version->flights;
-  landed_.push_back(slot);
-}
+void medium::set_frame_error_rate(double frame_error_rate) { reception_->set_frame_errors({seed_, frame_error_rate}); }
 
 frame_slot medium::start(const transmission& frame, byte_span psdu) {
   assert(frame.end > frame.start);
-  if (links_changed_) renew_links();
   frame_slot slot;
   if (free_slots_.empty()) {
     slot = static_cast<frame_slot>(flights_.size());
@@ -82,18 +53,16 @@ frame_slot medium::start(const transmission& frame, byte_span psdu) {
     slot = free_slots_.back();
     free_slots_.pop_back();
   }
-  table_version& version = versions_.back();
-  ++version.flights;
   flight& flight = flights_[slot];
   flight.frame = frame;
   flight.airtime_us = static_cast<std::uint16_t>(frame.end - frame.start);
-  flight.version = &version;
+  flight.row = links_.row(frame.node, frame.start);
   flight.next_start = flight.next_end = 0;
   if (!psdu.empty()) flight.psdu.assign(psdu.begin(), psdu.end());
   reception_->node_transmits(frame.node, frame.end);
   if (losses_) losses_->node_transmits(frame.node, frame.end);
-  if (version.links.groups(frame.node).empty()) {
-    land(slot);
+  if (flight.row->groups().empty()) {
+    landed_.push_back(slot);
   } else {
     push(next_arrival(slot));
   }
@@ -101,6 +70,7 @@ frame_slot medium::start(const transmission& frame, byte_span psdu) {
 }
 
 void medium::process(tick now) {
+  for (const frame_slot slot : landed_) flights_[slot].row.reset();
   free_slots_.insert(free_slots_.end(), landed_.begin(), landed_.end());
   landed_.clear();
   while (!events_.empty() && events_.front().key >> phase_bits == now) {
@@ -116,7 +86,7 @@ void medium::process(tick now) {
 
 medium::event medium::next_arrival(frame_slot slot) const {
   const flight& flight = flights_[slot];
-  const auto groups = flight.version->links.groups(flight.frame.node);
+  const auto groups = flight.row->groups();
   const tick end_at = flight.frame.end + groups[flight.next_end].delay;
   const auto serial = static_cast<std::uint32_t>(flight.frame.id);
   if (flight.next_start < groups.size()) {
@@ -128,15 +98,14 @@ medium::event medium::next_arrival(frame_slot slot) const {
 
 void medium::arrive(tick now, const event& event) {
   flight& flight = flights_[event.slot];
-  const link_table& links = flight.version->links;
-  const auto groups = links.groups(flight.frame.node);
+  const auto groups = flight.row->groups();
   const bool starts = (event.key & ((1U << phase_bits) - 1)) == phase_start;
   const link_group& group = groups[starts ? flight.next_start++ : flight.next_end++];
-  const auto receivers = links.members(group);
+  const auto receivers = flight.row->members(group);
   const incoming_frame incoming{event.slot,        flight.frame.id,         flight.frame.end + group.delay,
                                 flight.airtime_us, flight.frame.rate_index, flight.frame.kind == frame_kind::data};
   if (flight.next_end == groups.size()) {
-    land(event.slot);
+    landed_.push_back(event.slot);
     remove_first();
   } else {
     replace_first(next_arrival(event.slot));
@@ -165,7 +134,7 @@ void medium::set_wants_rx_start(node_id node, bool wants, tick now) {
   if (!wants || slot == no_frame) return;
   const flight& flight = flights_[slot];
   if (preamble_us(flight) >= flight.airtime_us) return;
-  const tick header_at = flight.frame.start + flight.version->links.delay(flight.frame.node, node) + preamble_us(flight);
+  const tick header_at = flight.frame.start + flight.row->delay(node) + preamble_us(flight);
   if (header_at > now) {
     push({header_at << phase_bits | phase_header, static_cast<std::uint32_t>(flight.frame.id), node, slot});
   }

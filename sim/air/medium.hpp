@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -44,19 +43,19 @@ public:
   const transmission& frame(frame_slot slot) const { return flights_[slot].frame; }
   byte_span psdu(frame_slot slot) const { return flights_[slot].psdu; }
   /// Its power at a node that hears it.
-  double power_w(frame_slot slot, node_id node) const { return flights_[slot].version->links.power_w(flights_[slot].frame.node, node); }
+  double power_w(frame_slot slot, node_id node) const { return flights_[slot].row->power_w(node); }
   indication_board& board() { return board_; }
-  const link_table& links() const { return versions_.back().links; }
 
   /// From now on `tell` is called with every frame that is lost where it was for.
-  void watch_losses(loss_watch::tell tell) { losses_.emplace(links().nodes(), links().sensitivity_w(), std::move(tell)); }
+  void watch_losses(loss_watch::tell tell) { losses_.emplace(links_.nodes(), links_.sensitivity_w(), std::move(tell)); }
 
-  /// A node is somewhere else, or nothing passes between two nodes any more (or does again). Holds for frames that start from
-  /// now on; those on the air arrive as they would have.
-  void set_position(node_id node, node_position position);
-  void set_blocked(node_id one, node_id other, bool blocked);
+  /// From `now` on a node goes to a place, and then stays. Holds for frames that start from now on, each with its links as they are at
+  /// its start; those on the air arrive as they would have. @param speed_mps above 0; no_time_mps: it is there at once
+  void move(tick now, node_id node, node_position to, double speed_mps) { links_.move(now, node, to, speed_mps); }
+  /// Nothing passes between two nodes any more (or does again). Otherwise as move().
+  void set_blocked(node_id one, node_id other, bool blocked) { links_.set_blocked(one, other, blocked); }
   /// Nothing passes between the node and any other one.
-  void set_silent(node_id node, bool silent);
+  void set_silent(node_id node, bool silent) { links_.set_silent(node, silent); }
   /// Of DATA frames that end from now on.
   void set_frame_error_rate(double frame_error_rate);
 
@@ -78,19 +77,13 @@ private:
     }
   };
 
-  /// The table of links from one change to the next.
-  struct table_version {
-    link_table links;
-    std::uint32_t flights = 0;  // on the air that need it
-  };
-
   /// A transmission on its way to its groups of receivers. It has one event in the queue, that of its next arrival.
   struct flight {
     transmission frame;
     std::uint16_t airtime_us;
-    table_version* version;    // of the table of links when it started
-    std::uint32_t next_start;  // group that its first bit reaches next
-    std::uint32_t next_end;    // ... and its last bit
+    std::shared_ptr<const link_row> row;  // its links, as they were when it started
+    std::uint32_t next_start;             // group that its first bit reaches next
+    std::uint32_t next_end;               // ... and its last bit
     std::vector<std::uint8_t> psdu;
   };
 
@@ -103,12 +96,8 @@ private:
   void remove_first();
   void sift_down(std::size_t index);
 
-  void renew_links();
-  void land(frame_slot slot);
-
-  air_config config_;
-  std::list<table_version> versions_;  // the last one is the present one
-  bool links_changed_ = false;
+  std::uint64_t seed_;
+  link_table links_;
   indication_board board_;
   std::unique_ptr<reception> reception_;
   std::optional<loss_watch> losses_;

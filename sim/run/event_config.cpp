@@ -52,6 +52,7 @@ event_config read_event(json_section event, std::size_t nodes) {
     case event_kind::move:
       config.a = node("node");
       config.position = {event.number("x_m", -1e7, 1e7), event.number("y_m", -1e7, 1e7)};
+      event.optional("speed_mps", config.speed_mps, [&](const char* key) { return event.number(key, 1e-6, 1e6); });
       break;
   }
   event.finish();

@@ -20,7 +20,7 @@ struct event_config {
     link_up,    ///< it does again
     node_down,  ///< node a is dead: no frame of it passes, nor one to it
     node_up,    ///< it is back
-    move,       ///< node a is at `position`
+    move,       ///< node a goes to `position` at `speed_mps`
     loss,       ///< DATA frames are lost at random at `frame_error_rate`
   };
   double at_s = 0;
@@ -29,6 +29,7 @@ struct event_config {
   bool both_ways = true;
   node_id a = 0, b = 0;
   node_position position{};
+  double speed_mps = air::no_time_mps;
   double frame_error_rate = 0;
 
   tick at() const { return static_cast<tick>(std::llround(at_s * ticks_per_second)); }

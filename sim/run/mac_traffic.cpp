@@ -55,13 +55,13 @@ void append_ipv4_packet(std::vector<std::uint8_t>& to, std::uint32_t bytes, node
 
 mac_traffic::mac_traffic(const run_config& config, run_report& report, pcapng_writer* capture)
     : config_(config), report_(report), capture_(capture), measure_from_(ticks_of(config.warmup_s)), senders_(config.air.nodes.size()) {
-  const link_table links(config.air);
+  link_table links(config.air);
   std::vector<std::vector<node_id>> peers_of(config.air.nodes.size());
   for (std::uint32_t index = 0; index < config.flows.size(); ++index) {
     const flow_config& next = config.flows[index];
     const std::string field = "run.json: field flows[" + std::to_string(index) + "]";
     if (next.kind == flow_kind::tcp) throw config_error(field + ".kind: tcp needs perhop-sim; perhop-air has MAC-level flows only");
-    if (links.power_w(next.src, next.dst) < links.sensitivity_w()) {
+    if (links.row(next.src, 0)->power_w(next.dst) < links.sensitivity_w()) {
       throw config_error(field + ".dst: node " + std::to_string(next.dst) + " is out of range of node " + std::to_string(next.src) +
                          "; MAC-level flows cross one hop: name a neighbour, or raise medium.tx_range_m");
     }

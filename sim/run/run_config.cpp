@@ -141,7 +141,7 @@ run_config parse_run_config(const std::string& text, const std::string& name) {
       run.fail("flows[" + std::to_string(index) + "]", "has a policy, which needs the path header; set mac.path_header to true");
     }
     const bool unreachable = config.path(flow.src, flow.dst).empty() || (answers(flow.kind) && config.path(flow.dst, flow.src).empty());
-    if (has_ip(flow.kind) && unreachable) {
+    if (has_ip(flow.kind) && unreachable && config.routing == routing_kind::fixed) {
       run.fail("flows[" + std::to_string(index) + "].dst", "routes do not lead from node " + std::to_string(flow.src) + " to node " +
                                                                std::to_string(flow.dst) + " and back; add them to routes");
     }
@@ -152,9 +152,15 @@ run_config parse_run_config(const std::string& text, const std::string& name) {
     const std::string complaint = air::samples::samples_complaint(config.air);
     if (!complaint.empty()) throw config_error(name + ": field " + complaint);
     for (std::size_t index = 0; index < config.events.size(); ++index) {
-      if (config.events[index].kind != event_config::event_kind::loss) continue;
-      run.fail("events[" + std::to_string(index) + "].kind",
-               "at fidelity samples no frame is lost but by its waveform; leave the event out, or set mac.fidelity to core or bytes");
+      const std::string event = "events[" + std::to_string(index) + "]";
+      if (config.events[index].kind == event_config::event_kind::loss) {
+        run.fail(event + ".kind",
+                 "at fidelity samples no frame is lost but by its waveform; leave the event out, or set mac.fidelity to core or bytes");
+      }
+      if (config.events[index].speed_mps != air::no_time_mps) {
+        run.fail(event + ".speed_mps",
+                 "at fidelity samples nodes are elsewhere at once; leave it out, or set mac.fidelity to core or bytes");
+      }
     }
   }
   config.air.tell_losses = config.outputs.pcapng;

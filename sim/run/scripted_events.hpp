@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/// The events of a run that concern the medium: moves, links and nodes that go and come back, lost frames.
+/// The events of a run that concern the medium: motion, links and nodes that go and come back, lost frames.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ inline void apply(air::air& medium, const event_config& event) {
   using event_kind = event_config::event_kind;
   switch (event.kind) {
     case event_kind::move:
-      medium.set_position(event.a, event.position);
+      medium.move(event.a, event.position, event.speed_mps);
       break;
     case event_kind::link_down:
     case event_kind::link_up:

@@ -17,7 +17,7 @@ def test_traces_are_identical_in_all_warp_modes():
     )
     result = json.loads(done.stdout.splitlines()[-1].removeprefix("RESULT "))
     assert done.returncode == 0, done.stderr
-    assert len(result["cases"]) == 24
+    assert len(result["cases"]) == 32
     assert all(case["identical"] and case["transmissions"] > 100 for case in result["cases"])
 
 

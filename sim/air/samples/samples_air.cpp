@@ -44,7 +44,7 @@ public:
   void advance(tick until) override;
   bool can_submit(node_id node) const override { return stations_[node].radio.has_room(); }
   void submit(node_id node, const tx_request& request) override;
-  void set_position(node_id node, node_position position) override { channel_.set_position(node, position); }
+  void move(node_id node, node_position to, double speed_mps) override;
   void set_blocked(node_id one, node_id other, bool blocked) override { channel_.set_blocked(one, other, blocked); }
   void set_silent(node_id node, bool silent) override { channel_.set_silent(node, silent); }
   void set_frame_error_rate(double frame_error_rate) override;
@@ -144,6 +144,11 @@ void samples_air::submit(node_id id, const tx_request& request) {
   msdu_.clear();
   listener_.write_msdu(id, request, msdu_);
   node.radio.give(request, tag, msdu_);
+}
+
+void samples_air::move(node_id node, node_position to, double speed_mps) {
+  if (speed_mps != no_time_mps) throw std::logic_error("at fidelity samples nodes are elsewhere at once");
+  channel_.set_position(node, to);
 }
 
 void samples_air::set_frame_error_rate(double frame_error_rate) {

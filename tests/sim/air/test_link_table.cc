@@ -18,36 +18,36 @@ air_config line(std::vector<double> positions_m) {
 
 TEST(link_table, propagation_takes_the_time_of_light_and_at_least_a_microsecond) {
   air_config config = line({0, 1, 250, 500});
-  const link_table links(config);
-  EXPECT_EQ(links.delay(0, 1), 1U);
-  EXPECT_EQ(links.delay(0, 2), 1U);  // 0.83 us
-  EXPECT_EQ(links.delay(0, 3), 2U);  // 1.67 us
-  ASSERT_EQ(links.groups(0).size(), 2U);
-  EXPECT_EQ(links.members(links.groups(0)[0]).size(), 2U);
+  link_table links(config);
+  EXPECT_EQ(links.row(0, 0)->delay(1), 1U);
+  EXPECT_EQ(links.row(0, 0)->delay(2), 1U);  // 0.83 us
+  EXPECT_EQ(links.row(0, 0)->delay(3), 2U);  // 1.67 us
+  ASSERT_EQ(links.row(0, 0)->groups().size(), 2U);
+  EXPECT_EQ(links.row(0, 0)->members(links.row(0, 0)->groups()[0]).size(), 2U);
 
   config.medium.propagation_us = 7;
-  const link_table fixed(config);
-  EXPECT_EQ(fixed.delay(0, 3), 7U);
-  EXPECT_EQ(fixed.groups(0).size(), 1U);
+  link_table fixed(config);
+  EXPECT_EQ(fixed.row(0, 0)->delay(3), 7U);
+  EXPECT_EQ(fixed.row(0, 0)->groups().size(), 1U);
 }
 
 TEST(link_table, nothing_passes_between_a_blocked_pair_in_either_direction) {
   air_config config = line({0, 200, 400});
   config.blocked = {{2, 1}};
-  const link_table links(config);
-  EXPECT_EQ(links.power_w(1, 2), 0);
-  EXPECT_EQ(links.power_w(2, 1), 0);
-  EXPECT_GT(links.power_w(0, 1), links.sensitivity_w());
-  EXPECT_GT(links.power_w(0, 2), links.carrier_sense_w());
+  link_table links(config);
+  EXPECT_EQ(links.row(1, 0)->power_w(2), 0);
+  EXPECT_EQ(links.row(2, 0)->power_w(1), 0);
+  EXPECT_GT(links.row(0, 0)->power_w(1), links.sensitivity_w());
+  EXPECT_GT(links.row(0, 0)->power_w(2), links.carrier_sense_w());
 }
 
 TEST(link_table, a_node_at_exactly_the_range_is_in_range_and_one_beyond_is_not) {
   // 0.1 + 0.2 metres and the like must not decide.
-  const link_table links(line({0.1, 250.1, 550.1, 550.2}));
-  EXPECT_GE(links.power_w(0, 1), links.sensitivity_w());
-  EXPECT_GE(links.power_w(0, 2), links.carrier_sense_w());
-  EXPECT_LT(links.power_w(0, 2), links.sensitivity_w());
-  EXPECT_EQ(links.power_w(0, 3), 0);
+  link_table links(line({0.1, 250.1, 550.1, 550.2}));
+  EXPECT_GE(links.row(0, 0)->power_w(1), links.sensitivity_w());
+  EXPECT_GE(links.row(0, 0)->power_w(2), links.carrier_sense_w());
+  EXPECT_LT(links.row(0, 0)->power_w(2), links.sensitivity_w());
+  EXPECT_EQ(links.row(0, 0)->power_w(3), 0);
 }
 
 TEST(loss_model, two_ray_gives_the_thresholds_of_ns2) {

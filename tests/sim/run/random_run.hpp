@@ -130,4 +130,18 @@ inline void add_random_events(nlohmann::json& run, unsigned seed) {
   }
 }
 
+/// All nodes go from place to place, some of them turning under way, some stopping; a frame's links change while others are on the air.
+inline void set_in_motion(nlohmann::json& run, unsigned seed) {
+  using nlohmann::json;
+  std::mt19937 random(seed);
+  const auto count = static_cast<unsigned>(run["nodes"].size());
+  run["events"] = json::array();
+  for (unsigned at_us = 0; at_us < 240'000; at_us += 1 + random() % 20'000) {
+    json event = {{"at_s", at_us * 1e-6}, {"kind", "move"}, {"node", random() % count}};
+    // So fast that a quarter of a second leads in and out of range: the speed of light has room for it.
+    event.update({{"x_m", random() % 800}, {"y_m", random() % 400}, {"speed_mps", 500 + random() % 9000}});
+    run["events"].push_back(event);
+  }
+}
+
 }  // namespace perhop::run

@@ -151,6 +151,11 @@ TEST(run_config, what_a_modem_of_dsss_cannot_do_is_refused) {
   EXPECT_EQ(refused([](json& run) { run["events"] = json::parse(R"([{"at_s": 0.1, "kind": "loss", "frame_error_rate": 0.5}])"); }),
             "run.json: field events[0].kind: at fidelity samples no frame is lost but by its waveform; leave the event out, or set "
             "mac.fidelity to core or bytes");
+  EXPECT_EQ(refused([](json& run) {
+              run["events"] = json::parse(R"([{"at_s": 0.1, "kind": "move", "node": 1, "x_m": 0, "y_m": 9, "speed_mps": 2}])");
+            }),
+            "run.json: field events[0].speed_mps: at fidelity samples nodes are elsewhere at once; leave it out, or set mac.fidelity to "
+            "core or bytes");
   EXPECT_EQ(
       refused([](json& run) { run["medium"]["cs_range_m"] = 900; }),
       "run.json: field medium.cs_range_m: what arrives from there, -94 dBm, is no more than 4 dB above the receiver's noise, -95 dBm, "
@@ -231,6 +236,28 @@ TEST(run_config, tcp_needs_routes_both_ways) {
               run["routes"] = {{0, 1, 1}, {1, 0, 0}};
             }),
             "");
+}
+
+TEST(run_config, who_routes_on_demand_needs_no_route_at_the_start) {
+  EXPECT_EQ(message([](json& run) {
+              run["routing"] = "aodv";
+              run["flows"] = json::parse(R"([{"kind": "cbr", "src": 0, "dst": 1, "start_s": 0, "stop_s": null, "rate_bps": 8000,
+                "burst_packets": 1, "payload_bytes": 1000}])");
+            }),
+            "");
+}
+
+TEST(run_config, a_move_takes_its_time_or_none) {
+  json run = two_node_run();
+  run["events"] = json::parse(R"([{"at_s": 0.1, "kind": "move", "node": 1, "x_m": 3, "y_m": 9, "speed_mps": 2.5},
+                                  {"at_s": 0.2, "kind": "move", "node": 1, "x_m": 4, "y_m": 9}])");
+  const run_config config = parse_run_config(run.dump(), "run.json");
+  EXPECT_EQ(config.events[0].speed_mps, 2.5);
+  EXPECT_EQ(config.events[1].speed_mps, air::no_time_mps);
+  EXPECT_EQ(message([](json& bad) {
+              bad["events"] = json::parse(R"([{"at_s": 0.1, "kind": "move", "node": 1, "x_m": 3, "y_m": 9, "speed_mps": 0}])");
+            }),
+            "run.json: field events[0].speed_mps: 0 is out of range; give a number from 1e-06 to 1e+06");
 }
 
 TEST(run_config, routing_is_static_and_ignores_failed_links_unless_the_file_says_otherwise) {

@@ -80,6 +80,23 @@ TEST(warp, leaves_a_network_that_changes_under_way_as_it_is) {
   EXPECT_GT(changed, compared / 2) << "the events hardly change anything";
 }
 
+TEST(warp, leaves_a_network_in_motion_as_it_is) {
+  std::uint64_t changed = 0, compared = 0;
+  for (unsigned seed = 1; seed <= 16; ++seed) {
+    json run = random_run(seed);
+    if (run["flows"].empty()) continue;
+    set_in_motion(run, seed);
+    const outcome lazy = simulate(run, "on"), all = simulate(run, "all_nodes"), ticks = simulate(run, "every_tick");
+    ASSERT_EQ(lazy.lines, all.lines) << "seed " << seed << ": " << run.dump();
+    ASSERT_EQ(lazy.lines, ticks.lines) << "seed " << seed << ": " << run.dump();
+    EXPECT_EQ(lazy.mismatches, 0U);
+    for (json& event : run["events"]) event.erase("speed_mps");
+    changed += lazy.lines != simulate(run, "on").lines;
+    ++compared;
+  }
+  EXPECT_GT(changed, compared / 2) << "to go and to be there at once is nearly the same";
+}
+
 TEST(warp, a_seed_decides_a_run_and_another_one_makes_another) {
   const json run = random_run(5);
   json other = run;
