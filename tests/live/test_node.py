@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from perhop import paths
+from perhop import paths, privileges
 from perhop.errors import PerhopError
 from perhop.live import namespaces
 from perhop.live.messages import ask_node
@@ -336,7 +336,7 @@ def test_the_daemon_reads_whatever_the_schema_lets_pass(tmp_path):
     )
     config = tmp_path / "node.json"
     config.write_text(json.dumps(daemon_json(wanted, tmp_path)))
-    nobody = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if namespaces.effective_capabilities() else []
+    nobody = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if privileges.effective_capabilities() else []
     done = subprocess.run(
         [*nobody, str(paths.program("perhop-node")), str(config)], capture_output=True, text=True, check=False
     )

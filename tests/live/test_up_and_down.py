@@ -7,6 +7,7 @@ import subprocess
 import time
 
 import pytest
+from perhop import privileges
 from perhop.live import namespaces, network
 
 from .conftest import CHAIN, kill_hard, run_perhop, wait_until
@@ -72,7 +73,7 @@ def test_without_the_capability_one_message_says_so_and_nothing_is_made(state):
     program = "import sys; from perhop.cli import main; sys.argv[0] = 'perhop'; main()"
     words = ["live", "up", str(CHAIN), "--set", "topology.hops=3", "--name", "tcap"]
     drop = ["setpriv", "--bounding-set", "-net_admin", "--inh-caps", "-net_admin"]
-    if namespaces.effective_capabilities() == 0:
+    if privileges.effective_capabilities() == 0:
         drop = []
     done = subprocess.run([*drop, *run_perhop_command(program), *words], capture_output=True, text=True, check=False)
     assert done.returncode == 2

@@ -83,6 +83,18 @@ def python_uses(files: Iterable[Path], text_of: Callable[[Path], str]) -> dict[P
     return {file: {used for used in imported(file) if used is not None} for file in sorted(known)}
 
 
+def rooms_uses(of_file: Uses, package: Path) -> dict[Path, set[Path]]:
+    """What each folder of a package, or module beside them, uses of the others."""
+
+    def room(file: Path) -> Path:
+        return Path(file.relative_to(package).parts[0])
+
+    uses: dict[Path, set[Path]] = {}
+    for file, used in of_file.items():
+        uses.setdefault(room(file), set()).update(room(other) for other in used if room(other) != room(file))
+    return uses
+
+
 def name_in(folder: Path, file: Path) -> tuple[str, ...]:
     """What a program calls the module that has `folder` in its path."""
     parts = file.relative_to(folder).with_suffix("").parts
@@ -124,6 +136,15 @@ def test_no_circle_of_imports(find, root):
     assert not (found := circles(uses)), told(found)
 
 
+def test_no_circle_of_rooms(find, root):
+    """The folders of host/python/perhop, and the modules beside them."""
+    package = root / "host/python/perhop"
+    of_file = python_uses(find("host/python/perhop/**/*.py"), lambda file: (root / file).read_text())
+    uses = rooms_uses(of_file, package.relative_to(root))
+    assert sum(map(len, uses.values())) > 60
+    assert not (found := circles(uses)), told(found)
+
+
 def test_no_circle_of_includes(find, root):
     files = find("**/*.hpp", "**/*.cpp", "**/*.h", "**/*.cc", "**/*.c")
     uses = include_uses(files, lambda file: (root / file).read_text())
@@ -155,6 +176,21 @@ def test_a_circle_is_found_wherever_it_is_closed():
         ["one", "two"],
         ["helper", "script"],
     ]
+
+
+def test_a_circle_of_rooms_is_found_though_no_two_modules_use_each_other():
+    heads = {
+        "p/cook/menu.py": "from p.cellar import wine\n",
+        "p/cook/pot.py": "import os\n",
+        "p/cellar/wine.py": "from p.cellar import rack\n",
+        "p/cellar/rack.py": "def late():\n    from p.cook import pot\n",
+        "p/plain.py": "from p.cook import menu\n",
+        "p/__init__.py": "", "p/cook/__init__.py": "", "p/cellar/__init__.py": "",
+    }  # fmt: skip
+    texts = {Path(name): text for name, text in heads.items()}
+    of_file = python_uses(texts, texts.__getitem__)
+    assert not circles(of_file)
+    assert circles(rooms_uses(of_file, Path("p"))) == [[Path("cellar"), Path("cook")]]
 
 
 def test_a_circle_of_includes_is_found():

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from perhop import paths
+from perhop.dlep.command import dlep
 from perhop.errors import PerhopError
 from perhop.export import command as export_commands
 from perhop.flowgraph.command import flowgraph
@@ -41,6 +42,7 @@ app.add_typer(live_app, name="live")
 app.command()(node)
 app.command()(flowgraph)
 export_commands.register(app)
+app.command()(dlep)
 
 
 def main() -> None:

@@ -342,12 +342,12 @@ def _load(name: str) -> object | None:
 
 
 def _live() -> list[Finding]:
-    from perhop.live import namespaces
+    from perhop import privileges
     from perhop.node import ebpf
 
     return [
-        _tried("/dev/net/tun", namespaces.check_tun),
-        _tried("capabilities", lambda: namespaces.check_capabilities("live networks", *namespaces.CAPABILITIES)),
+        _tried("/dev/net/tun", privileges.check_tun),
+        _tried("capabilities", lambda: privileges.check_capabilities("live networks", *privileges.CAPABILITIES)),
         _tried("eBPF", lambda: ebpf.check(ebpf.cgroup())),
     ]
 

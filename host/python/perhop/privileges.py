@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How a process lets go of its privileges, as the daemon does (host/node/privileges.hpp)."""
+"""Privileges of a process: what it needs, and how it lets go of them, as the daemon does (host/node/privileges.hpp)."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ NOBODY = "nobody"
 PR_CAPBSET_READ, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 23, 24, 38, 47
 PR_CAP_AMBIENT_CLEAR_ALL = 4
 CAPABILITY_VERSION_3 = 0x2008_0522
+CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}
+TUN = Path("/dev/net/tun")
 
 
 @dataclass(frozen=True)
@@ -69,3 +71,29 @@ def drop(become: Account) -> None:
         raise PerhopError(
             f"privileges cannot be dropped: {error.strerror}", "start the command as a user that has none, or as root"
         ) from error
+
+
+def check_capabilities(what: str, *names: str) -> None:
+    """Raises PerhopError for the first capability that `what` needs and this process has not."""
+    effective = effective_capabilities()
+    for name in names:
+        if not effective >> CAPABILITIES[name] & 1:
+            raise PerhopError(
+                f"{what} need {name}, which this process has not",
+                "run the command as root (sudo), or in a container that is given this capability",
+            )
+
+
+def check_tun() -> None:
+    """Raises PerhopError where /dev/net/tun cannot be used."""
+    if not TUN.exists():
+        raise PerhopError(f"there is no {TUN}", "load the module tun (modprobe tun), or give the container this device")
+    if not os.access(TUN, os.R_OK | os.W_OK):
+        raise PerhopError(f"{TUN} may not be opened", "run the command as root, or give yourself access to the device")
+
+
+def effective_capabilities() -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("CapEff:"):
+            return int(line.split()[1], 16)
+    return 0

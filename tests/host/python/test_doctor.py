@@ -109,7 +109,7 @@ def test_each_feature_says_what_it_misses_and_what_to_do(bare_machine, missing, 
 @pytest.fixture(scope="module")
 def bare_machine(tmp_path_factory):
     """What the doctor says where nothing is built or installed."""
-    from perhop.live import namespaces
+    from perhop import privileges
     from typer.testing import CliRunner
 
     empty = tmp_path_factory.mktemp("empty")
@@ -119,8 +119,8 @@ def bare_machine(tmp_path_factory):
         patch.setattr(doctor, "SYSTEM_FOLDERS", str(empty))
         patch.setattr(doctor, "FILE_FOLDERS", (str(empty),))
         patch.setattr("perhop.paths.repository", lambda: empty)
-        patch.setattr(namespaces, "TUN", empty / "tun")
-        patch.setattr(namespaces, "effective_capabilities", lambda: 0)
+        patch.setattr(privileges, "TUN", empty / "tun")
+        patch.setattr(privileges, "effective_capabilities", lambda: 0)
         for name in ("core", "modem", "station"):
             patch.setitem(doctor.sys.modules, f"perhop.{name}", None)
         done = CliRunner().invoke(app, ["doctor", "--json"])

@@ -1,78 +1,92 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`perhop dlep`: the modem of one node, in the network namespace of that node."""
+"""`perhop dlep`: parse and call the library."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import os
-import signal
-from typing import Any
+from pathlib import Path
+from typing import Annotated
 
-from perhop import privileges
-from perhop.dlep.modem import Modem, ModemConfig, say
+import typer
+
 from perhop.errors import PerhopError
-from perhop.export.asker import Asker
-from perhop.export.nodes import NodeSocket
-from perhop.live import network
+from perhop.export.command import Name, Socket, User
+from perhop.privileges import NOBODY
+from perhop.terminal import fail
 
 
-def run(node: NodeSocket, config: ModemConfig, user: str = privileges.NOBODY) -> None:
-    """Until SIGINT or SIGTERM, as `user` where root has started it. Raises PerhopError."""
-    become = privileges.account(user)
-    ask = Asker([node])
-    if node.network is not None:
-        _enter(node)
+def dlep(
+    node: Annotated[str | None, typer.Argument(metavar="NODE", help="A node's index, first or last.")] = None,
+    name: Name = None,
+    socket: Socket = None,
+    listen: Annotated[
+        list[str] | None,
+        typer.Option("--listen", metavar="ADDRESS", help="Where sessions are taken. Default: 127.0.0.1."),
+    ] = None,
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="TCP port of sessions. Default: 854.")] = None,
+    interface: Annotated[
+        str | None, typer.Option(help="Answer routers that look for modems on this interface; default: nowhere.")
+    ] = None,
+    router: Annotated[
+        list[str] | None,
+        typer.Option("--router", metavar="ADDRESS", help="A router, or a network of them. Default: whoever comes."),
+    ] = None,
+    one_hop_only: Annotated[
+        bool | None,
+        typer.Option(
+            "--one-hop-only/--any-distance",
+            help="Drop what has not the hop limit 255 of a neighbour (GTSM); the default.",
+            show_default=False,
+        ),
+    ] = None,
+    interval_s: Annotated[
+        float | None, typer.Option("--interval", min=0.1, help="Seconds between two looks at the node. Default: 1.")
+    ] = None,
+    heartbeat_s: Annotated[
+        float | None, typer.Option("--heartbeat", min=0.1, max=60, help="Seconds between heartbeats. Default: 1.")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", help="A file with these settings; host/node/dlep-example.yaml is one.")
+    ] = None,
+    user: User = NOBODY,
+) -> None:
+    """A DLEP modem (RFC 8175): tells routers each neighbour's latency and rate. Runs where the node does, until Ctrl-C.
 
-    def probe() -> dict[str, Any]:
-        (told,) = ask()
-        if isinstance(told, PerhopError):
-            raise told
-        return told
+    There is no authentication: whoever is one hop away is told, unless --router names who may be. TLS is not offered.
+    """
+    from perhop.dlep import serve
+    from perhop.dlep.configuration import load_file
+    from perhop.dlep.modem import ModemConfig, networks
+    from perhop.export.nodes import find_nodes
 
-    modem = Modem(config, probe)
-    modem.open()
-    privileges.drop(become)
-
-    async def serve() -> None:
-        task = asyncio.create_task(modem.run(lambda: say(_greeting(node, config))))
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
-
-    asyncio.run(serve())
-
-
-def _greeting(node: NodeSocket, config: ModemConfig) -> str:
-    where = ", ".join(config.addresses)
-    found = f", discovery on {config.interface}" if config.interface else ""
-    whom = f", routers {', '.join(config.routers)} only" if config.routers else ""
-    return f"DLEP modem of node {node.label}: port {config.port} at {where}{found}{whom}"
-
-
-def _enter(node: NodeSocket) -> None:
-    """Moves this process into the network namespace of a node of a live network."""
-    state = network.read_state(node.network or "")
-    namespace = network.node_of(state, node.label)["namespace"]
     try:
-        descriptor = os.open(f"/run/netns/{namespace}", os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            _setns(descriptor)
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise PerhopError(
-            f"the namespace of node {node.label} cannot be entered: {error.strerror}", "run the command as root"
-        ) from error
-
-
-def _setns(descriptor: int) -> None:
-    """setns(2), which Python has from 3.12 on."""
-    import ctypes
-
-    libc = ctypes.CDLL(None, use_errno=True)
-    clone_newnet = 0x4000_0000
-    if libc.setns(descriptor, clone_newnet) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
+        if node is None and socket is None:
+            raise PerhopError("which node?", "give NODE or --socket")
+        networks(tuple(router or ()))
+        (found,) = find_nodes(node, name, socket)
+        wanted = load_file(
+            config,
+            {
+                "listen": listen or None,
+                "port": port,
+                "interface": interface,
+                "routers": router or None,
+                "one_hop_only": one_hop_only,
+                "interval_s": interval_s,
+                "heartbeat_s": heartbeat_s,
+            },
+        )
+        serve.run(
+            found,
+            ModemConfig(
+                addresses=tuple(wanted.listen),
+                port=wanted.port,
+                interface=wanted.interface,
+                interval_s=wanted.interval_s,
+                heartbeat_s=wanted.heartbeat_s,
+                routers=tuple(wanted.routers),
+                one_hop_only=wanted.one_hop_only,
+            ),
+            user,
+        )
+    except PerhopError as error:
+        fail(error)

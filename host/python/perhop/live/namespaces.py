@@ -14,9 +14,8 @@ from pathlib import Path
 
 from perhop.errors import PerhopError
 from perhop.live.plan import INTERFACE, MTU_BYTES, LivePlan, Node
+from perhop.privileges import check_capabilities, check_tun
 
-TUN = Path("/dev/net/tun")
-CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}
 NAMESPACES = Path("/run/netns")
 
 
@@ -26,32 +25,6 @@ def check_host() -> None:
         raise PerhopError("there is no `ip` (iproute2)", "install the package iproute2, or run `make setup`")
     check_capabilities("network namespaces and TUN interfaces", "CAP_NET_ADMIN", "CAP_SYS_ADMIN")
     check_tun()
-
-
-def check_capabilities(what: str, *names: str) -> None:
-    """Raises PerhopError for the first capability that `what` needs and this process has not."""
-    effective = effective_capabilities()
-    for name in names:
-        if not effective >> CAPABILITIES[name] & 1:
-            raise PerhopError(
-                f"{what} need {name}, which this process has not",
-                "run the command as root (sudo), or in a container that is given this capability",
-            )
-
-
-def check_tun() -> None:
-    """Raises PerhopError where /dev/net/tun cannot be used."""
-    if not TUN.exists():
-        raise PerhopError(f"there is no {TUN}", "load the module tun (modprobe tun), or give the container this device")
-    if not os.access(TUN, os.R_OK | os.W_OK):
-        raise PerhopError(f"{TUN} may not be opened", "run the command as root, or give yourself access to the device")
-
-
-def effective_capabilities() -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("CapEff:"):
-            return int(line.split()[1], 16)
-    return 0
 
 
 def existing(name: str) -> list[str]:

@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 
 from perhop.errors import PerhopError
-from perhop.live.namespaces import check_capabilities, check_tun
 from perhop.node.configuration import NodeFile
+from perhop.privileges import check_capabilities, check_tun
 
 
 def check(node: NodeFile) -> None:

@@ -13,15 +13,14 @@ from perhop.doctor import Finding
 from perhop.errors import PerhopError
 from perhop.experiment import resolve
 from perhop.experiment.load import Point
+from perhop.experiment.program import Program, Programs, joint_hash
 from perhop.experiment.resolve import Run
 from perhop.experiment.schema import Experiment
 from perhop.live.plan import make_node
 from perhop.radio import checks
 from perhop.radio import inventory as inv
 from perhop.radio.checks import Looked, Wanted
-from perhop.realtime.backend import RUN_COMMAND, check_real_time, section
-from perhop.study.backend import Programs, say_nothing
-from perhop.study.outcomes import Program, joint_hash
+from perhop.realtime.backend import check_real_time, run_command, section
 
 TOKEN = "PERHOP_RADIO_TOKEN"
 
@@ -36,7 +35,7 @@ class Radio:
             )
         self.file = inventory
         self.inventory, self.document = inv.load(inventory)
-        self.note: Callable[[str], None] = say_nothing
+        self.note: Callable[[str], None] = lambda text: None
         self._experiment: Experiment | None = None
 
     def adapt(self, points: list[Point], runs: list[Run]) -> list[Run]:
@@ -74,7 +73,7 @@ class Radio:
                 )
             self._tell(found)
             joint = joint_hash([looked.sha256 for looked in found])
-            yield {"radio": Program(RUN_COMMAND, joint, {TOKEN: token})}
+            yield {"radio": Program(run_command("perhop.radio.nodes"), joint, {TOKEN: token})}
         finally:
             close(found)
 

@@ -13,7 +13,11 @@ from perhop.experiment.resolve import Run
 from perhop.experiment.rules import IP_FLOWS
 
 MOST_RADIO_RATE_MBPS = 2
-RUN_COMMAND = [sys.executable, "-m", "perhop.realtime.run"]
+
+
+def run_command(nodes: str) -> list[str]:
+    """Makes a run on the nodes of this module (perhop.realtime.run)."""
+    return [sys.executable, "-m", nodes]
 
 
 def section(backend: str, run: Run, **more: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from perhop.live import namespaces, network, state_files
 from perhop.live.plan import exact_of_run, plan_run, rates_socket
+from perhop.realtime import run as in_real_time
 from perhop.realtime.measure import Member, each
 from perhop.realtime.session import Session
 
@@ -60,3 +61,7 @@ class LiveNodes:
 
     def log_files(self) -> list[str]:
         return [str(self.state / f"node-{node.index}.log") for node in self.plan.nodes]
+
+
+if __name__ == "__main__":
+    in_real_time.main(LiveNodes)

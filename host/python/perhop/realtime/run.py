@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""One run in real time as a process, as the runner starts a simulator: `python -m perhop.realtime.run RUN.JSON`.
+"""One run in real time as a process, as the runner starts a simulator: `python -m NODES RUN.JSON`, where NODES is
+perhop.realtime.live_nodes or perhop.radio.nodes.
 
 Says PROGRESS on standard output, and ends with the exit status of a simulator: 0, 130 after SIGINT or SIGTERM with what
 was measured by then, 1 after an error. EXIT_NODE: a node failed, and so would further runs; what was collected is kept.
@@ -13,8 +14,8 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -49,6 +50,10 @@ class Network(Protocol):
         """Where each node's daemon has said what happened to it."""
 
 
+# The nodes of a run and its folder: up in the context, down again behind it.
+Nodes = Callable[[dict[str, Any], Path], AbstractContextManager[Network]]
+
+
 class Signals:
     """SIGINT and SIGTERM: an exception while nodes come up, afterwards a wish."""
 
@@ -65,20 +70,9 @@ class Signals:
         self.wanted = True
 
 
-@contextmanager
-def network_of(run: dict[str, Any], folder: Path) -> Iterator[Network]:
-    """Bring the nodes up; down again in the end."""
-    if run["realtime"]["backend"] == "live":
-        from perhop.realtime.live_nodes import LiveNodes as Nodes
-    else:
-        from perhop.realtime.radio_nodes import RadioNodes as Nodes  # type: ignore[assignment]
-    with Nodes(run, folder) as network:
-        yield network
-
-
-def make(run: dict[str, Any], folder: Path, signals: Signals) -> tuple[Measured, dict[str, Any]]:
+def make(nodes: Nodes, run: dict[str, Any], folder: Path, signals: Signals) -> tuple[Measured, dict[str, Any]]:
     """The run, with its files written."""
-    with network_of(run, folder) as network:
+    with nodes(run, folder) as network:
         signals.raising = False
         measured = measure(
             network.plan,
@@ -144,14 +138,14 @@ def _fetch_logs(network: Network, measured: Measured, folder: Path) -> None:
             session.fetch(file, folder / f"node-{index}.log")
 
 
-def main() -> int:
+def _run(nodes: Nodes) -> int:
     # perhop ends a run by SIGINT; killed itself, it must not leave one on the hosts.
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGINT)
     signals = Signals()
     run = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     folder = Path(run["outputs"]["directory"])
     try:
-        measured, result = make(run, folder, signals)
+        measured, result = make(nodes, run, folder, signals)
     except KeyboardInterrupt:
         return 130
     except NodeError as error:
@@ -167,8 +161,9 @@ def main() -> int:
     return 130 if measured.stopped else 0
 
 
-if __name__ == "__main__":
-    code = main()
+def main(nodes: Nodes) -> None:
+    """Makes the run that the command line names; ends the process."""
+    code = _run(nodes)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)  # threads may still wait for a host that is gone

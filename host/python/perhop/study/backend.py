@@ -8,14 +8,12 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from perhop.experiment.load import Point
+from perhop.experiment.program import Programs
 from perhop.experiment.resolve import Run
 from perhop.study import runner
-from perhop.study.outcomes import Program
 
 # Simulated, in namespaces in real time, on hosts with radios: in the order in which they are shown.
 NAMES = ("sim", "live", "radio")
-
-Programs = dict[str, Program]
 
 
 class Backend(Protocol):
@@ -34,17 +32,13 @@ class Backend(Protocol):
         """A context manager that gives the programs, while what they need is held. Raises PerhopError."""
 
 
-def say_nothing(text: str) -> None:
-    """For a backend whose notes nobody wants."""
-
-
 class Sim:
     """The simulators, as many at a time as there are processors."""
 
     name = "sim"
 
     def __init__(self) -> None:
-        self.note: Callable[[str], None] = say_nothing
+        self.note: Callable[[str], None] = lambda text: None
 
     def adapt(self, points: list[Point], runs: list[Run]) -> list[Run]:
         return runs

@@ -21,7 +21,7 @@ def choose(name: str, inventory: Path | None) -> Backend:
 
         return Radio(inventory)
     if name == "live":
-        from perhop.live.backend import Live
+        from perhop.realtime.live_backend import Live
 
         return Live()
     return Sim()

@@ -1,26 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The runs of a study and what became of each, the programs that make them, and whose results they are."""
+"""The runs of a study and what became of each, and whose results they are."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from perhop.experiment.program import hash_of
 from perhop.experiment.resolve import Run
 
 Status = Literal["pending", "running", "finished", "interrupted", "failed"]
-
-
-@dataclass(frozen=True)
-class Program:
-    """What makes a run: the command, to which the path of run.json is added, and a hash of all that it is made of."""
-
-    command: list[str]
-    sha256: str
-    environment: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -94,13 +84,3 @@ class Study:
     def total(self, name: str) -> int:
         """The sum over the results of a count of result.json, such as `completions_checked`."""
         return sum(int(outcome.result.get(name, 0)) for outcome in self.outcomes if outcome.result is not None)
-
-
-def hash_of(program: Path) -> str:
-    with program.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def joint_hash(hashes: list[str]) -> str:
-    """One hash for a program of several parts."""
-    return hashlib.sha256(json.dumps(hashes).encode()).hexdigest()

@@ -21,8 +21,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from perhop import files, paths
+from perhop.experiment.program import Program, hash_of
 from perhop.experiment.resolve import Run
-from perhop.study.outcomes import Outcome, Owner, Program, Study, hash_of
+from perhop.study.outcomes import Outcome, Owner, Study
 from perhop.study.state import claim, locked, read_result, reuse, write_state
 
 STDERR_TAIL_LINES = 12

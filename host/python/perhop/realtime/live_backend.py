@@ -9,11 +9,10 @@ from contextlib import contextmanager
 from perhop import paths
 from perhop.experiment import resolve
 from perhop.experiment.load import Point
+from perhop.experiment.program import Program, Programs, hash_of, joint_hash
 from perhop.experiment.resolve import Run
 from perhop.live import namespaces
-from perhop.realtime.backend import RUN_COMMAND, check_real_time, section
-from perhop.study.backend import Programs, say_nothing
-from perhop.study.outcomes import Program, hash_of, joint_hash
+from perhop.realtime.backend import check_real_time, run_command, section
 
 
 class Live:
@@ -22,7 +21,7 @@ class Live:
     name = "live"
 
     def __init__(self) -> None:
-        self.note: Callable[[str], None] = say_nothing
+        self.note: Callable[[str], None] = lambda text: None
 
     def adapt(self, points: list[Point], runs: list[Run]) -> list[Run]:
         for point in points:
@@ -36,4 +35,6 @@ class Live:
     def ready(self, runs: list[Run]) -> Iterator[Programs]:
         namespaces.check_host()
         parts = [paths.program("perhop-live-air"), paths.program("perhop-node")]
-        yield {"live": Program(RUN_COMMAND, joint_hash([hash_of(part) for part in parts]))}
+        yield {
+            "live": Program(run_command("perhop.realtime.live_nodes"), joint_hash([hash_of(part) for part in parts]))
+        }

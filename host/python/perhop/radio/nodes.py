@@ -17,6 +17,7 @@ from perhop.live import namespaces
 from perhop.live.plan import INTERFACE, exact_of_run, node_config, plan_run, rates_socket
 from perhop.radio import checks, ssh
 from perhop.radio.backend import TOKEN
+from perhop.realtime import run as in_real_time
 from perhop.realtime.measure import Member, each
 from perhop.realtime.session import NodeError, Session
 
@@ -145,3 +146,7 @@ class RadioNodes:
 
     def log_files(self) -> list[str]:
         return [str(self._folder(index) / LOG) for index in range(len(self.members))]
+
+
+if __name__ == "__main__":
+    in_real_time.main(RadioNodes)
