@@ -16,6 +16,8 @@ PERHOP := .venv/bin/perhop
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 unexport VERILATOR_ROOT PYTHONPATH PYTHONHOME CDPATH
 export CCACHE_BASEDIR := $(CURDIR)
+# Objects with debugging information serve another clone, too; what they say of its folder is then of the first one.
+export CCACHE_NOHASHDIR := 1
 
 .PHONY: help setup programs build bindings chain live live-sanitized ota soak attack flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples verify-hashes verify-bounds bench-antenna bench-bound bench-core bench-exact bench-phy bench-robust bench-sifs bench-sim synth prove test test-gateware mutate test-long fuzz fuzz-python fuzz-gateware clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
