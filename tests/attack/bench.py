@@ -15,7 +15,6 @@ import socket
 import struct
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +24,9 @@ from perhop.errors import PerhopError
 from perhop.live import messages, network
 from perhop.live.plan import make_plan
 from perhop.registers import spec_generated as spec
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+import waiting
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAIN = ROOT / "sim/experiments/chain"
@@ -185,12 +187,10 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 def wait_until(holds: Callable[[], Any], timeout_s: float, what: str) -> float:
     """How long it took. Raises NotSo."""
-    start_s = time.monotonic()
-    while not holds():
-        if time.monotonic() - start_s > timeout_s:
-            raise NotSo(f"still not so after {timeout_s:g} s: {what}")
-        time.sleep(0.02)
-    return time.monotonic() - start_s
+    try:
+        return waiting.wait_until(holds, timeout_s, what)
+    except AssertionError as error:
+        raise NotSo(str(error)) from None
 
 
 # ---- Packets

@@ -34,6 +34,7 @@ from perhop import modem  # noqa: E402
 from perhop.phy import plcp, transmitter  # noqa: E402
 from perhop_gr import frames, pdus  # noqa: E402
 from perhop_gr.packet_source import packet_number  # noqa: E402
+from waiting import wait_until  # noqa: E402
 
 SEED = int(os.environ.get("PERHOP_SEED", random.randrange(2**32)))
 
@@ -70,14 +71,6 @@ class keeper(gr.basic_block):
 
     def octets(self) -> list[tuple[dict, bytes]]:
         return [found for found in map(pdus.octets_of, self.kept) if found is not None]
-
-
-def until(holds, most_s: float = 60.0) -> None:
-    """Waits for a condition; the test fails where it does not come."""
-    end_s = time.monotonic() + most_s
-    while not holds():
-        assert time.monotonic() < end_s, "it did not come"
-        time.sleep(0.01)
 
 
 def data_frame(draw: random.Random, octets: int = 60) -> bytes:
@@ -118,7 +111,7 @@ def test_the_modulator_sends_the_models_samples_between_tags(draw):
     for frame in sent:
         meta = {"rate": frame.rate, "short_preamble": False, "tx_time_s": 1.25}
         source.send(pdus.pdu(meta, frame.psdu))
-    until(lambda: sum(pmt.symbol_to_string(tag.key) == "tx_eob" for tag in sink.tags()) == 3)
+    wait_until(lambda: sum(pmt.symbol_to_string(tag.key) == "tx_eob" for tag in sink.tags()) == 3)
     graph.stop()
     graph.wait()
     samples, tags = np.array(sink.data()), sink.tags()
@@ -185,7 +178,7 @@ def heard_over(settings: dict, bursts: dict[int, np.ndarray], at_us: int, until_
         for source in sources:
             source.send(pdus.pdu({"time_us": time_us}))
     wanted = round((until_us + block.latency_us) * 22)
-    until(lambda: all(len(sink.data()) == wanted for sink in sinks))
+    wait_until(lambda: all(len(sink.data()) == wanted for sink in sinks))
     graph.stop()
     graph.wait()
     assert block.late == 0 and block.collisions == (len(bursts) > 1)
@@ -281,7 +274,7 @@ def test_exchanges_over_a_phy_without_cca_that_drops_bad_frames(draw, share):
     graph.msg_connect(macs[1], "app out", delivered, "in")
     graph.msg_connect(macs[0], "done", done, "in")
     graph.start()
-    until(lambda: len(done.kept) == 8, 120)
+    wait_until(lambda: len(done.kept) == 8, 120)
     graph.stop()
     graph.wait()
     results = [meta["result"] for meta, _ in done.octets()]
@@ -310,7 +303,7 @@ def test_messages_that_are_no_pdus_are_counted_and_nothing_dies():
         pdus.pdu({}, bytes(3000)),
     ]:
         source.send(message)
-    until(lambda: mac.refused >= 12 and burst.refused >= 5)
+    wait_until(lambda: mac.refused >= 12 and burst.refused >= 5)
     graph.stop()
     graph.wait()
 
@@ -326,7 +319,7 @@ def test_recorders_write_what_others_read(draw, tmp_path):
     graph.msg_connect(demodulator, "psdu", capture, "psdu")
     graph.msg_connect(demodulator, "psdu", recording, "psdu")
     graph.start()
-    until(
+    wait_until(
         lambda: (
             demodulator.finished.is_set()
             and capture.frames == 1
@@ -439,7 +432,7 @@ def chain_of_three(packets: int, most_samples: int) -> tuple[list[list[int]], li
     for hop in range(2):
         graph.connect((probe, hop), blocks.null_sink(gr.sizeof_float))
     graph.start()
-    until(lambda: len(probe.complete()) == packets, 120)
+    wait_until(lambda: len(probe.complete()) == packets, 120)
     graph.stop()
     graph.wait()
     assert medium.late == 0 and medium.collisions == 0

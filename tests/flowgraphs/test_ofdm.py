@@ -7,7 +7,6 @@ import os
 import random
 import subprocess
 import sys
-import time
 import types
 from pathlib import Path
 
@@ -31,18 +30,11 @@ from gnuradio import channels  # noqa: E402
 from perhop_gr import frames, pdus  # noqa: E402
 from perhop_gr.faults import RadioError  # noqa: E402
 from perhop_gr.packet_source import packet_number  # noqa: E402
+from waiting import wait_until  # noqa: E402
 
 SEED = int(os.environ.get("PERHOP_SEED", random.randrange(2**31)))
 PACKETS = 4
 INSTALLED = importlib.util.find_spec("ieee802_11") is not None
-
-
-def until(holds, most_s: float = 60.0) -> None:
-    """Waits for a condition; the test fails where it does not come."""
-    end_s = time.monotonic() + most_s
-    while not holds():
-        assert time.monotonic() < end_s, "it did not come"
-        time.sleep(0.01)
 
 
 class some(gr.basic_block):
@@ -139,7 +131,7 @@ def test_control_frames_pass_and_nothing_dies_over_a_phy_like_that_of_gr_ieee802
     graph.msg_connect(macs[1], "app out", delivered, "in")
     graph.msg_connect(macs[0], "done", done, "in")
     graph.start()
-    until(lambda: len(done.kept) == PACKETS, 240)
+    wait_until(lambda: len(done.kept) == PACKETS, 240)
     graph.stop()
     graph.wait()
     records = [meta for meta, _ in map(pdus.octets_of, done.kept)]
@@ -163,7 +155,7 @@ def test_a_node_does_not_take_what_it_hears_of_itself_for_a_frame(stand_in):
     rts = frames.with_fcs(bytes.fromhex("b4000000020000000002020000000001"))
     for message in (pmt.PMT_NIL, pmt.intern("what"), pdus.pdu({"time_us": 3}), pdus.pdu({}, rts)):
         ends.send(message)
-    until(lambda: phy.ways.own == 1)
+    wait_until(lambda: phy.ways.own == 1)
     graph.stop()
     graph.wait()
     assert ends.kept == [] and (phy.ways.sent, phy.ways.refused) == (1, 2)

@@ -30,6 +30,7 @@ from perhop_gr.faults import RadioError  # noqa: E402
 from perhop_gr.usrp import rate_remedy  # noqa: E402
 from perhop_gr.usrp_bursts import events_of  # noqa: E402
 from uhd_stand_in import Device  # noqa: E402
+from waiting import wait_until  # noqa: E402
 
 SPEED = 0.05
 """Of the air where a burst must not be late: 8 ms of its latency are then 160 ms of the computer's."""
@@ -44,14 +45,6 @@ class sender(gr.basic_block):
 
     def send(self, message) -> None:
         self.message_port_pub(pmt.intern("out"), message)
-
-
-def until(holds, most_s: float = 60.0) -> None:
-    """Waits for a condition; the test fails where it does not come."""
-    end_s = time.monotonic() + most_s
-    while not holds():
-        assert time.monotonic() < end_s, "it did not come"
-        time.sleep(0.01)
 
 
 @pytest.fixture(autouse=True)
@@ -90,14 +83,14 @@ def test_a_burst_is_on_the_air_when_its_time_says_and_is_not_heard_by_who_sends(
     one, other = Node("serial=A"), Node("serial=B")
     for node in (one, other):
         node.graph.start()
-    until(lambda: one.radio.time.first_s is not None and other.radio.time.first_s is not None)
+    wait_until(lambda: one.radio.time.first_s is not None and other.radio.time.first_s is not None)
     # Both streams begin at another time of the air, and the device's clock is not the flowgraph's.
     wave = np.ones(2200, dtype=np.complex64)
     at_us = round(len(one.sink.data()) / 22) + 5000
     one.sender.send(pdus.pdu({"time_us": at_us - 1000}))
     one.sender.send(pdus.samples_pdu({"at_us": at_us}, wave))
     begin = (at_us + 8000) * 22
-    until(lambda: min(len(one.sink.data()), len(other.sink.data())) > begin + 200_000)
+    wait_until(lambda: min(len(one.sink.data()), len(other.sink.data())) > begin + 200_000)
     for node in (one, other):
         node.stop()
     assert (air.sent, air.late, one.radio.sent) == (1, 0, 1)
@@ -132,7 +125,7 @@ def test_a_packet_over_two_usrps_at_a_rate_that_stretches_time():
     nodes[0].graph.connect(probe, sink)
     for node in nodes:
         node.graph.start()
-    until(lambda: probe.complete() == [0], 120)
+    wait_until(lambda: probe.complete() == [0], 120)
     for node in nodes:
         node.stop()
     assert [mac.kinds for mac in macs] == [{"rts": 1, "data": 1}, {"cts": 1, "mac_ack": 1}]
@@ -189,11 +182,11 @@ def test_where_faults_are_only_counted_time_stays_the_radios():
     one, other = Node("serial=A", keep=False, stop_on_fault=False), Node("serial=B")
     for node in (other, one):
         node.graph.start()
-    until(lambda: one.radio.faults.counts.get("overflow") == 2)
+    wait_until(lambda: one.radio.faults.counts.get("overflow") == 2)
     at_us = round(one.sink.nitems_read(0) / 22) + 3000
     one.sender.send(pdus.samples_pdu({"at_us": at_us}, np.ones(2200, dtype=np.complex64)))
     sample = one.radio.time.sample_of(at_us)
-    until(lambda: one.sink.nitems_read(0) > sample + 400_000)
+    wait_until(lambda: one.sink.nitems_read(0) > sample + 400_000)
     for node in (one, other):
         node.stop()
     # By the stand-in's own count of samples, those that were lost too.
@@ -208,7 +201,7 @@ def test_a_gap_in_a_burst_and_a_burst_that_is_late_end_the_flowgraph():
     for kind, latency_us in (("underflow", 8000), ("late", 0)):
         node = Node("serial=A", keep=False, latency_us=latency_us)
         node.graph.start()
-        until(lambda: node.sink.nitems_read(0) > 50_000)  # noqa: B023  (used at once)
+        wait_until(lambda: node.sink.nitems_read(0) > 50_000)  # noqa: B023  (used at once)
         node.sender.send(pdus.samples_pdu({"at_us": round(node.sink.nitems_read(0) / 22)}, wave))
         assert node.radio.faults.stopped.wait(30)
         node.stop()
@@ -234,7 +227,7 @@ def test_what_is_no_burst_is_counted_and_nothing_dies():
         pdus.samples_pdu({}, np.zeros(0, np.complex64)),
     ):
         node.sender.send(message)
-    until(lambda: node.radio._bursts.refused == 4)
+    wait_until(lambda: node.radio._bursts.refused == 4)
     node.stop()
     assert node.radio.sent == 0
 

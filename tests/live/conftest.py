@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from perhop.errors import PerhopError
 from perhop.live import namespaces, network
+from waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAIN = ROOT / "sim/experiments/chain"
@@ -154,13 +155,6 @@ class Live:
 
 def namespaces_of(name: str, node: int) -> str:
     return f"perhop-{name}-{node}"
-
-
-def wait_until(holds: Callable[[], Any], timeout_s: float) -> None:
-    deadline_s = time.monotonic() + timeout_s
-    while not holds():
-        assert time.monotonic() < deadline_s, f"still not so after {timeout_s} s"
-        time.sleep(0.05)
 
 
 @pytest.fixture(scope="session")

@@ -20,8 +20,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
+from waiting import wait_until
 
-from .conftest import Live, namespaces_of, wait_until
+from .conftest import Live, namespaces_of
 
 MODEM, ROUTER = "192.0.2.1", "192.0.2.2"
 PROGRAM = "import sys; from perhop.cli import main; sys.argv[0] = 'perhop'; main()"

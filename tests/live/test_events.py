@@ -6,8 +6,9 @@ import time
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 
-from .conftest import kill_hard, wait_until
+from .conftest import kill_hard
 
 DIAMOND = Path(__file__).parent / "diamond.yaml"
 # What the file's events leave of the path from node 0 to node 3, each 2 s long.

@@ -13,8 +13,9 @@ import pytest
 from perhop import rates, wireshark
 from perhop.errors import PerhopError
 from perhop.live import network
+from waiting import wait_until
 
-from .conftest import kill_hard, wait_until
+from .conftest import kill_hard
 
 HERE = Path(__file__).parent
 LAST = "10.0.0.4"

@@ -16,8 +16,9 @@ import pytest
 from perhop import paths
 from perhop.live import messages, namespaces, state_files
 from perhop.registers import spec_generated as spec
+from waiting import wait_until
 
-from .conftest import kill_hard, wait_until
+from .conftest import kill_hard
 
 
 @pytest.fixture(scope="module")

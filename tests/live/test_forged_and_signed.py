@@ -10,8 +10,7 @@ import pytest
 from perhop.errors import PerhopError
 from perhop.live import network
 from perhop.node import ebpf
-
-from .conftest import wait_until
+from waiting import wait_until
 
 HERE = Path(__file__).parent
 KILOBYTES = 300

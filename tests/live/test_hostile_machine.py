@@ -14,8 +14,9 @@ import pytest
 from perhop.errors import PerhopError
 from perhop.live import messages, namespaces, network
 from perhop.live.plan import INTERFACE
+from waiting import wait_until
 
-from .conftest import Live, kill_hard, run_perhop, wait_until
+from .conftest import Live, kill_hard, run_perhop
 
 IDLE_CLIENTS = 1100
 MOST_CPU_SHARE = 0.02

@@ -12,8 +12,9 @@ import struct
 import pytest
 from perhop.live.namespaces import INTERFACE
 from perhop.registers import spec_generated as spec
+from waiting import wait_until
 
-from .conftest import kill_hard, wait_until
+from .conftest import kill_hard
 
 MOST_IP_BYTES = spec.MOST_MSDU_BYTES - spec.LLC_SNAP_BYTES - spec.PATH_HEADER_BYTES
 UDP, DISCARD_PORT = 17, 9

@@ -14,8 +14,9 @@ import urllib.request
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from waiting import wait_until
 
-from .conftest import kill_hard, wait_until
+from .conftest import kill_hard
 
 PROGRAM = "import sys; from perhop.cli import main; sys.argv[0] = 'perhop'; main()"
 

@@ -17,8 +17,9 @@ from perhop.live import namespaces
 from perhop.live.messages import ask_node
 from perhop.node import ebpf
 from perhop.node.configuration import NodeFile, daemon_json, load_file
+from waiting import wait_until
 
-from .conftest import ROOT, wait_until
+from .conftest import ROOT
 
 PERHOP = [sys.executable, "-c", "import sys; from perhop.cli import main; sys.argv[0] = 'perhop'; main()"]
 UNIT = ROOT / "host/node/perhop-node@.service"

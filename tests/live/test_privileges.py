@@ -10,8 +10,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-
-from .conftest import wait_until
+from waiting import wait_until
 
 PROGRAM = "import sys; from perhop.cli import main; sys.argv[0] = 'perhop'; main()"
 NOBODY = pwd.getpwnam("nobody").pw_uid

@@ -7,8 +7,9 @@ import pytest
 from perhop.export import probe as library
 from perhop.export.nodes import find_nodes
 from perhop.registers import spec_generated as spec
+from waiting import wait_until
 
-from .conftest import kill_hard, wait_until
+from .conftest import kill_hard
 
 
 @pytest.fixture(scope="module")

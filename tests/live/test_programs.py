@@ -10,8 +10,7 @@ import subprocess
 import sys
 
 import pytest
-
-from .conftest import wait_until
+from waiting import wait_until
 
 SSH_PORT = "2222"
 

@@ -13,8 +13,9 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 
-from .conftest import ROOT, kill_hard, wait_until
+from .conftest import ROOT, kill_hard
 
 HERE = Path(__file__).parent
 TWO_PATHS = ROOT / "sim/experiments/exact_reroute"

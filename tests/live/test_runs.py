@@ -11,8 +11,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from perhop.live import namespaces
+from waiting import wait_until
 
-from .conftest import ROOT, run_perhop, wait_until
+from .conftest import ROOT, run_perhop
 
 EXPERIMENT = ROOT / "sim/experiments/live_chain"
 SHORT = ["policies=[delay]", "seeds=[1]", "duration_s=6", "warmup_s=1", "outputs.interval_s=0.5"]

@@ -9,8 +9,9 @@ import signal
 import pytest
 from perhop.errors import PerhopError
 from perhop.live import messages, network, state_files
+from waiting import wait_until
 
-from .conftest import kill_hard, wait_until
+from .conftest import kill_hard
 
 FIXED = {"cwl": "fixed", "cwl_packets": 3, "round": "half_up"}
 

@@ -9,8 +9,9 @@ import time
 import pytest
 from perhop import privileges
 from perhop.live import namespaces, network
+from waiting import wait_until
 
-from .conftest import CHAIN, kill_hard, run_perhop, wait_until
+from .conftest import CHAIN, kill_hard, run_perhop
 
 
 def processes_naming(text: str) -> str:

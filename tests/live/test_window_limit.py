@@ -11,8 +11,7 @@ from perhop.errors import PerhopError
 from perhop.live import network
 from perhop.live.plan import one_policy
 from perhop.node import ebpf
-
-from .conftest import wait_until
+from waiting import wait_until
 
 # Linux puts timestamps into every segment.
 SEGMENT_BYTES = 1448

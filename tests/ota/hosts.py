@@ -19,8 +19,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +28,7 @@ from perhop.experiment import resolve
 from perhop.experiment.load import load
 from perhop.live import namespaces
 from perhop.live.plan import plan_run
+from waiting import wait_until
 
 SSHD = "/usr/sbin/sshd"
 PROGRAM = "import sys; from perhop.cli import main; sys.argv[0] = 'perhop'; main()"
@@ -299,10 +298,3 @@ class Hosts:
         """Of `perhop run` of the experiment on the hosts."""
         settings = [word for setting in self.settings for word in ("--set", setting)]
         return ["run", self.experiment, "--backend", "radio", "--inventory", inventory, "--out", out, *settings]
-
-
-def wait_until(holds: Callable[[], Any], timeout_s: float, what: str) -> None:
-    deadline_s = time.monotonic() + timeout_s
-    while not holds():
-        assert time.monotonic() < deadline_s, f"{what}: not so after {timeout_s} s"
-        time.sleep(0.05)

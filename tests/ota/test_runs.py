@@ -12,8 +12,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from perhop.live import namespaces
+from waiting import wait_until
 
-from .hosts import Hosts, wait_until
+from .hosts import Hosts
 
 # With one segment of 1448 bytes in flight the receiver's goodput times the sender's round trip is that segment, however
 # busy this machine is: two clocks half an hour apart tell one story. The share is what the edges of a run cut off.

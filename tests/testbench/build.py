@@ -32,8 +32,8 @@ OUT = Path(os.environ.get("PERHOP_TEST_OUT", ROOT / "out" / "gateware-tests")).r
 # Where tests/run_gateware.py wants to find what was covered; None: nobody does.
 COVERAGE_FOLDER = Path(os.environ["PERHOP_COVERAGE"]) if os.environ.get("PERHOP_COVERAGE") else None
 COVERAGE_ARGS = ("--coverage-line", "--coverage-toggle", "--output-split", "0") if COVERAGE_FOLDER else ()
-# One file of C++: split ones want a precompiled header, which ccache does not find. Verilator's own -Os compiles a large
-# module half as long again as -O1, and the model is no faster.
+# One file of C++: split ones want a precompiled header, which ccache does not find.
+# Verilator's own -Os compiles a large module half as long again as -O1, and the model is no faster.
 BUILD_ARGS = (
     *("-Wall", "--assert", "--x-assign", "fast", "--no-timing", "--quiet-stats", "--output-split", "0"),
     *("-CFLAGS", "-O1"),

@@ -11,13 +11,7 @@ import time
 import pytest
 from perhop.errors import PerhopError
 from perhop.live import events, network, state_files, supervisor
-
-
-def wait_until(holds, timeout_s=10):
-    deadline_s = time.monotonic() + timeout_s
-    while not holds():
-        assert time.monotonic() < deadline_s, f"still not so after {timeout_s} s"
-        time.sleep(0.02)
+from waiting import wait_until
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from perhop.reproduce import reproduction as reproduce
 from perhop.study.check import RowVerdict
+from waiting import wait_until
 
 ROWS = """\
 papers:
@@ -27,6 +27,7 @@ rows:
 
 CHAINS_CHECK = """\
 from perhop.study.check import Check, RowVerdict
+from waiting import wait_until
 
 
 def check(results, folder):
@@ -42,6 +43,7 @@ def check(results, folder):
 
 SUMS_CHECK = """\
 from perhop.study.check import Check, RowVerdict
+from waiting import wait_until
 
 
 def check(results, folder):
@@ -329,9 +331,7 @@ def test_after_ctrl_c_the_page_says_what_is_not_finished_and_the_same_command_co
     log = tmp_path / "log"
     slow = {**os.environ, "FAKE_WALL_S": "0.5", "FAKE_LOG": str(log)}
     process = subprocess.Popen(command, env=slow, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and (not log.exists() or len(log.read_text().splitlines()) < 2):
-        time.sleep(0.02)
+    wait_until(lambda: log.exists() and len(log.read_text().splitlines()) >= 2)
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=30)
     assert process.returncode == 130

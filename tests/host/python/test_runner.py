@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from perhop.study import results
 from perhop.study import summaries as rows
+from waiting import wait_until
 
 
 @pytest.fixture
@@ -171,19 +172,18 @@ def start(experiment, out, patience_s=20.0, **environment):
     )
 
 
-def wait_for(condition, patience_s=20.0):
-    end = time.monotonic() + patience_s
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.02)
+def started(out):
+    """How many simulators have begun: they take a signal from then on."""
+    log = out.parent / "made.log"
+    return len(log.read_text().splitlines()) if log.exists() else 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_study_keeps_what_it_has_and_can_be_resumed(number, experiment, fake_build, tmp_path, made):
     out = tmp_path / "out"
     process = start(experiment, out, FAKE_WALL_S="1.0")
-    wait_for(lambda: list((out / "runs").glob("????????????????")) if out.exists() else False)
-    wait_for(lambda: list((out / "runs").glob("*.running")))
+    wait_until(lambda: list((out / "runs").glob("????????????????")))
+    wait_until(lambda: list((out / "runs").glob("*.running")))
     time.sleep(0.3)
     process.send_signal(number)
     _, errors = process.communicate(timeout=20)
@@ -216,22 +216,20 @@ def test_an_interrupted_study_keeps_what_it_has_and_can_be_resumed(number, exper
     assert not list((out / "runs").glob("*.partial"))
 
 
-def test_an_interruption_at_once_leaves_a_state_to_resume(experiment, fake_build, tmp_path):
+def test_an_interruption_at_once_leaves_a_state_to_resume(experiment, fake_build, tmp_path, made):
     out = tmp_path / "out"
     process = start(experiment, out, FAKE_WALL_S="5")
-    wait_for(lambda: len(list((out / "runs").glob("*.running/run.json"))) == 2 if out.exists() else False)
-    time.sleep(0.5)
+    wait_until(lambda: started(out) == 2)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=20)
     assert process.returncode == 130
     assert sorted(states(out).values()) == ["interrupted"] * 2 + ["pending"] * 6
 
 
-def test_a_simulator_that_does_not_stop_is_killed(experiment, fake_build, tmp_path):
+def test_a_simulator_that_does_not_stop_is_killed(experiment, fake_build, tmp_path, made):
     out = tmp_path / "out"
     process = start(experiment, out, patience_s=0.5, FAKE_WALL_S="60", FAKE_DEAF="1")
-    wait_for(lambda: len(list((out / "runs").glob("*.running/run.json"))) == 2 if out.exists() else False)
-    time.sleep(0.5)
+    wait_until(lambda: started(out) == 2)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=20)
     assert process.returncode == 130
@@ -241,7 +239,7 @@ def test_a_simulator_that_does_not_stop_is_killed(experiment, fake_build, tmp_pa
 def test_two_commands_do_not_share_a_folder(experiment, fake_build, perhop, tmp_path):
     out = tmp_path / "out"
     process = start(experiment, out, FAKE_WALL_S="3")
-    wait_for(lambda: list((out / "runs").glob("*.running")) if out.exists() else False)
+    wait_until(lambda: list((out / "runs").glob("*.running")) if out.exists() else False)
     done = perhop("run", experiment, "--out", out)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=20)

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from perhop import paths
 from perhop.errors import PerhopError
+from waiting import wait_until
 
 EXPERIMENTS = Path(__file__).resolve().parents[3] / "sim" / "experiments"
 
@@ -104,10 +105,7 @@ def test_an_interrupted_simulator_leaves_results_so_far(tmp_path):
     process = subprocess.Popen(
         [str(word) for word in call], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ
     )
-    end = time.monotonic() + 20
-    while not list(tmp_path.glob("out/runs/*.running/run.json")):
-        assert time.monotonic() < end, "no simulator was started"
-        time.sleep(0.05)
+    wait_until(lambda: list(tmp_path.glob("out/runs/*.running/run.json")), what="a simulator is started")
     time.sleep(3)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)

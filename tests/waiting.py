@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How a test waits: for a condition, never for a time by which it will have come."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+POLL_S = 0.02
+
+
+def wait_until(holds: Callable[[], Any], timeout_s: float = 60, what: str = "what is waited for") -> float:
+    """How long it took, in seconds. Raises AssertionError where the condition does not come."""
+    start_s = time.monotonic()
+    while not holds():
+        assert time.monotonic() - start_s < timeout_s, f"{what}: still not so after {timeout_s:g} s"
+        time.sleep(POLL_S)
+    return time.monotonic() - start_s
