@@ -18,6 +18,7 @@ from rich.text import Text
 from perhop import paths
 from perhop.dlep.command import dlep
 from perhop.errors import PerhopError
+from perhop.experiment.command import motion
 from perhop.export import command as export_commands
 from perhop.flowgraph.command import flowgraph
 from perhop.live.command import app as live_app
@@ -39,6 +40,7 @@ app = typer.Typer(
     help="Experiments with a MAC that measures what every packet costs on every hop.",
 )
 app.add_typer(live_app, name="live")
+app.command()(motion)
 app.command()(node)
 app.command()(flowgraph)
 export_commands.register(app)

@@ -86,6 +86,8 @@ def test_over_one_hop_a_single_packet_is_all_that_may_be_on_the_way():
 def test_runs_without_a_reception_rule_are_left_out():
     assert runs.judge(config(mac__fidelity="samples"), result(1e9)) is None
     assert runs.judge(config(realtime={"backend": "radio"}), result(1e9)) is None
+    move = {"kind": "move", "at_s": 3, "node": 1, "x_m": 0, "y_m": 9}
+    assert runs.judge(config(events=[move]), result(1e9)) is None
     assert runs.judge(config(realtime={"backend": "live"}), result(1e9)).exceeds
 
 

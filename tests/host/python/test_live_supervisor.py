@@ -143,6 +143,7 @@ def test_a_status_names_each_thing_that_is_wrong_and_nothing_else(tmp_path, monk
         ("link_down", ["a=0", "b=1", "c=2"], "unknown field"),
         ("loss", ["frame_error_rate=2"], "at most 1"),
         ("node_down", ["node=9"], "there is no node 9"),
+        ("move", ["node=1", "x_m=0", "y_m=0", "speed_mps=1"], "elsewhere at once"),
     ],
 )
 def test_an_event_that_is_wrong_is_told_in_words_of_ours(kind, words, said):

@@ -55,7 +55,12 @@ class Judged:
 
 
 def judge(config: Mapping[str, Any], result: Mapping[str, Any]) -> Judged | None:
-    """The run of a run.json and its result.json; None where no reception rule of ours decided what was received."""
+    """The run of a run.json and its result.json.
+
+    None where no reception rule of ours decided what was received, and where nodes move: a bound is of fixed places.
+    """
+    if any(event["kind"] == "move" for event in config.get("events") or []):
+        return None
     if config["mac"].get("fidelity") == "samples" or config.get("realtime", {}).get("backend") == "radio":
         return None
     measured = result["flows"]

@@ -7,10 +7,11 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from perhop.errors import FieldError
-from perhop.experiment import profiles
+from perhop.experiment import motion, profiles
 from perhop.experiment import routes as static
 from perhop.experiment import schema as ex
 from perhop.experiment import topology as topo
@@ -152,7 +153,8 @@ def _check_distinct(runs: list[Run], points: list[Point]) -> None:
 
 def _resolve_point(point: Point) -> list[Run]:
     experiment = point.experiment
-    nodes = topo.positions(experiment.topology, experiment.medium)
+    trace = motion.topology_trace(experiment, Path(point.document.source).parent)
+    nodes = list(trace.starts)
     check_times(experiment)
     rate_index = profiles.rate_index(experiment.mac.profile, experiment.mac.data_rate_mbps)
     check_medium(experiment)
@@ -160,7 +162,7 @@ def _resolve_point(point: Point) -> list[Run]:
     link_rates = check_links(experiment, nodes)
     flows = _flows(experiment, len(nodes))
     paths = [_path(links, flow, experiment) for flow in flows]
-    routes = static.routes(links, [(flow.src, flow.dst) for flow in flows])
+    routes = static.routes(links, [(path[0], path[-1]) for path in paths if path])
     check_neighbours(point.document, routes)
 
     has_tcp = any(isinstance(flow.model, ex.TcpFlow) for flow in flows)
@@ -175,10 +177,10 @@ def _resolve_point(point: Point) -> list[Run]:
             )
     check_exact(experiment, len(nodes))
     check_routing(experiment, has_ip)
-    check_events(experiment, nodes)
+    check_events(experiment, motion.whole_trace(experiment, trace))
     check_samples(experiment, rate_index, has_ip)
     check_fama(experiment.mac)
-    hops = len(paths[0]) - 1
+    hops = max(len(paths[0]) - 1, 0)
     own = [flow.model.policy for flow in flows if isinstance(flow.model, ex.TcpFlow)]
     texts = experiment.policies if None in own else own[:1] or ["none"]
     policies = [policy for text in texts if text for policy in parse_policy(text)]
@@ -215,7 +217,7 @@ def _resolve_point(point: Point) -> list[Run]:
                 "nodes": [{"x_m": x, "y_m": y} for x, y in nodes],
                 "routes": [[route.node, route.destination, route.next_hop] for route in routes],
                 **({"links": link_rates} if link_rates else {}),
-                **_routing(experiment),
+                **_routing(experiment, motion.moves(trace, experiment.duration_s)),
                 "flows": [_flow(flow, policy) for flow in flows],
                 **({"exact": experiment.exact.model_dump()} if has_exact else {}),
                 "outputs": {
@@ -255,9 +257,12 @@ def _flows(experiment: ex.Experiment, node_count: int) -> list[ResolvedFlow]:
 
 
 def _path(links: list[list[int]], flow: ResolvedFlow, experiment: ex.Experiment) -> list[int]:
+    """The nodes of a flow's path at the start; none where nodes move and routes are found on demand."""
     try:
         nodes = static.path(links, flow.src, flow.dst)
     except static.Unreachable:
+        if isinstance(experiment.topology, motion.Mobile) and experiment.routing.protocol != "static":
+            return []
         raise FieldError(
             ("flows", flow.index, "dst"),
             f"node {flow.dst} cannot be reached from node {flow.src}: no chain of links up to "
@@ -273,16 +278,17 @@ def _path(links: list[list[int]], flow: ResolvedFlow, experiment: ex.Experiment)
     return nodes
 
 
-def _routing(experiment: ex.Experiment) -> dict[str, Any]:
+def _routing(experiment: ex.Experiment, moves: list[dict[str, Any]]) -> dict[str, Any]:
     """What a run says beyond static routes that nothing changes; earlier run files said nothing."""
     fields: dict[str, Any] = {}
     if experiment.routing.protocol != "static":
         fields["routing"] = experiment.routing.protocol
     if experiment.routing.on_link_failure != "ignore":
         fields["link_failure"] = experiment.routing.on_link_failure
-    if experiment.events:
-        events = sorted(experiment.events, key=lambda event: event.at_s)
-        fields["events"] = [event.model_dump() for event in events]
+    # A jump has no speed, as in run files of before.
+    events = [*moves, *(event.model_dump(exclude_none=True) for event in experiment.events)]
+    if events:
+        fields["events"] = sorted(events, key=lambda event: event["at_s"])
     return fields
 
 

@@ -13,6 +13,7 @@ from perhop.experiment import routes as static
 from perhop.experiment import schema as ex
 from perhop.experiment.load import Document
 from perhop.experiment.policies import Policy, parse_policy
+from perhop.mobility.trace import Trace
 from perhop.registers import spec_generated as spec
 
 # Flows that cross several hops with ns-3's IP; the others are the MAC's own traffic.
@@ -144,19 +145,22 @@ def nodes_of_event(event: ex.Event) -> tuple[str, list[int]]:
     return "", []
 
 
-def check_events(experiment: ex.Experiment, nodes: list[tuple[float, float]]) -> None:
-    """Events name nodes of the topology, lie within the run, and lead routes over links that are there."""
-    positions = dict(enumerate(nodes))
+def check_events(experiment: ex.Experiment, trace: Trace) -> None:
+    """Events name nodes of the topology, lie within the run, and lead routes over links that are there.
+
+    `trace` says where nodes are, events of the experiment among what moves them.
+    """
+    count = len(trace.starts)
     blocked: set[frozenset[int]] = set()
     dead: set[int] = set()
     for index, event in sorted(enumerate(experiment.events), key=lambda item: item[1].at_s):
         field, named = nodes_of_event(event)
         for node in named:
-            if node >= len(nodes):
+            if node >= count:
                 raise FieldError(
                     ("events", index, field),
-                    f"names node {node}, but the topology has {len(nodes)} nodes",
-                    f"use indices from 0 to {len(nodes) - 1}",
+                    f"names node {node}, but the topology has {count} nodes",
+                    f"use indices from 0 to {count - 1}",
                 )
         if len(set(named)) < len(named):
             raise FieldError(("events", index, field), "names a node twice", "name different nodes")
@@ -167,8 +171,6 @@ def check_events(experiment: ex.Experiment, nodes: list[tuple[float, float]]) ->
                 "let it happen earlier, or run longer",
             )
         match event.kind:
-            case "move":
-                positions[event.node] = (event.x_m, event.y_m)
             case "link_down":
                 blocked.add(frozenset((event.a, event.b)))
             case "link_up":
@@ -179,7 +181,7 @@ def check_events(experiment: ex.Experiment, nodes: list[tuple[float, float]]) ->
                 dead.discard(event.node)
             case "route":
                 for here, there in itertools.pairwise(event.path):
-                    distance_m = math.dist(positions[here], positions[there])
+                    distance_m = math.dist(trace.at(here, event.at_s), trace.at(there, event.at_s))
                     cut = frozenset((here, there)) in blocked or bool(dead & {here, there})
                     if distance_m > experiment.medium.tx_range_m or cut:
                         raise FieldError(
@@ -188,6 +190,17 @@ def check_events(experiment: ex.Experiment, nodes: list[tuple[float, float]]) ->
                             f"({distance_m:g} m apart, medium.tx_range_m = {experiment.medium.tx_range_m:g})",
                             "lead it over nodes in range of each other",
                         )
+
+
+def check_jumps(experiment: ex.Experiment, where: str) -> None:
+    """Raises FieldError for nodes that go along: `where` they can only be elsewhere at once."""
+    problem = f"moves nodes along; {where} they can only be elsewhere at once"
+    remedy = "use --backend sim and fidelity core or bytes"
+    if isinstance(experiment.topology, ex.RandomWaypoint | ex.SetdestFile):
+        raise FieldError(("topology", "kind"), f"is {experiment.topology.kind}, which {problem}", remedy)
+    for index, event in enumerate(experiment.events):
+        if isinstance(event, ex.MoveEvent) and event.speed_mps is not None:
+            raise FieldError(("events", index, "speed_mps"), problem, f"leave it out, or {remedy}")
 
 
 def check_medium(experiment: ex.Experiment) -> None:
@@ -223,6 +236,8 @@ def check_fama(mac: ex.Mac) -> None:
 def check_links(experiment: ex.Experiment, nodes: list[tuple[float, float]]) -> list[dict[str, int]]:
     """Links with a rate of their own are between two nodes that may hear each other. @return one entry a direction"""
     moving = {event.node for event in experiment.events if event.kind == "move"}
+    if isinstance(experiment.topology, ex.RandomWaypoint | ex.SetdestFile):
+        moving |= set(range(len(nodes)))
     found: dict[tuple[int, int], dict[str, int]] = {}
     for index, link in enumerate(experiment.links):
         here = ("links", index)
@@ -256,6 +271,7 @@ def check_samples(experiment: ex.Experiment, rate_index: int, has_ip: bool) -> N
     if mac.fidelity != "samples":
         return
     what = "at fidelity samples"
+    check_jumps(experiment, what)
     if mac.profile not in ("dsss_long", "dsss_short"):
         raise FieldError(
             ("mac", "profile"), f"is {mac.profile}; {what} the PHY is a DSSS modem", "use dsss_long or dsss_short"

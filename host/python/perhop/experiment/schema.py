@@ -105,8 +105,35 @@ class Explicit(Section):
     nodes: list[Position] = Field(min_length=2, max_length=256, description="a list of {x_m: .., y_m: ..}")
 
 
+class RandomWaypoint(Section):
+    """Nodes that go to places drawn at random at speeds drawn at random: perhop.mobility.waypoint."""
+
+    kind: Literal["random_waypoint"]
+    nodes: int = Field(ge=2, le=256, description="nodes in the area")
+    width_m: float = Field(gt=0, le=1e6, description="width of the area")
+    height_m: float = Field(gt=0, le=1e6, description="height of the area")
+    min_speed_mps: float = Field(ge=0, le=1e6, description="speeds are above it; 0: the mean speed falls all the time")
+    max_speed_mps: float = Field(ge=1e-3, le=1e6, description="speeds are at most this")
+    pause_s: float = Field(default=0, ge=0, le=1e6, description="how long a node stays where it arrived")
+    seed: int = Field(default=1, ge=0, description="seed of the motion, apart from the seeds of the runs")
+    partitions: Literal["reject", "allow"] = Field(
+        default="reject", description="reject: traces are drawn until the links join all nodes at all times"
+    )
+
+
+class SetdestFile(Section):
+    """Nodes that move as a file in the format of ns-2's setdest says."""
+
+    kind: Literal["setdest"]
+    file: str = Field(min_length=1, description="the trace; its path is looked for from the experiment file on")
+    partitions: Literal["reject", "allow"] = Field(
+        default="allow", description="reject: a trace whose links do not join all nodes at all times is an error"
+    )
+
+
 Topology = Annotated[
-    Chain | Ring | Grid | Cross | Random | Star | FullMesh | HiddenPair | Explicit, Field(discriminator="kind")
+    Chain | Ring | Grid | Cross | Random | Star | FullMesh | HiddenPair | Explicit | RandomWaypoint | SetdestFile,
+    Field(discriminator="kind"),
 ]
 
 
@@ -424,12 +451,13 @@ class LossEvent(EventBase):
 
 
 class MoveEvent(EventBase):
-    """A node is somewhere else. Static routes stay as they are."""
+    """A node goes somewhere else in a straight line, and then stays. Static routes stay as they are."""
 
     kind: Literal["move"]
     node: int = Field(ge=0, description="the node")
     x_m: float
     y_m: float
+    speed_mps: float | None = Field(default=None, ge=1e-6, le=1e6, description="null: it is there at once")
 
 
 Event = Annotated[RouteEvent | LinkEvent | NodeEvent | LossEvent | MoveEvent, Field(discriminator="kind")]

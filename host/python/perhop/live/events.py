@@ -129,7 +129,9 @@ def parse(kind: str, words: list[str], nodes: int) -> dict[str, Any]:
     for node in nodes_of_event(event)[1]:
         if node >= nodes:
             raise PerhopError(f"there is no node {node}", f"use indices from 0 to {nodes - 1}")
-    return event.model_dump()
+    if isinstance(event, ex.MoveEvent) and event.speed_mps is not None:
+        raise PerhopError("in a live network nodes are elsewhere at once", "leave speed_mps out")
+    return event.model_dump(exclude_none=True)
 
 
 # --- the file's -------------------------------------------------------------------------------------------------------

@@ -13,12 +13,13 @@ from typing import Any
 
 from pydantic_core import PydanticCustomError
 
-from perhop.errors import PerhopError
+from perhop.errors import FieldError, PerhopError
 from perhop.experiment import resolve, routes
 from perhop.experiment import topology as topo
 from perhop.experiment.cautions import cautions
-from perhop.experiment.load import load
+from perhop.experiment.load import load, located
 from perhop.experiment.policies import Policy, parse_policy
+from perhop.experiment.rules import check_jumps
 from perhop.live import state_files
 from perhop.registers import spec_generated as spec
 
@@ -118,6 +119,10 @@ def make_plan(
         raise PerhopError(
             f"{name!r} is no name of a live network", "give at most 32 letters, digits, _ . - with --name"
         )
+    try:
+        check_jumps(experiment, "in a live network")
+    except FieldError as error:
+        raise located(points[0].document, error) from None
     run = resolve.resolve(points)[0]
     if policy is not None:
         chosen = one_policy(policy)

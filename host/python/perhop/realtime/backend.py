@@ -10,7 +10,7 @@ from perhop.errors import FieldError
 from perhop.experiment import schema as ex
 from perhop.experiment.load import Point, located
 from perhop.experiment.resolve import Run
-from perhop.experiment.rules import IP_FLOWS
+from perhop.experiment.rules import IP_FLOWS, check_jumps
 
 MOST_RADIO_RATE_MBPS = 2
 
@@ -35,6 +35,7 @@ def check_real_time(point: Point, backend: str) -> None:
 
 def _check(experiment: ex.Experiment, backend: str) -> None:
     where = f"--backend {backend}"
+    check_jumps(experiment, f"with {where}")
     for index, flow in enumerate(experiment.flows):
         if not isinstance(flow, IP_FLOWS):
             raise FieldError(

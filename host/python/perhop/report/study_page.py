@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from perhop import files, paths
+from perhop.experiment import motion
 from perhop.experiment.schema import Link
 from perhop.experiment.words import swept_word
 from perhop.report import beside, page
@@ -27,6 +28,8 @@ from perhop.study.summaries import Summary
 
 # Panels of bars beyond this many are left to hops.parquet.
 PANELS_MAX = 12
+# Traces of nodes that move beyond this many are left to provenance.json.
+MOTIONS_MAX = 3
 
 RECEPTION_RULES = {
     "ns2": "as ns-2 does, a frame survives a later one only if it is stronger by the capture ratio, else both are lost",
@@ -110,6 +113,7 @@ def _facts(plan: Plan, study: Study) -> str:
             if plan.backend.name != "radio"
             else {}
         ),
+        **_motion(plan),
         "runs": f"{len(study.outcomes)} of {experiment.duration_s:g} s",
         "seeds": ", ".join(str(seed) for seed in experiment.seeds),
         "took": f"{study.wall_s:.0f} s" + (f" ({study.reused} runs reused)" if study.reused else ""),
@@ -120,6 +124,16 @@ def _facts(plan: Plan, study: Study) -> str:
         del facts["RTS/CTS"]
     items = "".join(f"<li><b>{_text(name)}</b>{_text(value)}</li>" for name, value in facts.items())
     return f'<ul class="facts">{items}</ul>'
+
+
+def _motion(plan: Plan) -> dict[str, str]:
+    """What mobile topologies are like, each once."""
+    told = [motion.about(point.experiment, plan.source.parent) for point in plan.points]
+    words = list(dict.fromkeys(about.words() for about in told if about is not None))
+    if not words:
+        return {}
+    more = f"; and {len(words) - MOTIONS_MAX} other traces" if len(words) > MOTIONS_MAX else ""
+    return {"motion": "; ".join(words[:MOTIONS_MAX]) + more}
 
 
 def _link(link: Link) -> str:

@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from perhop import files, paths
+from perhop.experiment import motion
 from perhop.experiment.load import Point
 from perhop.study.outcomes import Outcome, Study
 
@@ -215,6 +216,7 @@ def provenance(study: Study, points: list[Point], command: list[str], source: Pa
         "experiment_file": paths.shown(source),
         "experiment": experiment.model_dump(),
         "points": [point.swept for point in points],
+        **_motion(points, source),
         "seeds": experiment.seeds,
         "reception": experiment.medium.reception,
         "fidelity": experiment.mac.fidelity,
@@ -235,6 +237,12 @@ def provenance(study: Study, points: list[Point], command: list[str], source: Pa
             for outcome in study.outcomes
         ],
     }
+
+
+def _motion(points: list[Point], source: Path) -> Row:
+    """What the mobile topology of each point is like, if there is any."""
+    told = [motion.about(point.experiment, source.parent) for point in points]
+    return {"motion": [about.row() if about else None for about in told]} if any(told) else {}
 
 
 def _about(outcome: Outcome) -> Row:
