@@ -148,7 +148,7 @@ FAULTS = (
         "host/node/packet_path.cpp",
         "  given_.erase(found);\n",
         "",
-        "INVARIANT BROKEN: what was not given is not completed|INVARIANT BROKEN: a packet is completed once",
+        "INVARIANT BROKEN: (what was not given is not completed|a packet is completed once|what a MAC had)",
     ),
     Fault(
         "packet path takes what no frame holds",
