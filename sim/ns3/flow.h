@@ -30,17 +30,26 @@ struct FlowInterval
     std::optional<double> deliveredPackets; ///< that arrived in it
     std::optional<double> delayMs;          ///< from the sender's IP to the receiver's, mean
     std::optional<double> rateSignalBps;    ///< EXACT: the path's rate as the sender knows it, mean over the interval
-    std::optional<double> allowedRateBps;   ///< EXACT: what the application may use of it, likewise
+    std::optional<double> allowedRateBps;   ///< EXACT: what the application may use of it, likewise; TFRC: the sender's rate, mean
     std::optional<double> appRateBps;       ///< EXACT: what the application sends at, likewise
+    std::optional<double> lossEventRate;    ///< TFRC: as the sender knows it, mean over the interval
 
     static constexpr const char* HEADER = "t_start_s,t_end_s,goodput_bps,rtt_ms,cwl_packets,cwnd_packets,sent_packets,delivered_packets,"
-                                          "delay_ms,rate_signal_bps,allowed_rate_bps,app_rate_bps";
+                                          "delay_ms,rate_signal_bps,allowed_rate_bps,app_rate_bps,loss_event_rate";
 
     void Write(std::ostream& csv) const
     {
         csv << startS << ',' << endS << ',' << goodputBps;
-        for (const std::optional<double>& cell :
-             {roundTripMs, limitPackets, windowPackets, sentPackets, deliveredPackets, delayMs, rateSignalBps, allowedRateBps, appRateBps})
+        for (const std::optional<double>& cell : {roundTripMs,
+                                                  limitPackets,
+                                                  windowPackets,
+                                                  sentPackets,
+                                                  deliveredPackets,
+                                                  delayMs,
+                                                  rateSignalBps,
+                                                  allowedRateBps,
+                                                  appRateBps,
+                                                  lossEventRate})
         {
             csv << ',';
             if (cell)

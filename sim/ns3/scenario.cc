@@ -8,12 +8,14 @@
 #include "sim/ns3/exact-flow.h"
 #include "sim/ns3/exact-log.h"
 #include "sim/ns3/exact-node.h"
+#include "sim/ns3/flow-logs.h"
 #include "sim/ns3/flow.h"
 #include "sim/ns3/host-routing.h"
 #include "sim/ns3/node-address.h"
 #include "sim/ns3/on-demand-routing.h"
 #include "sim/ns3/scripted-events.h"
 #include "sim/ns3/tcp-flow.h"
+#include "sim/ns3/tfrc-flow.h"
 
 #include "ns3/boolean.h"
 #include "ns3/global-value.h"
@@ -276,7 +278,7 @@ MakeExactFlow(const run_config& config, std::size_t index, const Network& networ
 }
 
 std::unique_ptr<Flow>
-MakeFlow(const run_config& config, std::size_t index, const Network& network, ExactLog* exactLog)
+MakeFlow(const run_config& config, std::size_t index, const Network& network, const FlowLogs& logs)
 {
     const perhop::run::flow_config& flow = config.flows[index];
     const auto measureFromUs = static_cast<uint64_t>(Seconds(config.warmup_s).GetMicroSeconds());
@@ -290,7 +292,9 @@ MakeFlow(const run_config& config, std::size_t index, const Network& network, Ex
     case perhop::run::flow_kind::cbr:
         return std::make_unique<CbrFlow>(flow, index, source, sink, measureFromUs, endUs);
     case perhop::run::flow_kind::exact:
-        return MakeExactFlow(config, index, network, *exactLog);
+        return MakeExactFlow(config, index, network, *logs.exact);
+    case perhop::run::flow_kind::tfrc:
+        return std::make_unique<TfrcFlow>(flow, index, source, sink, measureFromUs, endUs, *logs.tfrc);
     case perhop::run::flow_kind::mac_saturated:
     case perhop::run::flow_kind::mac_poisson:
         break;
@@ -300,13 +304,13 @@ MakeFlow(const run_config& config, std::size_t index, const Network& network, Ex
 }
 
 Flows
-StartFlows(const run_config& config, const Network& network, ExactLog* exactLog)
+StartFlows(const run_config& config, const Network& network, const FlowLogs& logs)
 {
     Flows flows;
     for (std::size_t i = 0; i < config.flows.size(); ++i)
     {
         const perhop::run::flow_config& flow = config.flows[i];
-        flows.push_back(MakeFlow(config, i, network, exactLog));
+        flows.push_back(MakeFlow(config, i, network, logs));
         flows.back()->Attach(network.GetDevice(flow.src).GetHop(), network.GetDevice(flow.dst).GetHop());
         flows.back()->Start();
     }
@@ -374,21 +378,15 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
         const bool bytes = config.outputs.pcapng || config.air.mac.fidelity == perhop::air::mac_fidelity::bytes;
         GlobalValue::Bind("ChecksumEnabled", BooleanValue(bytes));
         SimulatorLease simulator(config.seed);
-        const bool hasExact = std::any_of(config.flows.begin(),
-                                          config.flows.end(),
-                                          [](const perhop::run::flow_config& flow)
-                                          {
-                                              return flow.kind == perhop::run::flow_kind::exact;
-                                          });
-        const auto exactLog = hasExact ? std::make_unique<ExactLog>(config) : nullptr;
-        Network network(config, simulator.Get(), report, exactLog.get());
+        const FlowLogs logs(config);
+        Network network(config, simulator.Get(), report, logs.exact.get());
         if (config.outputs.pcapng)
         {
             network.GetChannel().CaptureTo(config.outputs.directory / "packets.pcapng");
         }
         ScheduleEvents(config.events, network.GetChannel());
         const Time warmup = Seconds(config.warmup_s);
-        auto flows = StartFlows(config, network, exactLog.get());
+        auto flows = StartFlows(config, network, logs);
         network.GetChannel().SetLossCallback(
             [&flows](const perhop::shim::ip_packet_view& packet, FlowLoss loss)
             {
@@ -436,10 +434,7 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
         const perhop::air::air_counters& counters = network.GetChannel().GetCounters();
         const perhop::run::cpu_times cpu = CpuTimes(counters, cpuAtRunS - cpuAtStartS, cpuRunS);
         result.json = report.result(endUs, counters, cpu, flowResults, result.interrupted);
-        if (exactLog)
-        {
-            exactLog->Finish();
-        }
+        logs.Finish();
     }
     Finish(traceLines.get(), "trace.txt");
     Finish(completions.get(), "completions.csv");

@@ -130,10 +130,17 @@ UdpFlow::NowUs()
 }
 
 void
-UdpFlow::SendPacket()
+UdpFlow::SendPacket(std::span<const uint8_t> header)
 {
     const uint64_t nowUs = NowUs();
-    Ptr<Packet> packet = Create<Packet>(m_config.payload_bytes - UdpStamp::BYTES);
+    const auto headerBytes = static_cast<uint32_t>(header.size());
+    Ptr<Packet> packet = Create<Packet>(m_config.payload_bytes - UdpStamp::BYTES - headerBytes);
+    if (headerBytes != 0)
+    {
+        Ptr<Packet> front = Create<Packet>(header.data(), headerBytes);
+        front->AddAtEnd(packet);
+        packet = front;
+    }
     packet->AddHeader(UdpStamp(m_sequence++, nowUs));
     m_statistics.OnSent(nowUs);
     m_sender->Send(packet); // a full queue below loses it, as it would another's
@@ -146,15 +153,15 @@ UdpFlow::Read(Ptr<Socket> socket)
     {
         UdpStamp stamp;
         const uint32_t bytes = packet->GetSize();
-        packet->PeekHeader(stamp);
+        packet->RemoveHeader(stamp);
         const uint64_t nowUs = NowUs();
         m_statistics.OnDelivered(nowUs, stamp.GetSentUs(), bytes);
-        OnArrival(nowUs, stamp.GetSequence());
+        OnArrival(nowUs, stamp.GetSequence(), *packet);
     }
 }
 
 void
-UdpFlow::OnArrival(uint64_t, uint32_t)
+UdpFlow::OnArrival(uint64_t, uint32_t, const Packet&)
 {
 }
 

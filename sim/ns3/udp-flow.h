@@ -9,6 +9,8 @@
 #include "ns3/node.h"
 #include "ns3/socket.h"
 
+#include <span>
+
 namespace ns3
 {
 
@@ -50,13 +52,13 @@ class UdpFlow : public Flow
     /// The flow's stop: no packet leaves any more.
     virtual void End() = 0;
 
-    /// Packet `sequence` arrived at the far end.
-    virtual void OnArrival(uint64_t nowUs, uint32_t sequence);
+    /// Packet `sequence` arrived at the far end. @param payload what follows the stamp
+    virtual void OnArrival(uint64_t nowUs, uint32_t sequence, const Packet& payload);
 
     static uint64_t NowUs();
 
-    /// Sends a packet of the flow's size.
-    void SendPacket();
+    /// Sends a packet of the flow's size. @param header what follows the stamp first; the rest are zeros
+    void SendPacket(std::span<const uint8_t> header = {});
 
     uint32_t GetSentPackets() const
     {

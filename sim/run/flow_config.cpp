@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "host/core/shim/flow_policy_fields.hpp"
+#include "host/core/wire/generated/frames.hpp"
 #include "sim/run/json_section.hpp"
 
 namespace perhop::run {
@@ -31,7 +32,7 @@ private:
   json_section object_;
 };
 
-// A packet of cbr begins with its number and the time it left; one of the largest MPDU leaves room for the headers.
+// A packet over UDP begins with its number and the time it left; one of the largest MPDU leaves room for the headers.
 constexpr std::uint64_t least_payload_bytes = 12;
 constexpr std::uint64_t most_payload_bytes = 2200;
 
@@ -46,6 +47,18 @@ void read_exact_flow(json_section& flow, flow_config& config) {
   flow.optional("weight", config.weight, weight);
 }
 
+void read_tfrc_flow(json_section& flow, flow_config& config) {
+  const auto profile = [&](const char* key) {
+    return flow.one_of<policy::tfrc_profile>(key, "profile",
+                                             {{"paper", policy::tfrc_profile::paper}, {"rfc5348", policy::tfrc_profile::rfc5348}});
+  };
+  flow.optional("profile", config.profile, profile);
+  const auto intervals = [&](const char* key) { return static_cast<std::uint32_t>(flow.integer(key, 1, 1024)); };
+  flow.optional("loss_intervals", config.loss_intervals, intervals);
+  const auto flag = [&](const char* key) { return flow.boolean(key); };
+  flow.optional("avoid_oscillation", config.avoid_oscillation, flag);
+}
+
 }  // namespace
 
 flow_config read_flow(json_section flow, std::size_t nodes) {
@@ -54,6 +67,7 @@ flow_config read_flow(json_section flow, std::size_t nodes) {
                                        {{"tcp", flow_kind::tcp},
                                         {"cbr", flow_kind::cbr},
                                         {"exact", flow_kind::exact},
+                                        {"tfrc", flow_kind::tfrc},
                                         {"mac_saturated", flow_kind::mac_saturated},
                                         {"mac_poisson", flow_kind::mac_poisson}});
   config.src = static_cast<node_id>(flow.integer("src", 0, nodes - 1));
@@ -64,9 +78,12 @@ flow_config read_flow(json_section flow, std::size_t nodes) {
   flow.optional("stop_s", config.stop_s, seconds);
   if (config.stop_s && *config.stop_s <= config.start_s) flow.fail("stop_s", "must be later than start_s");
 
-  if (config.kind == flow_kind::cbr || config.kind == flow_kind::exact) {
-    config.payload_bytes = static_cast<std::uint32_t>(flow.integer("payload_bytes", least_payload_bytes, most_payload_bytes));
-    if (config.kind == flow_kind::cbr) {
+  if (is_udp(config.kind)) {
+    const std::uint64_t least_bytes = least_payload_bytes + (config.kind == flow_kind::tfrc ? wire::tfrc_data::size_bytes : 0);
+    config.payload_bytes = static_cast<std::uint32_t>(flow.integer("payload_bytes", least_bytes, most_payload_bytes));
+    if (config.kind == flow_kind::tfrc) {
+      read_tfrc_flow(flow, config);
+    } else if (config.kind == flow_kind::cbr) {
       config.rate_bps = flow.positive("rate_bps", 1e9);
       const auto packets = [&](const char* key) { return static_cast<std::uint32_t>(flow.integer(key, 1, 1000)); };
       flow.optional("burst_packets", config.burst_packets, packets);

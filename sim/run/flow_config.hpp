@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "host/core/policy/tfrc_equation.hpp"
 #include "host/core/shim/flow_policy.hpp"
 #include "sim/run/air_names.hpp"
 
@@ -18,14 +19,17 @@ enum class flow_kind {
   tcp,            ///< perhop-sim only
   cbr,            ///< UDP at a constant rate; perhop-sim only
   exact,          ///< UDP at the rate that EXACT's routers allow; perhop-sim only
+  tfrc,           ///< UDP at the rate of TCP's equation; perhop-sim only
   mac_saturated,  ///< the MAC queue of src is never empty; one hop
   mac_poisson,    ///< exponential gaps, drop-tail interface queue; one hop
 };
 
 /// Whether flows of this kind cross several hops with IP (perhop-sim).
-inline bool has_ip(flow_kind kind) { return kind == flow_kind::tcp || kind == flow_kind::cbr || kind == flow_kind::exact; }
+inline bool has_ip(flow_kind kind) { return kind != flow_kind::mac_saturated && kind != flow_kind::mac_poisson; }
+/// Whether they are UDP's.
+inline bool is_udp(flow_kind kind) { return has_ip(kind) && kind != flow_kind::tcp; }
 /// Whether the far end sends something back to the source.
-inline bool answers(flow_kind kind) { return kind == flow_kind::tcp || kind == flow_kind::exact; }
+inline bool answers(flow_kind kind) { return has_ip(kind) && kind != flow_kind::cbr; }
 
 constexpr std::uint32_t longest_rto_ms = 60000;
 
@@ -51,7 +55,7 @@ struct flow_config {
   std::uint32_t max_window_packets = 0;        ///< 0: not limited
   shim::flow_policy policy = shim::no_policy;  ///< where it thins TCP ACKs, tcp_ack_every must be 1
 
-  // cbr, exact
+  // cbr, exact, tfrc
   std::uint32_t payload_bytes = 1000;  ///< UDP payload of each packet
   double rate_bps = 0;                 ///< cbr only: of the payload
   std::uint32_t burst_packets = 1;     ///< cbr only: so many at once, less often
@@ -59,6 +63,9 @@ struct flow_config {
   double demand_bps = 0;  ///< what the application would send at most, IP bytes; 0: without limit
   double diid_s = 5;
   double weight = 1;  ///< share among the flows of a router
+  policy::tfrc_profile profile = policy::tfrc_profile::paper;
+  std::uint32_t loss_intervals = 8;  ///< tfrc only: L, over so many the loss event rate is averaged
+  bool avoid_oscillation = true;     ///< tfrc only: slower while the round trip is above its mean (RFC 5348, 4.5)
 
   // mac_saturated, mac_poisson
   std::uint32_t ip_bytes = 1500;

@@ -27,6 +27,8 @@ std::string_view name_of(flow_kind kind) {
       return "cbr";
     case flow_kind::exact:
       return "exact";
+    case flow_kind::tfrc:
+      return "tfrc";
     case flow_kind::mac_saturated:
       return "mac_saturated";
     case flow_kind::mac_poisson:
@@ -78,6 +80,10 @@ void add_udp(ordered_json& json, const flow_result& measured) {
   add("app_rate_bps", measured.app_rate_bps);
   add("rate_changes", measured.rate_changes);
   add("signal_changes", measured.signal_changes);
+  add("loss_event_rate", measured.loss_event_rate);
+  add("loss_intervals", measured.loss_intervals);
+  add("loss_prediction_error", measured.loss_prediction_error);
+  add("no_feedback_halvings", measured.no_feedback_halvings);
 }
 
 void add_tcp(ordered_json& json, const flow_result& measured) {
@@ -109,7 +115,7 @@ ordered_json flow_json(const flow_config& flow, const flow_result& measured, boo
   json.update(ordered_json{
       {"goodput_bps", measured.goodput_bps}, {"packets_per_s", measured.packets_per_s}, {"delivered_packets", measured.delivered_packets}});
   if (flow.kind == flow_kind::tcp) add_tcp(json, measured);
-  if (flow.kind == flow_kind::cbr || flow.kind == flow_kind::exact) add_udp(json, measured);
+  if (is_udp(flow.kind)) add_udp(json, measured);
   return json;
 }
 

@@ -23,19 +23,23 @@ struct flow_result {
   double goodput_bps = 0;  ///< of the application (TCP payload; IP bytes for MAC-level flows)
   double packets_per_s = 0;
   std::uint64_t delivered_packets = 0;
-  std::optional<double> rtt_ms{};        ///< mean of the samples; TCP and EXACT
+  std::optional<double> rtt_ms{};        ///< mean of the samples; TCP, EXACT and TFRC
   std::optional<double> sent_packets{};  ///< that left the source in the measured time; what follows likewise: UDP only
   std::optional<double> loss_share{};    ///< of those sent in the measured time, but for the last second of the run
   std::optional<double> delay_ms{};      ///< from IP to IP, mean
   std::optional<double> delay_p95_ms{};
-  std::optional<double> rate_signal_bps{};   ///< EXACT: mean over time of the path's rate as the source knows it
-  std::optional<double> allowed_rate_bps{};  ///< EXACT: mean over time of what the source may use
-  std::optional<double> app_rate_bps{};      ///< EXACT: mean over time of what the application sends at
-  std::optional<double> rate_changes{};      ///< EXACT: times that the application changed its rate or quality
-  std::optional<double> signal_changes{};    ///< EXACT: times that the signal would have changed it without DIID
-  std::optional<double> cwl_packets{};       ///< TCP: mean over the measured time, since there was a limit
-  std::optional<double> cwnd_packets{};      ///< TCP: likewise
-  std::uint64_t retransmissions = 0;         ///< TCP; what follows likewise
+  std::optional<double> rate_signal_bps{};        ///< EXACT: mean over time of the path's rate as the source knows it
+  std::optional<double> allowed_rate_bps{};       ///< EXACT, TFRC: mean over time of what the source may use
+  std::optional<double> app_rate_bps{};           ///< EXACT: mean over time of what the application sends at
+  std::optional<double> rate_changes{};           ///< EXACT: times that the application changed its rate or quality
+  std::optional<double> signal_changes{};         ///< EXACT: times that the signal would have changed it without DIID
+  std::optional<double> loss_event_rate{};        ///< TFRC: loss events a packet, over the intervals that ended in the measured time
+  std::optional<double> loss_intervals{};         ///< TFRC: how many these are
+  std::optional<double> loss_prediction_error{};  ///< TFRC: mean of |predicted - true| / true of these
+  std::optional<double> no_feedback_halvings{};   ///< TFRC: times that the rate was halved for want of feedback
+  std::optional<double> cwl_packets{};            ///< TCP: mean over the measured time, since there was a limit
+  std::optional<double> cwnd_packets{};           ///< TCP: likewise
+  std::uint64_t retransmissions = 0;              ///< TCP; what follows likewise
   std::uint64_t timeouts = 0;
   std::optional<double> rtt_p95_ms{};
   std::uint64_t tcp_acks_sent = 0;                  ///< without payload, by the receiver's shim

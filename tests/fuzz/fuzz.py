@@ -72,6 +72,7 @@ TARGETS = {
     "path_header": Target(Share(inputs=4_000_000), 64),
     "exact_codecs": Target(Share(inputs=2_500_000), 1500),
     "exact": Target(Share(inputs=1_500_000), 1024),
+    "tfrc": Target(Share(inputs=1_500_000), 1024),
     "shim": Target(Share(inputs=2_000_000), 1024),
     "dsr": Target(Share(inputs=1_000_000), 512),
     "packet_path": Target(MINUTES_10, 1024),
@@ -141,6 +142,14 @@ FAULTS = (
         " == self_ && is_simple(route_of(packet));",
         " == self_;",
         "INVARIANT BROKEN: ",
+    ),
+    Fault(
+        "a report is believed whatever its loss event rate",
+        "tfrc",
+        "host/core/wire/tfrc_header.cpp",
+        " || (raw->loss_interval_256 != 0 && raw->loss_interval_256 < interval_units_per_packet)",
+        "",
+        "INVARIANT BROKEN: a loss event rate is a share",
     ),
     Fault(
         "packet path completes a packet twice",

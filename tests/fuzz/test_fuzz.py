@@ -24,6 +24,7 @@ SHORT_RUNS = {
     "path_header": 300_000,
     "exact_codecs": 150_000,
     "exact": 15_000,
+    "tfrc": 15_000,
     "shim": 25_000,
     "dsr": 20_000,
     "packet_path": 700,

@@ -42,7 +42,7 @@ FILES = {
         16,
         "flows.1.kind",
         "beside flows over IP",
-        "kind tcp, cbr and exact only",
+        "kind tcp, cbr, exact and tfrc only",
     ),
     "text for a number": ("duration_s: 10", "duration_s: long", 20, "duration_s", "must be a number", "write a number"),
     "a negative number": ("warmup_s: 2", "warmup_s: -1", 21, "warmup_s", "at least 0", "at least 0"),
@@ -273,6 +273,7 @@ SIMULATED_ONLY = {
         "which --backend live has not",
         "tcp, cbr or exact",
     ),
+    "TFRC": ("flows=[{kind: tfrc}]", "flows.0.kind", "which --backend live has not", "tcp, cbr or exact"),
     "AODV": ("routing=aodv", "routing", "is not static", "use static"),
 }
 

@@ -324,7 +324,7 @@ TEST_F(ScenarioTest, TwoFlowsOnTheSameNodesStayApart)
         ++rows;
         if (line.starts_with("2,2,3,"))
         {
-            EXPECT_EQ(line, "2,2,3,0,,,,,,,,,") << "what was not measured stays empty";
+            EXPECT_EQ(line, "2,2,3,0,,,,,,,,,,") << "what was not measured stays empty";
         }
     }
     EXPECT_EQ(rows, 3 * 20);

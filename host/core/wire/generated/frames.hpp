@@ -642,6 +642,116 @@ struct dsr_address {
   friend constexpr bool operator==(const dsr_address&, const dsr_address&) = default;
 };
 
+/// What the payload of a TFRC flow's data packets begins with (RFC 5348, 3.2.1). The codec that knows its meaning is host/core/wire.
+struct tfrc_data {
+  static constexpr std::size_t size_bytes = 13;
+
+  std::uint8_t kind = 1;  ///< 4 bits: tfrc_data
+  std::uint8_t flags = 0;  ///< 4 bits: None yet
+  std::uint32_t sequence = 0;  ///< 32 bits: Number of the packet in its flow, from 0; never sent twice
+  std::uint32_t sent_us = 0;  ///< 32 bits, us: When it left, by the sender's clock, modulo 2^32
+  std::uint32_t round_trip_us = 0;  ///< 32 bits, us: The sender's mean round trip, saturating; 0: not known yet
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(((std::uint64_t{kind} & 0xf) << 4) | (std::uint64_t{flags} & 0xf));
+    const std::uint64_t word_1 = std::uint64_t{sequence};
+    bytes[1] = static_cast<std::uint8_t>(word_1 >> 24);
+    bytes[2] = static_cast<std::uint8_t>(word_1 >> 16);
+    bytes[3] = static_cast<std::uint8_t>(word_1 >> 8);
+    bytes[4] = static_cast<std::uint8_t>(word_1);
+    const std::uint64_t word_5 = std::uint64_t{sent_us};
+    bytes[5] = static_cast<std::uint8_t>(word_5 >> 24);
+    bytes[6] = static_cast<std::uint8_t>(word_5 >> 16);
+    bytes[7] = static_cast<std::uint8_t>(word_5 >> 8);
+    bytes[8] = static_cast<std::uint8_t>(word_5);
+    const std::uint64_t word_9 = std::uint64_t{round_trip_us};
+    bytes[9] = static_cast<std::uint8_t>(word_9 >> 24);
+    bytes[10] = static_cast<std::uint8_t>(word_9 >> 16);
+    bytes[11] = static_cast<std::uint8_t>(word_9 >> 8);
+    bytes[12] = static_cast<std::uint8_t>(word_9);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<tfrc_data> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    tfrc_data frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.kind = static_cast<std::uint8_t>((word_0 >> 4) & 0xf);
+    if (frame.kind != 1) return std::nullopt;
+    frame.flags = static_cast<std::uint8_t>(word_0 & 0xf);
+    if (frame.flags != 0) return std::nullopt;
+    const std::uint64_t word_1 = (std::uint64_t{bytes[1]} << 24) | (std::uint64_t{bytes[2]} << 16) | (std::uint64_t{bytes[3]} << 8) | std::uint64_t{bytes[4]};
+    frame.sequence = static_cast<std::uint32_t>(word_1);
+    const std::uint64_t word_5 = (std::uint64_t{bytes[5]} << 24) | (std::uint64_t{bytes[6]} << 16) | (std::uint64_t{bytes[7]} << 8) | std::uint64_t{bytes[8]};
+    frame.sent_us = static_cast<std::uint32_t>(word_5);
+    const std::uint64_t word_9 = (std::uint64_t{bytes[9]} << 24) | (std::uint64_t{bytes[10]} << 16) | (std::uint64_t{bytes[11]} << 8) | std::uint64_t{bytes[12]};
+    frame.round_trip_us = static_cast<std::uint32_t>(word_9);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const tfrc_data&, const tfrc_data&) = default;
+};
+
+/// What the receiver of a TFRC flow tells its sender (RFC 5348, 3.2.2).
+struct tfrc_feedback {
+  static constexpr std::size_t size_bytes = 17;
+
+  std::uint8_t kind = 2;  ///< 4 bits: tfrc_feedback
+  std::uint8_t flags = 0;  ///< 4 bits: None yet
+  std::uint32_t sent_us = 0;  ///< 32 bits, us: sent_us of the packet that arrived last
+  std::uint32_t held_us = 0;  ///< 32 bits, us: Time between that arrival and this feedback, saturating
+  std::uint32_t receive_rate = 0;  ///< 32 bits, B/s: Payload that arrived in the last round trip, or since the last feedback if that was longer ago
+  std::uint32_t loss_interval_256 = 0;  ///< 32 bits, 1/256 packets: Inverse of the loss event rate, saturating; 0: no loss event yet
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(((std::uint64_t{kind} & 0xf) << 4) | (std::uint64_t{flags} & 0xf));
+    const std::uint64_t word_1 = std::uint64_t{sent_us};
+    bytes[1] = static_cast<std::uint8_t>(word_1 >> 24);
+    bytes[2] = static_cast<std::uint8_t>(word_1 >> 16);
+    bytes[3] = static_cast<std::uint8_t>(word_1 >> 8);
+    bytes[4] = static_cast<std::uint8_t>(word_1);
+    const std::uint64_t word_5 = std::uint64_t{held_us};
+    bytes[5] = static_cast<std::uint8_t>(word_5 >> 24);
+    bytes[6] = static_cast<std::uint8_t>(word_5 >> 16);
+    bytes[7] = static_cast<std::uint8_t>(word_5 >> 8);
+    bytes[8] = static_cast<std::uint8_t>(word_5);
+    const std::uint64_t word_9 = std::uint64_t{receive_rate};
+    bytes[9] = static_cast<std::uint8_t>(word_9 >> 24);
+    bytes[10] = static_cast<std::uint8_t>(word_9 >> 16);
+    bytes[11] = static_cast<std::uint8_t>(word_9 >> 8);
+    bytes[12] = static_cast<std::uint8_t>(word_9);
+    const std::uint64_t word_13 = std::uint64_t{loss_interval_256};
+    bytes[13] = static_cast<std::uint8_t>(word_13 >> 24);
+    bytes[14] = static_cast<std::uint8_t>(word_13 >> 16);
+    bytes[15] = static_cast<std::uint8_t>(word_13 >> 8);
+    bytes[16] = static_cast<std::uint8_t>(word_13);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<tfrc_feedback> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    tfrc_feedback frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.kind = static_cast<std::uint8_t>((word_0 >> 4) & 0xf);
+    if (frame.kind != 2) return std::nullopt;
+    frame.flags = static_cast<std::uint8_t>(word_0 & 0xf);
+    if (frame.flags != 0) return std::nullopt;
+    const std::uint64_t word_1 = (std::uint64_t{bytes[1]} << 24) | (std::uint64_t{bytes[2]} << 16) | (std::uint64_t{bytes[3]} << 8) | std::uint64_t{bytes[4]};
+    frame.sent_us = static_cast<std::uint32_t>(word_1);
+    const std::uint64_t word_5 = (std::uint64_t{bytes[5]} << 24) | (std::uint64_t{bytes[6]} << 16) | (std::uint64_t{bytes[7]} << 8) | std::uint64_t{bytes[8]};
+    frame.held_us = static_cast<std::uint32_t>(word_5);
+    const std::uint64_t word_9 = (std::uint64_t{bytes[9]} << 24) | (std::uint64_t{bytes[10]} << 16) | (std::uint64_t{bytes[11]} << 8) | std::uint64_t{bytes[12]};
+    frame.receive_rate = static_cast<std::uint32_t>(word_9);
+    const std::uint64_t word_13 = (std::uint64_t{bytes[13]} << 24) | (std::uint64_t{bytes[14]} << 16) | (std::uint64_t{bytes[15]} << 8) | std::uint64_t{bytes[16]};
+    frame.loss_interval_256 = static_cast<std::uint32_t>(word_13);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const tfrc_feedback&, const tfrc_feedback&) = default;
+};
+
 /// LLC and SNAP header (IEEE 802.2, RFC 1042): says what the DATA frame carries.
 struct llc_snap {
   static constexpr std::size_t size_bytes = 8;

@@ -119,7 +119,7 @@ def flows_of(config: Mapping[str, Any]) -> list[Flow]:
             case "tcp":
                 payload_bytes = flow["segment_bytes"]
                 ip_bytes = payload_bytes + IPV4_AND_TCP_BYTES
-            case "cbr" | "exact":
+            case "cbr" | "exact" | "tfrc":
                 payload_bytes = flow["payload_bytes"]
                 ip_bytes = payload_bytes + IPV4_AND_UDP_BYTES
             case _:

@@ -173,7 +173,7 @@ def _resolve_point(point: Point) -> list[Run]:
             raise FieldError(
                 ("flows", flow.index, "kind"),
                 f"is {flow.model.kind!r} beside flows over IP; no simulator runs both",
-                "use flows of kind tcp, cbr and exact only, or none of them",
+                "use flows of kind tcp, cbr, exact and tfrc only, or none of them",
             )
     check_exact(experiment, len(nodes))
     check_routing(experiment, has_ip)

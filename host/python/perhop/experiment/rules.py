@@ -17,7 +17,7 @@ from perhop.mobility.trace import Trace
 from perhop.registers import spec_generated as spec
 
 # Flows that cross several hops with ns-3's IP; the others are the MAC's own traffic.
-IP_FLOWS = (ex.TcpFlow, ex.CbrFlow, ex.ExactFlow)
+IP_FLOWS = (ex.TcpFlow, ex.CbrFlow, ex.ExactFlow, ex.TfrcFlow)
 
 BSD_MIN_RTO_MS = 1000  # two ticks of FreeBSD 2.2
 
@@ -50,7 +50,7 @@ def check_neighbours(document: Document, routes: list[static.Route]) -> None:
         next_hops.setdefault(route.node, set()).add(route.next_hop)
     for node, hops in next_hops.items():
         # A receiver of MAC-level traffic sends nothing back and needs no neighbour slots.
-        over_ip = any(flow.get("kind") in ("tcp", "cbr", "exact") for flow in document.values["flows"])
+        over_ip = any(flow.get("kind") in ("tcp", "cbr", "exact", "tfrc") for flow in document.values["flows"])
         if len(hops) > spec.NEIGHBOUR_SLOTS and over_ip:
             raise FieldError(
                 ("topology",),
@@ -129,7 +129,7 @@ def check_routing(experiment: ex.Experiment, has_ip: bool) -> None:
         raise FieldError(
             ("routing",),
             "is for packets that cross several hops; flows of the MAC alone cross one",
-            "leave it out, or use flows of kind tcp, cbr or exact",
+            "leave it out, or use flows of kind tcp, cbr, exact or tfrc",
         )
 
 

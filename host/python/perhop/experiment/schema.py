@@ -356,6 +356,20 @@ class ExactFlow(FlowBase):
     weight: float = Field(default=1, ge=1e-3, le=1e3, description="share among the flows of a router")
 
 
+class TfrcFlow(FlowBase):
+    """UDP at the rate that TCP would have at the same loss event rate and round trip; always has data."""
+
+    kind: Literal["tfrc"]
+    profile: Literal["paper", "rfc5348"] = Field(
+        default="paper", description="paper: paper 002's, with t_RTO = max(4 R, 1 s); rfc5348: that of RFC 5348"
+    )
+    payload_bytes: int = Field(default=1000, ge=25, le=2200, description="UDP payload of a packet")
+    loss_intervals: int = Field(default=8, ge=1, le=1024, description="L: intervals that the loss event rate averages")
+    avoid_oscillation: bool = Field(
+        default=True, description="slower while the round trip is above its mean (RFC 5348, 4.5), as in ns-2"
+    )
+
+
 class MacSaturatedFlow(FlowBase):
     """MAC-level traffic to a neighbour: the queue is never empty."""
 
@@ -373,7 +387,9 @@ class MacPoissonFlow(FlowBase):
     rate_packets_per_s: float = Field(gt=0, description="mean arrivals")
 
 
-Flow = Annotated[TcpFlow | CbrFlow | ExactFlow | MacSaturatedFlow | MacPoissonFlow, Field(discriminator="kind")]
+Flow = Annotated[
+    TcpFlow | CbrFlow | ExactFlow | TfrcFlow | MacSaturatedFlow | MacPoissonFlow, Field(discriminator="kind")
+]
 
 
 class Exact(Section):

@@ -37,7 +37,7 @@ def _check(experiment: ex.Experiment, backend: str) -> None:
     where = f"--backend {backend}"
     check_jumps(experiment, f"with {where}")
     for index, flow in enumerate(experiment.flows):
-        if not isinstance(flow, IP_FLOWS):
+        if not isinstance(flow, IP_FLOWS) or isinstance(flow, ex.TfrcFlow):
             raise FieldError(
                 ("flows", index, "kind"),
                 f"is {flow.kind}, which {where} has not",

@@ -755,6 +755,48 @@ class DsrAddress(_Frame):
 
 
 @dataclass(frozen=True)
+class TfrcData(_Frame):
+    """What the payload of a TFRC flow's data packets begins with (RFC 5348, 3.2.1). The codec that knows its meaning is host/core/wire."""
+
+    kind: int = 1  # 4 bits: tfrc_data
+    flags: int = 0  # 4 bits: None yet
+    sequence: int = 0  # 32 bits: Number of the packet in its flow, from 0; never sent twice
+    sent_us: int = 0  # 32 bits, us: When it left, by the sender's clock, modulo 2^32
+    round_trip_us: int = 0  # 32 bits, us: The sender's mean round trip, saturating; 0: not known yet
+
+    SIZE_BYTES: ClassVar[int] = 13
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"kind": 1, "flags": 0})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "big", (("kind", 4, 4), ("flags", 4, 0),)),
+        Word(1, 4, "big", (("sequence", 32, 0),)),
+        Word(5, 4, "big", (("sent_us", 32, 0),)),
+        Word(9, 4, "big", (("round_trip_us", 32, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class TfrcFeedback(_Frame):
+    """What the receiver of a TFRC flow tells its sender (RFC 5348, 3.2.2)."""
+
+    kind: int = 2  # 4 bits: tfrc_feedback
+    flags: int = 0  # 4 bits: None yet
+    sent_us: int = 0  # 32 bits, us: sent_us of the packet that arrived last
+    held_us: int = 0  # 32 bits, us: Time between that arrival and this feedback, saturating
+    receive_rate: int = 0  # 32 bits, B/s: Payload that arrived in the last round trip, or since the last feedback if that was longer ago
+    loss_interval_256: int = 0  # 32 bits, 1/256 packets: Inverse of the loss event rate, saturating; 0: no loss event yet
+
+    SIZE_BYTES: ClassVar[int] = 17
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"kind": 2, "flags": 0})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "big", (("kind", 4, 4), ("flags", 4, 0),)),
+        Word(1, 4, "big", (("sent_us", 32, 0),)),
+        Word(5, 4, "big", (("held_us", 32, 0),)),
+        Word(9, 4, "big", (("receive_rate", 32, 0),)),
+        Word(13, 4, "big", (("loss_interval_256", 32, 0),)),
+    )
+
+
+@dataclass(frozen=True)
 class LlcSnap(_Frame):
     """LLC and SNAP header (IEEE 802.2, RFC 1042): says what the DATA frame carries."""
 
@@ -1259,6 +1301,8 @@ FRAMES: Mapping[str, type[_Frame]] = MappingProxyType({
     "dsr_route_error_option": DsrRouteErrorOption,
     "dsr_source_route_option": DsrSourceRouteOption,
     "dsr_address": DsrAddress,
+    "tfrc_data": TfrcData,
+    "tfrc_feedback": TfrcFeedback,
     "llc_snap": LlcSnap,
     "rts_frame": RtsFrame,
     "cts_frame": CtsFrame,

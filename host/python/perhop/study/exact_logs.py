@@ -44,7 +44,7 @@ def run_folder(folder: Path, row: Row) -> Path:
 def signals(run: Path) -> dict[int, list[Signal]]:
     """The signals of each flow, in order of time."""
     found: dict[int, list[Signal]] = {}
-    for row in _rows(run / "signals.csv"):
+    for row in rows(run / "signals.csv"):
         found.setdefault(int(row["flow"]), []).append(
             Signal(
                 int(row["t_us"]),
@@ -65,7 +65,7 @@ def at(series: list[Signal], t_us: int) -> Signal | None:
 
 def packets(run: Path) -> Iterator[PacketAt]:
     """Every data packet at every router, in order of time; needs `exact.packets: true`."""
-    for row in _rows(run / "exact_packets.csv"):
+    for row in rows(run / "exact_packets.csv"):
         yield PacketAt(
             int(row["t_us"]),
             int(row["node"]),
@@ -77,6 +77,7 @@ def packets(run: Path) -> Iterator[PacketAt]:
         )
 
 
-def _rows(file: Path) -> Iterator[dict[str, str]]:
+def rows(file: Path) -> Iterator[dict[str, str]]:
+    """The rows of a CSV file of a run."""
     with file.open(newline="", encoding="utf-8") as lines:
         yield from csv.DictReader(lines)

@@ -76,6 +76,10 @@ FLOW_NUMBERS = (
     "app_rate_bps",
     "rate_changes",
     "signal_changes",
+    "loss_event_rate",
+    "loss_intervals",
+    "loss_prediction_error",
+    "no_feedback_halvings",
 )
 INTERVAL_NUMBERS = (
     "t_start_s",
@@ -90,6 +94,7 @@ INTERVAL_NUMBERS = (
     "rate_signal_bps",
     "allowed_rate_bps",
     "app_rate_bps",
+    "loss_event_rate",
 )
 HOP_NUMBERS = (
     "packets",
