@@ -210,25 +210,67 @@ TcpFlow::Connect()
     }
     m_sender->SetObserver(&m_statistics);
     m_sender->Bind(InetSocketAddress(NodeIpv4Address(m_config.src), m_key.source_port));
-    m_sender->SetSendCallback(MakeCallback(&TcpFlow::Fill, this));
+    if (m_config.tcp_rate_bps == 0)
+    {
+        m_sender->SetSendCallback(MakeCallback(&TcpFlow::Fill, this));
+    }
     m_sender->Connect(InetSocketAddress(NodeIpv4Address(m_config.dst), m_key.destination_port));
     m_sender->ShutdownRecv();
+    if (m_config.tcp_rate_bps != 0)
+    {
+        WriteAtRate();
+    }
 }
 
 void
 TcpFlow::Stop()
 {
+    m_write.Cancel();
     m_sender->SetSendCallback(MakeNullCallback<void, Ptr<Socket>, uint32_t>());
     m_sender->Close();
 }
 
 void
-TcpFlow::Fill(Ptr<Socket> socket, uint32_t availableBytes)
+TcpFlow::Fill(Ptr<Socket>, uint32_t availableBytes)
 {
     const uint32_t segments = availableBytes / m_config.segment_bytes;
-    for (uint32_t i = 0; segments >= FILL_SEGMENTS && i < segments; ++i)
+    for (uint32_t i = 0; segments >= FILL_SEGMENTS && i < segments && NextBytes() != 0; ++i)
     {
-        socket->Send(Create<Packet>(m_config.segment_bytes), 0);
+        Give(NextBytes());
+    }
+}
+
+void
+TcpFlow::WriteAtRate()
+{
+    const uint32_t bytes = NextBytes();
+    if (m_sender->GetTxAvailable() >= bytes)
+    {
+        Give(bytes);
+    }
+    if (NextBytes() != 0)
+    {
+        m_write = Simulator::Schedule(Seconds(bytes * 8 / m_config.tcp_rate_bps), &TcpFlow::WriteAtRate, this);
+    }
+}
+
+uint32_t
+TcpFlow::NextBytes() const
+{
+    if (m_config.transfer_bytes == 0)
+    {
+        return m_config.segment_bytes;
+    }
+    return static_cast<uint32_t>(std::min<uint64_t>(m_config.segment_bytes, m_config.transfer_bytes - m_givenBytes));
+}
+
+void
+TcpFlow::Give(uint32_t bytes)
+{
+    m_givenBytes += std::max(m_sender->Send(Create<Packet>(bytes), 0), 0);
+    if (NextBytes() == 0)
+    {
+        Stop();
     }
 }
 
@@ -248,7 +290,23 @@ TcpFlow::Read(Ptr<Socket> socket)
             break; // the sender has closed
         }
         m_statistics.OnDelivered(data->GetSize());
+        m_readBytes += data->GetSize();
+        if (m_readBytes == m_config.transfer_bytes)
+        {
+            m_completed = Simulator::Now();
+        }
     }
+}
+
+perhop::run::flow_result
+TcpFlow::GetResult(uint64_t nowUs)
+{
+    perhop::run::flow_result result = m_statistics.GetResult(nowUs);
+    if (m_completed)
+    {
+        result.completion_s = m_completed->GetSeconds() - m_config.start_s;
+    }
+    return result;
 }
 
 } // namespace ns3

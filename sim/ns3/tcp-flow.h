@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// One bulk TCP transfer: a sender that always has data, and a receiver that reads at once.
+// One TCP flow: a sender that always has data, or so much in all, or a given rate; and a receiver that reads at once. A sender with a rate
+// writes a segment at a time, and what does not fit into TCP's buffer then is not sent later.
 //
 // TCP as in the papers' simulations: Reno or NewReno without SACK (ns-3's TcpClassicRecovery, mended in MeasuredTcpSocket; with SACK
 // ns-3's proportional rate reduction), initial window of 1 segment, retransmission timeout from the flow's min_rto_ms to its
@@ -13,10 +14,12 @@
 
 #include "host/core/shim/shim.hpp"
 
+#include "ns3/event-id.h"
 #include "ns3/node.h"
 #include "ns3/socket.h"
 
 #include <memory>
+#include <optional>
 
 namespace ns3
 {
@@ -44,10 +47,7 @@ class TcpFlow : public Flow
         return m_statistics.TakeInterval(nowUs);
     }
 
-    perhop::run::flow_result GetResult(uint64_t nowUs) override
-    {
-        return m_statistics.GetResult(nowUs);
-    }
+    perhop::run::flow_result GetResult(uint64_t nowUs) override;
 
     uint32_t GetMaxPacketsInFlight() const override
     {
@@ -89,6 +89,11 @@ class TcpFlow : public Flow
     void Connect();
     void Stop();
     void Fill(Ptr<Socket> socket, uint32_t availableBytes);
+    /// Of a sender with a rate: writes the next segment, if there is room.
+    void WriteAtRate();
+    /// What the next segment holds; 0 when all has been given to TCP.
+    uint32_t NextBytes() const;
+    void Give(uint32_t bytes);
     void Accept(Ptr<Socket> socket, const Address& from);
     void Read(Ptr<Socket> socket);
 
@@ -97,6 +102,10 @@ class TcpFlow : public Flow
     FlowStatistics m_statistics;
     Ptr<MeasuredTcpSocket> m_sender;
     Ptr<Socket> m_listener;
+    EventId m_write;
+    uint64_t m_givenBytes = 0; ///< to the sender's TCP
+    uint64_t m_readBytes = 0;  ///< at the far end
+    std::optional<Time> m_completed;
     uint32_t m_windowBytes;
     bool m_windowScaling;
 };

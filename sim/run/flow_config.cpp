@@ -108,6 +108,10 @@ flow_config read_flow(json_section flow, std::size_t nodes) {
   flow.optional("min_rto_ms", config.min_rto_ms, milliseconds);
   flow.optional("max_rto_ms", config.max_rto_ms, milliseconds);
   if (config.max_rto_ms < config.min_rto_ms) flow.fail("max_rto_ms", "is below min_rto_ms; raise it, or leave it out for 60000");
+  const auto bytes = [&](const char* key) { return flow.integer(key, 1, 1'000'000'000'000); };
+  flow.optional("transfer_bytes", config.transfer_bytes, bytes);
+  const auto rate = [&](const char* key) { return flow.positive(key, 1e9); };
+  flow.optional("rate_bps", config.tcp_rate_bps, rate);
   config.max_window_packets = static_cast<std::uint32_t>(flow.integer("max_window_packets", 0, 1'000'000));
   policy_fields policy(flow.object("policy"));
   config.policy = shim::read_flow_policy(policy);

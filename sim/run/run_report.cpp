@@ -115,6 +115,7 @@ ordered_json flow_json(const flow_config& flow, const flow_result& measured, boo
   json.update(ordered_json{
       {"goodput_bps", measured.goodput_bps}, {"packets_per_s", measured.packets_per_s}, {"delivered_packets", measured.delivered_packets}});
   if (flow.kind == flow_kind::tcp) add_tcp(json, measured);
+  if (flow.transfer_bytes != 0) json["completion_s"] = or_null(measured.completion_s);
   if (is_udp(flow.kind)) add_udp(json, measured);
   return json;
 }

@@ -39,6 +39,7 @@ struct flow_result {
   std::optional<double> no_feedback_halvings{};   ///< TFRC: times that the rate was halved for want of feedback
   std::optional<double> cwl_packets{};            ///< TCP: mean over the measured time, since there was a limit
   std::optional<double> cwnd_packets{};           ///< TCP: likewise
+  std::optional<double> completion_s{};           ///< TCP: from the start of a transfer of a given size until its last byte was read
   std::uint64_t retransmissions = 0;              ///< TCP; what follows likewise
   std::uint64_t timeouts = 0;
   std::optional<double> rtt_p95_ms{};

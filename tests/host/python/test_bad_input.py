@@ -266,6 +266,8 @@ def test_the_radio_backend_wants_an_inventory_and_no_other_takes_one(experiment,
 # What only a simulator can do: (setting, field, words of the problem, of the remedy)
 SIMULATED_ONLY = {
     "FreeBSD's TCP": ("flows.0.variant=bsd", "flows.0.variant", "Linux' TCP", "newreno"),
+    "a transfer of a given size": ("flows.0.transfer_bytes=1000", "flows.0.transfer_bytes", "is set", "leave it out"),
+    "TCP at a given rate": ("flows.0.rate_bps=1000", "flows.0.rate_bps", "is set", "leave it out"),
     "a largest timeout": ("flows.0.max_rto_ms=2000", "flows.0.max_rto_ms", "is set", "leave it out"),
     "MAC-level traffic": (
         "flows.0.kind=mac_saturated",

@@ -273,6 +273,19 @@ def test_a_largest_timeout_is_told_only_where_it_is_set(runs):
     assert "max_rto_ms" not in runs("flows.0.max_rto_ms=60000")[0].config["flows"][0]  # runs of before keep their names
 
 
+def test_a_transfers_size_and_rate_are_told_only_where_they_are_set(runs):
+    flow = runs("flows.0.transfer_bytes=1000000", "flows.0.rate_bps=20e3")[0].config["flows"][0]
+    assert (flow["transfer_bytes"], flow["rate_bps"]) == (1_000_000, 20e3)
+    assert not {"transfer_bytes", "rate_bps"} & runs()[0].config["flows"][0].keys()  # runs of before keep their names
+
+
+def test_start_offsets_are_a_sweep_axis(runs):
+    both = "flows=[{kind: tcp, transfer_bytes: 1000000}, {kind: tcp, src: last, dst: first, transfer_bytes: 1000000}]"
+    found = runs("topology.hops=3", "seeds=[1]", "policies=[none]", both, "sweep.flows.1.start_s=[0.1, 0.6, 1.1]")
+    assert [run.config["flows"][1]["start_s"] for run in found] == [0.1, 0.6, 1.1]
+    assert {run.config["flows"][0]["start_s"] for run in found} == {0.1}
+
+
 def test_routing_is_a_word_or_a_section(runs):
     run = runs("seeds=[1]", "policies=[none]", "topology.hops=3")[0]
     assert "routing" not in run.config and "link_failure" not in run.config

@@ -39,6 +39,7 @@ from perhop.experiment.words import swept_word
 SCHEMA = 1
 # Outputs that a run has or has not, and that change nothing else in it.
 OPTIONAL_OUTPUTS = ("pcapng", "trace", "completions")
+LATER_TCP_FIELDS = {"max_rto_ms", "transfer_bytes", "rate_bps"}
 
 
 @dataclass(frozen=True)
@@ -308,8 +309,8 @@ def _medium(medium: ex.Medium) -> dict[str, Any]:
 
 def _flow(flow: ResolvedFlow, policy: Policy) -> dict[str, Any]:
     # What came later is written only where it says something: runs of before keep their names.
-    later = {"max_rto_ms"} - flow.model.model_dump(exclude_defaults=True).keys()
-    fields = flow.model.model_dump(exclude={"policy"} | later)
+    later = LATER_TCP_FIELDS - flow.model.model_dump(exclude_defaults=True).keys()
+    fields = flow.model.model_dump(exclude={"policy"} | later if isinstance(flow.model, ex.TcpFlow) else {"policy"})
     fields |= {"src": flow.src, "dst": flow.dst}
     if isinstance(flow.model, ex.TcpFlow):
         own = parse_policy(flow.model.policy)[0] if flow.model.policy else policy

@@ -307,7 +307,7 @@ class FlowBase(Section):
 
 
 class TcpFlow(FlowBase):
-    """A bulk TCP transfer, forwarded over the routes."""
+    """TCP, forwarded over the routes: bulk data without end, a transfer of a given size, or data at a given rate."""
 
     kind: Literal["tcp"]
     variant: Literal["newreno", "reno", "linuxreno", "bsd"] = Field(
@@ -329,6 +329,12 @@ class TcpFlow(FlowBase):
         ge=1,
         le=LONGEST_RTO_MS,
         description="largest retransmission timeout; paper 000's mobile nodes have 2000",
+    )
+    transfer_bytes: int | None = Field(
+        default=None, ge=1, le=10**12, description="what is sent in all; null: without end"
+    )
+    rate_bps: float | None = Field(
+        default=None, gt=0, le=1e9, description="at which the application writes (interactive); null: as TCP takes it"
     )
     max_window_packets: int = Field(default=44, ge=1, le=1024, description="the receiver's window")
     policy: OnePolicy = Field(default=None, description=f"{POLICY_FORMS}; null: each of `policies`")

@@ -47,12 +47,14 @@ def _check(experiment: ex.Experiment, backend: str) -> None:
             raise FieldError(
                 ("flows", index, "variant"), f"is bsd; {where} has Linux' TCP", "use newreno, or --backend sim"
             )
-        if isinstance(flow, ex.TcpFlow) and flow.max_rto_ms != ex.LONGEST_RTO_MS:
-            raise FieldError(
-                ("flows", index, "max_rto_ms"),
-                f"is set; {where} has Linux' TCP, at 120 s",
-                "leave it out, or use --backend sim",
-            )
+        if isinstance(flow, ex.TcpFlow):
+            for field in ("max_rto_ms", "transfer_bytes", "rate_bps"):
+                if getattr(flow, field) != ex.TcpFlow.model_fields[field].default:
+                    raise FieldError(
+                        ("flows", index, field),
+                        f"is set, which {where} has not: its TCP is Linux', its data without end",
+                        "leave it out, or use --backend sim",
+                    )
         if isinstance(flow, ex.ExactFlow) and flow.application == "audio":
             raise FieldError(
                 ("flows", index, "application"),

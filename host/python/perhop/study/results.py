@@ -67,6 +67,7 @@ FLOW_NUMBERS = (
     "queue_drops_tcp_ack_packets",
     "link_failure_drops_packets",
     "max_packets_in_flight",
+    "completion_s",
     "sent_packets",
     "loss_share",
     "delay_ms",
