@@ -19,7 +19,7 @@ export CCACHE_BASEDIR := $(CURDIR)
 # Objects with debugging information serve another clone, too; what they say of its folder is then of the first one.
 export CCACHE_NOHASHDIR := 1
 
-.PHONY: help setup programs build bindings chain live live-sanitized ota soak attack flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples verify-hashes verify-bounds bench-antenna bench-bound bench-core bench-exact bench-phy bench-robust bench-sifs bench-sim synth prove test test-gateware mutate test-long fuzz fuzz-python fuzz-gateware clean
+.PHONY: help setup programs build bindings chain live live-sanitized ota soak attack flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples verify-hashes verify-bounds bench-antenna bench-bound bench-core bench-exact bench-phy bench-robust bench-sifs bench-sim peers synth prove test test-gateware mutate test-long fuzz fuzz-python fuzz-gateware clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -155,6 +155,9 @@ bench-sifs: setup out/build/build.ninja ## Clocks from a frame's end to its resp
 
 bench-sim: programs ## CPU time per packet and hop: this, ns-3's WifiNetDevice, ns-2
 	@$(PYTHON) sim/bench/bench_sim.py
+
+peers: programs ## TCP over AODV and DSR on chains beside ns-2.35, windows 1 to 12 (15 min; THIN=1: some points, a minute); fails while they deviate
+	@$(PYTHON) sim/bench/bench_peers.py $(if $(THIN),--thin)
 
 synth: setup ## Area and routed clock of the MAC on a Lattice ECP5-25; writes hw/reports/synth.md (long)
 	@$(PYTHON) gateware/synth/synth.py --report

@@ -73,6 +73,7 @@ public:
     assert(!busy_);
     medium_.set_silent(node, silent);
   }
+  bool in_range(node_id from, node_id to) override { return medium_.in_range(now_, from, to); }
   void set_frame_error_rate(double frame_error_rate) override {
     assert(!busy_);
     medium_.set_frame_error_rate(frame_error_rate);
@@ -525,6 +526,7 @@ void air::move(node_id node, node_position to, double speed_mps) { impl_->move(n
 void air::set_blocked(node_id one, node_id other, bool blocked) { impl_->set_blocked(one, other, blocked); }
 neighbour_snapshot air::take_neighbour(node_id node, std::uint8_t slot, std::uint8_t bin) { return impl_->take_neighbour(node, slot, bin); }
 void air::set_silent(node_id node, bool silent) { impl_->set_silent(node, silent); }
+bool air::in_range(node_id from, node_id to) { return impl_->in_range(from, to); }
 void air::set_frame_error_rate(double frame_error_rate) { impl_->set_frame_error_rate(frame_error_rate); }
 const air_counters& air::counters() const { return impl_->counters(); }
 

@@ -93,6 +93,9 @@ public:
   /// The node is dead: nothing passes between it and any other one; or it is back. Otherwise as move().
   void set_silent(node_id node, bool silent);
 
+  /// Whether a frame that starts now would arrive if nothing disturbed it.
+  bool in_range(node_id from, node_id to);
+
   /// DATA frames that end from now on are lost at random at this rate, in [0, 1]. Not in callbacks.
   void set_frame_error_rate(double frame_error_rate);
 

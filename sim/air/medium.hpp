@@ -56,6 +56,8 @@ public:
   void set_blocked(node_id one, node_id other, bool blocked) { links_.set_blocked(one, other, blocked); }
   /// Nothing passes between the node and any other one.
   void set_silent(node_id node, bool silent) { links_.set_silent(node, silent); }
+  /// A frame that starts now would arrive if nothing disturbed it.
+  bool in_range(tick now, node_id from, node_id to) { return links_.row(from, now)->power_w(to) >= links_.sensitivity_w(); }
   /// Of DATA frames that end from now on.
   void set_frame_error_rate(double frame_error_rate);
 

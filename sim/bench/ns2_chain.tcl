@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Peer for bench_sim.py: one TCP flow over a chain in ns-2.35 (Debian package ns2).
-# usage: ns ns2_chain.tcl HOPS WINDOW SECONDS SEED
+# Peer for bench_sim.py and bench_peers.py: one TCP flow over a chain in ns-2.35 (Debian package ns2).
+# usage: ns ns2_chain.tcl HOPS WINDOW SECONDS SEED [DSR|AODV] [Newreno|Reno]
 # Prints: {"delivered_packets": N}
-lassign $argv hops window seconds seed
+lassign $argv hops window seconds seed routing variant
+if {$routing eq ""} {set routing DSR}
+if {$variant eq ""} {set variant Newreno}
 ns-random $seed
 set ns_ [new Simulator]
 set tf [open /dev/null w]
@@ -17,7 +19,8 @@ set topo [new Topography]
 $topo load_flatgrid [expr {250 * ($nodes + 1)}] 500
 create-god $nodes
 # DSR is what the papers ran; its queue type is its own.
-$ns_ node-config -adhocRouting DSR -llType LL -macType Mac/802_11 -ifqType CMUPriQueue -ifqLen 50 \
+set queue [expr {$routing eq "DSR" ? "CMUPriQueue" : "Queue/DropTail/PriQueue"}]
+$ns_ node-config -adhocRouting $routing -llType LL -macType Mac/802_11 -ifqType $queue -ifqLen 50 \
   -antType Antenna/OmniAntenna -propType Propagation/TwoRayGround -phyType Phy/WirelessPhy \
   -channel [new Channel/WirelessChannel] -topoInstance $topo \
   -agentTrace OFF -routerTrace OFF -macTrace OFF -movementTrace OFF
@@ -29,7 +32,7 @@ for {set i 0} {$i < $nodes} {incr i} {
   $node($i) set Z_ 0
 }
 Agent/TCP set packetSize_ 1460
-set tcp [new Agent/TCP/Newreno]
+set tcp [new Agent/TCP/$variant]
 $tcp set window_ $window
 set sink [new Agent/TCPSink]
 $ns_ attach-agent $node(0) $tcp

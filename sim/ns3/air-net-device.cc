@@ -96,6 +96,7 @@ AirNetDevice::DoDispose()
     m_promiscReceive.Nullify();
     m_linkFailure = nullptr;
     m_exact = nullptr;
+    m_dsr = nullptr;
     NetDevice::DoDispose();
 }
 
@@ -123,6 +124,12 @@ void
 AirNetDevice::SetExact(std::unique_ptr<ExactNode> exact)
 {
     m_exact = std::move(exact);
+}
+
+void
+AirNetDevice::SetDsr(std::unique_ptr<DsrNode> dsr)
+{
+    m_dsr = std::move(dsr);
 }
 
 void
@@ -192,6 +199,17 @@ AirNetDevice::NextHopTo(uint32_t destination) const
     return nextHop == MAX_NODES ? perhop::broadcast_address : perhop::air::mac_address(nextHop);
 }
 
+bool
+AirNetDevice::Keep(const HopPacket& packet)
+{
+    if (!m_dsr)
+    {
+        return false;
+    }
+    m_dsr->Keep(m_channel->NowUs(), packet);
+    return true;
+}
+
 perhop::shim::next_hop
 AirNetDevice::Describe(const HopPacket& packet, uint64_t receiver, uint8_t peer) const
 {
@@ -201,6 +219,7 @@ AirNetDevice::Describe(const HopPacket& packet, uint64_t receiver, uint8_t peer)
             .rate_index = mac.data_rate_to(m_index, receiver),
             .mpdu_bytes =
                 static_cast<uint32_t>(packet.content.packet->GetSize() + MpduOverheadBytes(mac) + perhop::hop::rider_size(packet.rider) +
+                                      (packet.content.dsr ? packet.content.dsr->bytes.size() : 0) +
                                       (mac.four_address && !group ? perhop::air::fourth_address_bytes : 0))};
 }
 
@@ -237,6 +256,7 @@ AirNetDevice::Make(
     slot.view = packet.view;
     slot.header = header;
     slot.exact = packet.rider;
+    slot.dsr = std::move(packet.content.dsr);
     slot.hello = false;
     return request.payload;
 }
@@ -250,6 +270,7 @@ AirNetDevice::MakeHello(uint64_t nowUs, std::span<const uint8_t> hello, uint8_t 
     PacketSlot& slot = m_channel->GetSlots().Get(place);
     slot.request.mpdu_bytes = static_cast<uint16_t>(mpduBytes);
     slot.hello = true;
+    slot.dsr = nullptr;
     return place;
 }
 
@@ -276,7 +297,15 @@ void
 AirNetDevice::OnPurged(uint64_t place)
 {
     PacketSlots& slots = m_channel->GetSlots();
-    m_channel->OnLinkFailureDrop(m_index, slots.Get(place).view);
+    PacketSlot& slot = slots.Get(place);
+    if (slot.dsr)
+    {
+        m_dsr->OnPurged(std::move(slot.dsr));
+    }
+    else
+    {
+        m_channel->OnLinkFailureDrop(m_index, slot.view);
+    }
     slots.Release(place);
 }
 
@@ -290,6 +319,11 @@ AirNetDevice::Receive(uint64_t nowUs, const PacketSlot& slot)
     {
         std::array<uint8_t, perhop::wire::max_hello_bytes> bytes;
         m_hop->ReceiveHello(nowUs, std::span(bytes).first(slot.packet->CopyData(bytes.data(), bytes.size())));
+        return;
+    }
+    if (slot.dsr)
+    {
+        m_dsr->Receive(nowUs, slot);
         return;
     }
     const bool group = slot.request.ra == perhop::broadcast_address;
@@ -321,14 +355,37 @@ AirNetDevice::Receive(uint64_t nowUs, const PacketSlot& slot)
 }
 
 void
-AirNetDevice::Completed(const perhop::air::completion& record)
+AirNetDevice::DeliverUp(uint64_t nowUs, const HopPacket& packet)
+{
+    const std::optional<uint16_t> windowBytes = m_hop->Receive(nowUs, *packet.header, packet.view);
+    Ptr<const Packet> up = packet.content.packet;
+    if (packet.content.ttlSpent != 0 || windowBytes)
+    {
+        up = Rewritten(*up, packet.content.ttlSpent, windowBytes);
+    }
+    m_receive(this, up, Ipv4L3Protocol::PROT_NUMBER, m_address);
+}
+
+void
+AirNetDevice::OnNoRoute(const perhop::shim::ip_packet_view& packet)
+{
+    m_channel->OnLinkFailureDrop(m_index, packet);
+}
+
+void
+AirNetDevice::Completed(const perhop::air::completion& record, const std::shared_ptr<const DsrFrame>& dsr)
 {
     --m_inMac;
     m_completion(record);
     m_hop->Completed(record, m_purgeOnLinkFailure);
-    if (record.result == perhop::tx_result::short_retry_limit || record.result == perhop::tx_result::long_retry_limit)
+    const bool failed = record.result == perhop::tx_result::short_retry_limit || record.result == perhop::tx_result::long_retry_limit;
+    if (failed)
     {
         TellLinkFailure(record.ra);
+    }
+    if (dsr)
+    {
+        m_dsr->OnCompletion(m_channel->NowUs(), *dsr, failed);
     }
     m_hop->Pump(m_channel->NowUs());
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "sim/air/air.hpp"
+#include "sim/ns3/dsr-node.h"
 #include "sim/ns3/exact-node.h"
 #include "sim/ns3/hop-adapter.h"
 #include "sim/ns3/host-routing.h"
@@ -49,6 +50,15 @@ class AirNetDevice : public NetDevice, public HopDevice
     /// This node takes part in EXACT.
     void SetExact(std::unique_ptr<ExactNode> exact);
 
+    /// This node routes by DSR.
+    void SetDsr(std::unique_ptr<DsrNode> dsr);
+
+    /// DSR: a packet has arrived here.
+    void DeliverUp(uint64_t nowUs, const HopPacket& packet);
+
+    /// DSR: a packet is lost for want of a route.
+    void OnNoRoute(const perhop::shim::ip_packet_view& packet);
+
     /// This node passes packets on without a shim: it leaves their path headers as they are.
     void SetSilent();
 
@@ -64,8 +74,8 @@ class AirNetDevice : public NetDevice, public HopDevice
     /// A frame for this node arrived. @param slot of its sender
     void Receive(uint64_t nowUs, const PacketSlot& slot);
 
-    /// The MAC is done with a packet and has room for another.
-    void Completed(const perhop::air::completion& record);
+    /// The MAC is done with a packet and has room for another. @param dsr its route by DSR, or null
+    void Completed(const perhop::air::completion& record, const std::shared_ptr<const DsrFrame>& dsr);
 
     // Inherited from NetDevice
     void SetIfIndex(const uint32_t index) override;
@@ -101,6 +111,7 @@ class AirNetDevice : public NetDevice, public HopDevice
 
     // Inherited from HopDevice
     uint64_t NextHopTo(uint32_t destination) const override;
+    bool Keep(const HopPacket& packet) override;
     perhop::shim::next_hop Describe(const HopPacket& packet, uint64_t receiver, uint8_t peer) const override;
     void OnLeft(uint64_t nowUs, const HopPacket& packet, const perhop::wire::path_header& header, uint64_t arrivedBps) override;
     uint64_t Make(uint64_t nowUs,
@@ -136,6 +147,7 @@ class AirNetDevice : public NetDevice, public HopDevice
 
     std::unique_ptr<HopAdapter> m_hop;
     std::unique_ptr<ExactNode> m_exact;
+    std::unique_ptr<DsrNode> m_dsr;
     bool m_silent = false;
 };
 

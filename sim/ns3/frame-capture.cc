@@ -40,6 +40,10 @@ WriteMsdu(const PacketSlot& slot, bool pathHeader, std::vector<uint8_t>& msdu)
     {
         LowerTtl(ip, slot.ttlSpent);
     }
+    if (slot.dsr)
+    {
+        InsertDsrHeader(msdu, ipAt, slot.dsr->bytes);
+    }
 }
 
 FrameCapture::FrameCapture(const std::filesystem::path& file, const perhop::air::mac_config& mac, std::size_t nodes, PacketSlots& slots)

@@ -81,11 +81,12 @@ HopAdapter::Send(uint64_t nowUs, HopPacket&& packet)
     return sent;
 }
 
-void
+bool
 HopAdapter::Forward(uint64_t nowUs, HopPacket&& packet, bool stamp)
 {
-    m_path.pass(nowUs, std::move(packet), stamp);
+    const bool sent = m_path.pass(nowUs, std::move(packet), stamp);
     Wind(nowUs);
+    return sent;
 }
 
 std::optional<uint16_t>
@@ -153,6 +154,10 @@ HopAdapter::Completed(const perhop::air::completion& record, bool purge)
 std::optional<uint64_t>
 HopAdapter::receiver_of(const HopPacket& packet) const
 {
+    if (!packet.content.dsr && m_device.Keep(packet))
+    {
+        return std::nullopt;
+    }
     return packet.content.receiver != perhop::broadcast_address ? packet.content.receiver
                                                                 : m_device.NextHopTo(packet.view.flow.destination.ipv4());
 }
@@ -161,7 +166,7 @@ void
 HopAdapter::before_leaving(HopPacket& packet)
 {
     perhop::shim::ip_packet_view& view = packet.view;
-    if (view.flow.protocol != perhop::shim::ip_protocol_tcp)
+    if (view.flow.protocol != perhop::shim::ip_protocol_tcp || packet.content.again)
     {
         return;
     }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "sim/air/types.hpp"
+#include "sim/ns3/dsr-frame.h"
 #include "sim/ns3/node-address.h"
 #include "sim/ns3/tcp-flow.h"
 
@@ -17,6 +18,7 @@
 #include "ns3/packet.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -29,6 +31,8 @@ struct HopContent
     Ptr<const Packet> packet;
     uint64_t receiver = perhop::broadcast_address; ///< MAC address of the next hop; the broadcast address: by the route table
     uint8_t ttlSpent = 0;                          ///< by which the time to live in `packet` is too high
+    std::shared_ptr<const DsrFrame> dsr{};         ///< its route by DSR; null: none, or none yet
+    bool again = false;                            ///< it has left this node before, and its link failed
 };
 
 using HopPacket = perhop::hop::outgoing<HopContent>;
@@ -41,6 +45,13 @@ class HopDevice
 
     /// The next hop by the route table; the broadcast address when it has none.
     virtual uint64_t NextHopTo(uint32_t destination) const = 0;
+
+    /// A packet without route. @return true when the device keeps it, to send it on (Forward) when it has one
+    virtual bool Keep(const HopPacket&)
+    {
+        return false;
+    }
+
     virtual perhop::shim::next_hop Describe(const HopPacket& packet, uint64_t receiver, uint8_t peer) const = 0;
     /// It has passed the shim. @param arrivedBps its explicit rate before
     virtual void OnLeft(uint64_t nowUs, const HopPacket& packet, const perhop::wire::path_header& header, uint64_t arrivedBps) = 0;
@@ -77,7 +88,8 @@ class HopAdapter
     bool Send(uint64_t nowUs, HopPacket&& packet);
 
     /// The node itself passes a packet on. @param stamp false: it leaves headers as they are
-    void Forward(uint64_t nowUs, HopPacket&& packet, bool stamp);
+    /// @return false when it was lost
+    bool Forward(uint64_t nowUs, HopPacket&& packet, bool stamp);
 
     /// A packet for this node arrived. @return the window to write into its TCP header before IP sees it, if any
     std::optional<uint16_t> Receive(uint64_t nowUs, const perhop::wire::path_header& header, const perhop::shim::ip_packet_view& packet);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sim/ns3/packet-rewrite.h"
 
+#include "host/core/wire/dsr_header.hpp"
+
 #include "ns3/ipv4-header.h"
 #include "ns3/node.h"
 #include "ns3/tcp-header.h"
@@ -8,6 +10,27 @@
 
 namespace ns3
 {
+namespace
+{
+
+/// @param ip at least the IPv4 header
+void
+MendIpChecksum(std::span<uint8_t> ip)
+{
+    const std::span<uint8_t> header = ip.first((ip[0] & 0xF) * std::size_t{4});
+    header[10] = header[11] = 0;
+    uint32_t sum = 0; // RFC 1071
+    for (std::size_t i = 0; i < header.size(); i += 2)
+    {
+        sum += static_cast<uint32_t>(header[i] << 8 | header[i + 1]);
+    }
+    sum = (sum & 0xFFFF) + (sum >> 16);
+    sum = (sum & 0xFFFF) + (sum >> 16);
+    header[10] = static_cast<uint8_t>(~sum >> 8);
+    header[11] = static_cast<uint8_t>(~sum);
+}
+
+} // namespace
 
 Ptr<Packet>
 Rewritten(const Packet& original, uint8_t ttlSpent, std::optional<uint16_t> windowBytes)
@@ -44,17 +67,19 @@ void
 LowerTtl(std::span<uint8_t> ip, uint8_t ttlSpent)
 {
     ip[8] = static_cast<uint8_t>(ip[8] - ttlSpent);
-    const std::span<uint8_t> header = ip.first((ip[0] & 0xF) * std::size_t{4});
-    header[10] = header[11] = 0;
-    uint32_t sum = 0; // RFC 1071
-    for (std::size_t i = 0; i < header.size(); i += 2)
-    {
-        sum += static_cast<uint32_t>(header[i] << 8 | header[i + 1]);
-    }
-    sum = (sum & 0xFFFF) + (sum >> 16);
-    sum = (sum & 0xFFFF) + (sum >> 16);
-    header[10] = static_cast<uint8_t>(~sum >> 8);
-    header[11] = static_cast<uint8_t>(~sum);
+    MendIpChecksum(ip);
+}
+
+void
+InsertDsrHeader(std::vector<uint8_t>& bytes, std::size_t ipAt, std::span<const uint8_t> dsr)
+{
+    const std::size_t headerBytes = (bytes[ipAt] & 0xF) * std::size_t{4};
+    bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(ipAt + headerBytes), dsr.begin(), dsr.end());
+    const std::size_t totalBytes = bytes.size() - ipAt;
+    bytes[ipAt + 2] = static_cast<uint8_t>(totalBytes >> 8);
+    bytes[ipAt + 3] = static_cast<uint8_t>(totalBytes);
+    bytes[ipAt + 9] = perhop::wire::dsr_ip_protocol;
+    MendIpChecksum(std::span(bytes).subspan(ipAt));
 }
 
 } // namespace ns3

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace ns3
 {
@@ -19,5 +20,9 @@ Ptr<Packet> Rewritten(const Packet& original, uint8_t ttlSpent, std::optional<ui
 /// Lowers the time to live in an IPv4 packet's bytes and mends the header's checksum.
 /// @param ip at least the IPv4 header
 void LowerTtl(std::span<uint8_t> ip, uint8_t ttlSpent);
+
+/// Puts DSR's header between an IPv4 header and what follows, and mends the IPv4 header.
+/// @param ipAt where in `bytes` the packet begins, which reaches to their end
+void InsertDsrHeader(std::vector<uint8_t>& bytes, std::size_t ipAt, std::span<const uint8_t> dsr);
 
 } // namespace ns3

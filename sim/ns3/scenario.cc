@@ -13,6 +13,7 @@
 #include "sim/ns3/host-routing.h"
 #include "sim/ns3/node-address.h"
 #include "sim/ns3/on-demand-routing.h"
+#include "sim/ns3/routes.h"
 #include "sim/ns3/scripted-events.h"
 #include "sim/ns3/tcp-flow.h"
 #include "sim/ns3/tfrc-flow.h"
@@ -146,10 +147,7 @@ class Network
         {
             AddDevice(config, i, exactLog);
         }
-        for (const perhop::run::route_config& route : config.routes)
-        {
-            m_devices[route.node]->GetRoutes()->AddRoute(route.destination, route.next_hop, m_devices[route.node]);
-        }
+        SetRoutes(config, m_devices);
         simulator.SetTickSource(PeekPointer(m_channel));
     }
 

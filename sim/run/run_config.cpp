@@ -124,8 +124,8 @@ run_config parse_run_config(const std::string& text, const std::string& name) {
   if (run.has("links")) config.air.mac.link_rates = read_links(run, nodes, config.air.mac.profile->rates.size());
   config.routes = read_routes(run, nodes);
   if (run.has("routing")) {
-    config.routing =
-        run.one_of<routing_kind>("routing", "routing protocol", {{"static", routing_kind::fixed}, {"aodv", routing_kind::aodv}});
+    config.routing = run.one_of<routing_kind>("routing", "routing protocol",
+                                              {{"static", routing_kind::fixed}, {"aodv", routing_kind::aodv}, {"dsr", routing_kind::dsr}});
   }
   if (run.has("link_failure")) {
     config.link_failure = run.one_of<link_failure_kind>("link_failure", "answer to a failed link",

@@ -25,6 +25,7 @@ struct route_config {
 enum class routing_kind {
   fixed,  ///< `routes`, as events change them
   aodv,   ///< ns-3's AODV; `routes` only say which hops the results list first
+  dsr,    ///< host/core/routing; likewise
 };
 
 /// What else becomes of packets when the MAC gives one up.

@@ -285,6 +285,10 @@ ordered_json run_report::result(tick end, const air_counters& counters, const cp
       {"queue_drops", queue_drops_},
       {"link_failure_drops", link_failure_drops_},
       {"interrupted", interrupted}};
+  if (std::ranges::any_of(config_.flows, [](const flow_config& flow) { return has_ip(flow.kind); })) {
+    result["link_failures"] = link_failures_;
+    result["false_link_failures"] = false_link_failures_;
+  }
   for (std::size_t index = 0; index < config_.flows.size() && index < flows.size(); ++index) {
     result["flows"].push_back(flow_json(config_.flows[index], flows[index], end > measure_from_));
   }

@@ -99,6 +99,13 @@ public:
   /// A packet was dropped from the interface queue of a node because the link that it waited for had failed.
   void on_link_failure_drop(node_id node) { ++link_failure_drops_[node]; }
 
+  /// The MAC gave a packet up. @param in_range its receiver could have got it: routing will take a link for broken that is not
+  void on_link_failure(tick now, bool in_range) {
+    if (now < measure_from_) return;
+    ++link_failures_;
+    if (in_range) ++false_link_failures_;
+  }
+
   std::uint64_t completions_checked() const { return completions_checked_; }
   std::uint64_t sum_mismatches() const { return sum_mismatches_; }
   std::string trace_hash() const { return trace_.hash_text(); }
@@ -154,6 +161,8 @@ private:
   std::uint64_t sum_mismatches_ = 0;
   std::vector<std::uint64_t> queue_drops_;
   std::vector<std::uint64_t> link_failure_drops_;
+  std::uint64_t link_failures_ = 0;
+  std::uint64_t false_link_failures_ = 0;
   std::unordered_map<hop_key, std::size_t, hop_key_hash> hop_index_;
   std::vector<hop_sums> hops_;
   std::vector<hop_key> hop_keys_;  // parallel to hops_

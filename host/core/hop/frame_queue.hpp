@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/// The queue between the shim and the MAC: frames in order, the newest is lost when it is full. All memory is taken at construction.
+/// The queue between the shim and the MAC: frames in order, of each priority; the newest is lost when it is full. All memory is taken at
+/// construction.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +18,7 @@ public:
     std::uint64_t receiver_address = 0;
     std::uint32_t mpdu_bytes = 0;
     frame what{};
+    std::uint8_t priority = 0;
   };
 
   /// @param most_frames at least 1
@@ -28,10 +30,12 @@ public:
   /// Of the MPDUs of all that wait.
   std::uint64_t bytes() const { return bytes_; }
 
-  /// Requires !full().
+  /// Behind all of its priority, before those of a lower one. Requires !full().
   void push(entry&& last) {
     bytes_ += last.mpdu_bytes;
-    ring_[place(waiting_++)] = std::move(last);
+    std::size_t at = waiting_++;
+    for (; at != 0 && ring_[place(at - 1)].priority < last.priority; --at) ring_[place(at)] = std::move(ring_[place(at - 1)]);
+    ring_[place(at)] = std::move(last);
   }
 
   /// Requires !empty().

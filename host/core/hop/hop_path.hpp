@@ -117,8 +117,9 @@ public:
       header.wired_hop_seen |= what.from == origin::elsewhere;
     }
     host_.on_left(now, what, *receiver, header, arrived_bps);
+    const std::uint8_t priority = what.priority;
     frame made = host_.make(now, std::move(what), header, *receiver, next);
-    push(now, {.receiver_address = *receiver, .mpdu_bytes = next.mpdu_bytes, .what = std::move(made)});
+    push(now, {.receiver_address = *receiver, .mpdu_bytes = next.mpdu_bytes, .what = std::move(made), .priority = priority});
     return true;
   }
 

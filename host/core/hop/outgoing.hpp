@@ -29,6 +29,7 @@ struct outgoing {
   /// Of its flow when TCP made it, where the host can ask its TCP; nothing: counted by the shim.
   std::optional<std::uint32_t> packets_in_flight{};
   content_type content{};
+  std::uint8_t priority = 0;  ///< in the queue: before those of a lower one
 };
 
 }  // namespace perhop::hop

@@ -261,9 +261,11 @@ void dsr_router::expire(time_us now) {
 }
 
 std::optional<dsr_action> dsr_router::take() {
-  if (actions_.empty()) return std::nullopt;
-  std::optional<dsr_action> first = std::move(actions_.front());
-  actions_.pop_front();
+  std::optional<dsr_action> first;
+  if (!actions_.empty()) {
+    first.emplace(std::move(actions_.front()));
+    actions_.pop_front();
+  }
   return first;
 }
 

@@ -49,6 +49,9 @@ public:
   /// @throws std::invalid_argument a delay beyond sent_wave::longest_delay_samples
   explicit channel(const air_config& config);
 
+  /// With positions and blocked links as they are now.
+  const air_config& config() const { return config_; }
+
   const node_clock& clock(node_id node) const { return nodes_[node].clock; }
 
   /// The node's next sample, in the transmitter's steps. Every node gives one at each of its sample times.

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "sim/air/frame_fields.hpp"
+#include "sim/air/link_table.hpp"
 #include "sim/air/node_settings.hpp"
 #include "sim/air/samples/channel.hpp"
 #include "sim/air/samples/radio_node.hpp"
@@ -47,6 +48,10 @@ public:
   void move(node_id node, node_position to, double speed_mps) override;
   void set_blocked(node_id one, node_id other, bool blocked) override { channel_.set_blocked(one, other, blocked); }
   void set_silent(node_id node, bool silent) override { channel_.set_silent(node, silent); }
+  bool in_range(node_id from, node_id to) override {
+    link_table links(channel_.config());
+    return links.row(from, now_)->power_w(to) >= links.sensitivity_w();
+  }
   void set_frame_error_rate(double frame_error_rate) override;
   neighbour_snapshot take_neighbour(node_id, std::uint8_t, std::uint8_t) override {
     throw std::logic_error("neighbours of a MAC at fidelity samples can be read from its registers only");

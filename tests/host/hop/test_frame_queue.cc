@@ -27,6 +27,21 @@ TEST(frame_queue, gives_back_in_order_of_arrival_and_counts_bytes) {
   EXPECT_EQ(queue.bytes(), 0U);
 }
 
+TEST(frame_queue, frames_of_a_higher_priority_go_first_and_keep_their_order) {
+  frame_queue<int> queue(6);
+  queue.push(frame(9));
+  queue.pop();  // not at the ring's beginning
+  for (const auto& [what, priority] : std::vector<std::pair<int, std::uint8_t>>{{0, 0}, {1, 2}, {2, 0}, {3, 1}, {4, 2}, {5, 0}}) {
+    auto entry = frame(what);
+    entry.priority = priority;
+    queue.push(std::move(entry));
+  }
+  std::vector<int> order;
+  while (!queue.empty()) order.push_back(queue.pop().what);
+  EXPECT_EQ(order, (std::vector{1, 4, 3, 0, 2, 5}));
+  EXPECT_EQ(queue.bytes(), 0U);
+}
+
 TEST(frame_queue, says_when_it_is_full) {
   frame_queue<int> queue(2);
   queue.push(frame(1));

@@ -297,6 +297,8 @@ def test_routing_is_a_word_or_a_section(runs):
     assert told[0].config["routing"] == "aodv" and "link_failure" not in told[0].config
     purge = runs("seeds=[1]", "policies=[none]", "topology.hops=3", "routing.link_failure=purge")[0]
     assert purge.config["link_failure"] == "purge" and "routing" not in purge.config
+    dsr = runs("seeds=[1]", "policies=[none]", "topology.hops=3", "routing=dsr")[0]
+    assert (dsr.config["routing"], dsr.config["link_failure"]) == ("dsr", "purge")
 
 
 def test_events_are_handed_on_in_order_of_time(runs):

@@ -293,4 +293,41 @@ TEST_F(PcapngTest, ACaptureOfTcpHasNoBadFrameAndEveryChecksumIsGood)
     EXPECT_GT(hops.at("2\t254"), 100);
 }
 
+TEST_F(PcapngTest, TsharkReadsDsrBetweenIpAndTcp)
+{
+    for (const char* fidelity : {"core", "bytes"})
+    {
+        nlohmann::json run = run_file::Chain(3, m_folder.Path());
+        run["routing"] = "dsr";
+        run["duration_s"] = 1.0;
+        run["warmup_s"] = 0.5;
+        run["mac"]["path_header"] = false;
+        run["mac"]["fidelity"] = fidelity;
+        run["outputs"]["pcapng"] = true;
+        ns3::RunScenario(perhop::run::parse_run_config(run.dump(), "test"),
+                         [](double)
+                         {
+                             return true;
+                         });
+        const std::vector<std::string> fields = {"dsr.option.type", "tcp.len", "ip.checksum.status", "_ws.malformed"};
+        const auto counts = Count(Tshark(m_folder.Path() / "packets.pcapng", fields, "-Y dsr"));
+        SCOPED_TRACE(testing::PrintToString(counts));
+        const auto frames = [&counts](const std::string& line)
+        {
+            const auto found = counts.find(line);
+            return found == counts.end() ? 0 : found->second;
+        };
+        EXPECT_GT(frames("96\t1460\t1\t"), 50) << "data, read through DSR";
+        EXPECT_GT(frames("96\t0\t1\t"), 50) << "TCP ACKs";
+        EXPECT_GE(frames("1\t\t1\t"), 3) << "requests";
+        int replies = 0;
+        for (const auto& [line, count] : counts)
+        {
+            replies += line.starts_with("2,") ? count : 0;
+            EXPECT_TRUE(line.ends_with("\t1\t")) << line;
+        }
+        EXPECT_GE(replies, 3);
+    }
+}
+
 } // namespace pcapng_test

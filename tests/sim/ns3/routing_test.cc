@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What routing does to a run: AODV of ns-3 on demand, link failures told by the MAC.
+// What routing does to a run: AODV of ns-3 and the project's DSR on demand, link failures told by the MAC.
 
 #include "run_file.h"
 
@@ -210,6 +210,64 @@ TEST_F(RoutingTest, ANodeThatMovesOutOfRangeIsGoneForStaticRoutesAndReplacedByAo
     const nlohmann::json onDemand = Run(run);
     EXPECT_GT(onDemand.at("flows").at(0).at("delivered_packets").get<double>(), 1.8 * fixed);
     EXPECT_GT(PacketsOver(onDemand, 0, 2), 100);
+}
+
+TEST_F(RoutingTest, DsrCarriesTcpOverAChainAndItsListsCostTheirAirtime)
+{
+    nlohmann::json run = run_file::Chain(3, m_folder.Path());
+    run["flows"][0]["policy"] = {{"cwl", "fixed"}, {"cwl_packets", 1}};
+    const double fixedBps = Run(run).at("flows").at(0).at("goodput_bps");
+    run["routing"] = "dsr";
+    const nlohmann::json onDemand = Run(run);
+    // 16 bytes at 2 Mb/s are 64 us in each of the frames, whose exchange takes about 8 ms with data, 2.5 ms with a TCP ACK.
+    const double dsrBps = onDemand.at("flows").at(0).at("goodput_bps");
+    EXPECT_LT(dsrBps, 0.995 * fixedBps);
+    EXPECT_GT(dsrBps, 0.97 * fixedBps);
+    EXPECT_EQ(onDemand.at("link_failures"), 0);
+    // The window limit saw TCP through it.
+    EXPECT_EQ(onDemand.at("flows").at(0).at("cwl_packets"), 1);
+}
+
+TEST_F(RoutingTest, DsrFindsAnotherWayForWhatTheMacGaveUp)
+{
+    const nlohmann::json result = Run(LongChain("dsr", "purge"));
+    EXPECT_GE(MacDrops(result), 5U);
+    EXPECT_GT(result.at("flows").at(0).at("packets_per_s").get<double>(), 5);
+    EXPECT_EQ(result.at("sum_mismatches"), 0);
+    // No node moves: each link that failed was there.
+    EXPECT_EQ(result.at("link_failures"), result.at("false_link_failures"));
+    EXPECT_GE(result.at("false_link_failures").get<unsigned>(), 5U);
+}
+
+TEST_F(RoutingTest, DsrGoesAroundANodeThatMovedOutOfRangeAndItsLinksAreTrueFailures)
+{
+    nlohmann::json run = Diamond(m_folder.Path());
+    run["flows"][0]["min_rto_ms"] = 200;
+    run["routing"] = "dsr";
+    run["events"] = {{{"at_s", 11.0}, {"kind", "move"}, {"node", 1}, {"x_m", 200}, {"y_m", 5000}}};
+    nlohmann::json other = run;
+    other["events"][0]["node"] = 2;
+    // Whichever of the two ways it took, it lost in one of the runs.
+    const nlohmann::json one = Run(run), two = Run(other);
+    const auto lost = [](const nlohmann::json& result)
+    {
+        return result.at("link_failures").get<unsigned>() - result.at("false_link_failures").get<unsigned>();
+    };
+    EXPECT_GT(lost(one) + lost(two), 0U);
+    for (const nlohmann::json& result : {one, two})
+    {
+        EXPECT_GT(result.at("flows").at(0).at("packets_per_s").get<double>(), 50);
+    }
+    EXPECT_GT(PacketsOver(one, 0, 2), 100);
+    EXPECT_GT(PacketsOver(two, 0, 1), 100);
+}
+
+TEST_F(RoutingTest, ASeedDecidesARunWithDsr)
+{
+    const nlohmann::json run = LongChain("dsr", "purge");
+    const nlohmann::json once = Run(run), again = Run(run);
+    EXPECT_EQ(once.at("trace_hash"), again.at("trace_hash"));
+    EXPECT_EQ(once.at("flows"), again.at("flows"));
 }
 
 } // namespace routing_test

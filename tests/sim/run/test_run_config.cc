@@ -269,7 +269,7 @@ TEST(run_config, routing_is_static_and_ignores_failed_links_unless_the_file_says
   EXPECT_EQ(parse_run_config(run.dump(), "run.json").routing, routing_kind::aodv);
   EXPECT_EQ(parse_run_config(run.dump(), "run.json").link_failure, link_failure_kind::purge);
   EXPECT_EQ(message([](json& wrong) { wrong["routing"] = "ospf"; }),
-            "run.json: field routing: unknown routing protocol 'ospf'; one of static, aodv");
+            "run.json: field routing: unknown routing protocol 'ospf'; one of static, aodv, dsr");
 }
 
 TEST(run_config, the_policies_of_a_tcp_flow_are_read_and_default_to_none) {

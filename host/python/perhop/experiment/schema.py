@@ -418,18 +418,19 @@ class Exact(Section):
 class Routing(Section):
     """How packets find their way."""
 
-    protocol: Literal["static", "aodv"] = Field(
-        default="static", description="static: fewest hops over tx_range_m, as events change them; aodv: ns-3's AODV"
+    protocol: Literal["static", "aodv", "dsr"] = Field(
+        default="static",
+        description="static: fewest hops over tx_range_m, as events change them; aodv: ns-3's AODV; dsr: RFC 4728",
     )
     link_failure: Literal["ignore", "purge"] | None = Field(
         default=None,
         description="when the MAC gives up a packet; purge: drop what else waits for that neighbour, as ns-2's routing "
-        "agents do; null: ignore with static, purge with aodv",
+        "agents do, with dsr find another way for it; null: ignore with static, purge otherwise",
     )
 
     @property
     def on_link_failure(self) -> str:
-        return self.link_failure or ("purge" if self.protocol == "aodv" else "ignore")
+        return self.link_failure or ("ignore" if self.protocol == "static" else "purge")
 
 
 def _routing(value: Any) -> Any:
@@ -509,7 +510,7 @@ class Experiment(Section):
     mac: Mac = Mac()
     links: list[Link] = Field(default=[], description="links with another rate than mac.data_rate_mbps")
     routing: Annotated[Routing, BeforeValidator(_routing)] = Field(
-        default=Routing(), description="static or aodv, or a section with protocol and link_failure"
+        default=Routing(), description="static, aodv or dsr, or a section with protocol and link_failure"
     )
     events: list[Event] = Field(
         default=[], description="new routes; links and nodes that go and come back; moves; lost frames"

@@ -276,6 +276,8 @@ def _run(outcome: Outcome, flows: list[Row]) -> Row:
         "message": outcome.message,
         "measured_s": _number((outcome.result or {}).get("measured_s")),
         "flows": len(outcome.run.config["flows"]),
+        "link_failures": (outcome.result or {}).get("link_failures"),
+        "false_link_failures": (outcome.result or {}).get("false_link_failures"),
         "goodput_sum_bps": goodput_sum_bps(flows),
         "jain_index": jain_of_flows(flows),
     }

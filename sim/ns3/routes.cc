@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sim/ns3/routes.h"
+
+#include "sim/ns3/dsr-node.h"
+
+namespace ns3
+{
+
+void
+SetRoutes(const perhop::run::run_config& config, const std::vector<Ptr<AirNetDevice>>& devices)
+{
+    if (config.routing != perhop::run::routing_kind::dsr)
+    {
+        for (const perhop::run::route_config& route : config.routes)
+        {
+            devices[route.node]->GetRoutes()->AddRoute(route.destination, route.next_hop, devices[route.node]);
+        }
+        return;
+    }
+    for (uint32_t node = 0; node < devices.size(); ++node)
+    {
+        for (uint32_t destination = 0; destination < devices.size(); ++destination)
+        {
+            devices[node]->GetRoutes()->AddRoute(destination, destination, devices[node]);
+        }
+        devices[node]->SetDsr(std::make_unique<DsrNode>(node, config.seed, *devices[node]));
+    }
+}
+
+} // namespace ns3
