@@ -78,13 +78,24 @@ TEST(pipeline_limit, follows_the_pace_that_is_tried) {
 }
 
 TEST(pipeline_limit, leaves_the_way_to_others_on_a_shared_path) {
-  for (const std::uint32_t hops : {8U, 15U}) {
+  for (const auto& [hops, packets] : {std::pair{4U, 4U}, {5U, 5U}, {6U, 5U}, {7U, 4U}, {8U, 4U}, {15U, 4U}}) {
     const pipeline_window window = window_over(hops, {.tcp_ack_packets = 5, .shared = true});
-    EXPECT_EQ(window.tcp_ack_packets, 5U) << hops;
+    EXPECT_EQ(window.tcp_ack_packets, packets) << hops;
     EXPECT_EQ(window.on_the_way_packets, 0U) << hops;
   }
-  EXPECT_EQ(window_over(6, {.tcp_ack_packets = 5, .shared = true}).tcp_ack_packets, 3U);
-  EXPECT_EQ(window_over(4, {.tcp_ack_packets = 5, .shared = true}).tcp_ack_packets, 5U);
+}
+
+TEST(pipeline_limit, keeps_a_queue_where_others_would_take_one_medium_in_each_pause) {
+  for (const std::uint32_t hops : {1U, 2U, 3U}) {
+    for (const auto& [by_airtime, packets] : {std::pair<std::uint8_t, std::uint32_t>{0, 16U}, {5, 16U}, {7, 22U}, {8, 25U}}) {
+      const pipeline_window alone = window_over(hops, {.tcp_ack_packets = by_airtime});
+      const pipeline_window shared = window_over(hops, {.tcp_ack_packets = by_airtime, .shared = true});
+      EXPECT_EQ(alone.tcp_ack_packets, packets) << hops;
+      EXPECT_EQ(alone.on_the_way_packets, 0U) << hops;
+      EXPECT_EQ(shared.tcp_ack_packets, packets) << hops;
+      EXPECT_EQ(shared.on_the_way_packets, packets) << hops;
+    }
+  }
 }
 
 TEST(pipeline_limit, does_not_grow_when_tcp_acks_wait_for_data) {
@@ -126,8 +137,8 @@ TEST(pipeline_limit, stays_within_one_and_the_ceiling_whatever_is_measured) {
   }
 }
 
-TEST(airtime_delay_window, is_16_where_all_hops_share_one_medium_and_the_senders_choice_beyond) {
-  for (std::uint32_t hops = 1; hops <= 3; ++hops) EXPECT_EQ(dca_window_limit_packets(dca_window_rule::airtime, hops, 0), 16U);
+TEST(airtime_delay_window, is_the_senders_choice_up_to_what_any_sender_chooses) {
+  for (std::uint32_t hops = 1; hops <= 3; ++hops) EXPECT_EQ(dca_window_limit_packets(dca_window_rule::airtime, hops, 0), 25U);
   for (const std::uint32_t hops : {0U, 4U, 10U, 15U, 255U}) EXPECT_EQ(dca_window_limit_packets(dca_window_rule::airtime, hops, 90'000), 8U);
 }
 

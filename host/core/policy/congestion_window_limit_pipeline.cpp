@@ -14,19 +14,21 @@ namespace {
 /// D/S that is an eighth short of a whole number is that number: measured delays waver.
 constexpr std::uint64_t almost_whole = 8;
 
-/// k of a path without a wired part
-std::uint64_t packets_on_the_way(const path_measurement& path, std::uint64_t period_us) {
-  if (path.forward_hops < two_packets_hops || path.tuning.shared) return 0;
-  if (period_us == 0) return path.forward_hops / reuse_distance_hops + 2;
-  return (path.forward_total_us + period_us / almost_whole) / period_us + 2;
-}
-
 /// w by airtime
 std::uint32_t packets_by_airtime(const path_measurement& path) {
   const std::uint32_t packets = path.tuning.tcp_ack_packets != 0 ? path.tuning.tcp_ack_packets : usual_paced_window_packets;
-  // The whole window leaves almost as one burst.
-  if (path.forward_hops == reuse_distance_hops) return path.tuning.shared ? packets : packets - 1;
-  return path.forward_hops < two_packets_hops && path.tuning.shared ? (packets + 1) / 2 : packets;
+  if (path.forward_hops <= one_medium_hops) return one_medium_window_packets(packets);
+  const bool leaves_as_a_burst = path.forward_hops == reuse_distance_hops;
+  const bool waits_for_others = path.forward_hops >= two_packets_hops && path.tuning.shared;
+  return leaves_as_a_burst || waits_for_others ? packets - 1 : packets;
+}
+
+/// k of a path without a wired part
+std::uint64_t packets_on_the_way(const path_measurement& path, std::uint64_t period_us) {
+  if (path.forward_hops <= one_medium_hops) return path.tuning.shared ? packets_by_airtime(path) : 0;
+  if (path.forward_hops < two_packets_hops || path.tuning.shared) return 0;
+  if (period_us == 0) return path.forward_hops / reuse_distance_hops + 2;
+  return (path.forward_total_us + period_us / almost_whole) / period_us + 2;
 }
 
 }  // namespace
@@ -35,12 +37,11 @@ pipeline_window pipeline_window_of(const path_measurement& path) {
   constexpr std::uint64_t most_packets = UINT32_MAX / 2;
   const std::uint64_t period_us = pacing_path::paced_period_us(path);
   const std::uint64_t on_the_way = packets_on_the_way(path, period_us);
-  pipeline_window window{.tcp_ack_packets = airtime_window_packets(path.forward_hops),
-                         .on_the_way_packets = static_cast<std::uint32_t>(std::min(on_the_way, most_packets))};
-  if (path.forward_hops > one_medium_hops) {
-    const std::uint64_t packets = std::max<std::uint64_t>(packets_by_airtime(path), on_the_way + 1);
-    window.tcp_ack_packets = static_cast<std::uint32_t>(std::min<std::uint64_t>(packets, window.tcp_ack_packets));
-  }
+  const bool one_medium = path.forward_hops <= one_medium_hops;
+  const std::uint64_t waiting = std::max<std::uint64_t>(packets_by_airtime(path), one_medium ? 0 : on_the_way + 1);
+  pipeline_window window{
+      .tcp_ack_packets = static_cast<std::uint32_t>(std::min<std::uint64_t>(waiting, airtime_window_packets(path.forward_hops))),
+      .on_the_way_packets = static_cast<std::uint32_t>(std::min(on_the_way, most_packets))};
   if (path.wired_round_trip_us != 0 && period_us != 0) {
     const std::uint64_t with_wired = (std::uint64_t{path.forward_total_us} + path.wired_round_trip_us + period_us / 2) / period_us + 1;
     window.on_the_way_packets = static_cast<std::uint32_t>(std::min(with_wired, most_packets));

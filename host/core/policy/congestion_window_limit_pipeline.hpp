@@ -4,10 +4,11 @@
 // are on the way. Part of the project's combined policy.
 //
 //   CWL = w + k
-//   k   = D/S rounded down, plus 2, on paths of 7 hops or more; 0 on shorter ones, and on paths that other traffic shares
-//   w   packets for each TCP ACK: by airtime (airtime_window.hpp), and at least k + 1
-//       4 hops: one less, as the window leaves almost as one burst, unless others' bursts are among it
-//       5 and 6 hops, shared: half of it
+//   k   = D/S rounded down, plus 2, on paths of 7 hops or more; 0 on shorter ones, and on long ones that other traffic shares
+//       up to 3 hops, shared: w
+//   w   packets for each TCP ACK: by airtime (airtime_window.hpp); beyond 3 hops at least k + 1
+//       4 hops: one less, as the window leaves almost as one burst
+//       7 hops or more, shared: one less, as each packet takes longer
 //
 // D is the sum of the forward d_i, S the period at which packets leave (pacing_path.hpp, the largest sum over four consecutive
 // hops or the part of it that path_tuner.hpp found). With all hops alike D/S is the forward part of Corollary 2
@@ -18,7 +19,8 @@
 // A path of less than 7 hops has no room for two packets. There k = 0: the sender lets go w packets, the last one makes the receiver
 // answer, and the TCP ACK travels back over an empty path. Were there data on the way, the TCP ACK would meet it, and one of the two
 // wait or get lost. On longer paths, waiting for the path to be empty costs more than the meetings; but not where others' data
-// fill the pauses.
+// fill the pauses. Up to 3 hops, where all stations hear each other, others take the medium in the pause after each window: alone it
+// costs 1 %, beside others up to a third of the goodput. There k = w keeps the sender's queue filled.
 //
 // Source: ours; Corollary 2 is that of the paper named in congestion_window_limit.hpp. Differences:
 //  - Corollary 2 knows no receiver that holds packets: alone it stops the sender before w packets are there;

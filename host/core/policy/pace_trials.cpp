@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint8_t few_tcp_acks = 4, many_tcp_acks = 8;
 constexpr std::uint32_t least_gain_permille = 25, least_gain_of_long_path_permille = 40;
 constexpr std::uint32_t least_loss_permille = 10;
-constexpr std::uint32_t hopeless_permille = 950;
+constexpr std::uint32_t hopeless_permille = 950, costly_permille = 970;
 constexpr std::uint32_t pause_factor = 4;
 
 bool is_long(const path_measurement& path) { return path.forward_hops >= two_packets_hops; }
@@ -57,7 +57,7 @@ void pace_trials::on_delivery(const delivered_data& told, const path_measurement
   ++tcp_acks_;
   const bool middle = tcp_acks_ == 2 * part_tcp_acks_ + 2;
   if (trial_ == trial::faster && middle && ratio_permille() < hopeless_permille) {
-    begin(trial::slower);
+    leave_faster();
   } else if (tcp_acks_ == 4 * part_tcp_acks_ + 3) {
     finish(path);
   }
@@ -87,10 +87,15 @@ void pace_trials::begin(trial next) {
   with_ = without_ = {};
 }
 
+void pace_trials::leave_faster() {
+  if (ratio_permille() < costly_permille) pause_tcp_acks_ = longest_pause_tcp_acks;
+  begin(trial::slower);
+}
+
 void pace_trials::rest() {
   trial_ = trial::none;
   rest_tcp_acks_ = pause_tcp_acks_;
-  pause_tcp_acks_ = static_cast<std::uint8_t>(std::min<std::uint32_t>(pause_factor * pause_tcp_acks_, UINT8_MAX));
+  pause_tcp_acks_ = static_cast<std::uint8_t>(std::min<std::uint32_t>(pause_factor * pause_tcp_acks_, longest_pause_tcp_acks));
 }
 
 void pace_trials::finish(const path_measurement& path) {
@@ -109,7 +114,7 @@ void pace_trials::finish(const path_measurement& path) {
     pause_tcp_acks_ = first_pause_tcp_acks;
     begin(trial_);
   } else if (trial_ == trial::faster) {
-    begin(trial::slower);
+    leave_faster();
   } else {
     rest();
   }

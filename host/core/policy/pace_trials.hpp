@@ -15,7 +15,8 @@
 // a sender that its window limits delivers a window a round trip, so that less would only lengthen the queue.
 //
 // The first trial begins after 16 TCP ACKs. What pays is tried once more at once. When nothing pays, the pace is left alone for 16 TCP
-// ACKs, the next time for 64, then for 255: where there is nothing to gain, trials must cost little.
+// ACKs, the next time for 64, then for 255; for 255 at once after a faster pace that cost 3 %. Where there is nothing to gain, trials must
+// cost little.
 //
 // Source: none; ours. Rates compared in neighbouring intervals are the idea of PCC (M. Dong et al., NSDI 2015).
 
@@ -32,7 +33,7 @@ class pace_trials {
 public:
   static constexpr std::uint16_t untried_permille = 1000;
   static constexpr std::uint16_t least_permille = 729;  // 0.9^3
-  static constexpr std::uint8_t first_pause_tcp_acks = 16;
+  static constexpr std::uint8_t first_pause_tcp_acks = 16, longest_pause_tcp_acks = 255;
 
   void on_delivery(const delivered_data& told, const path_measurement& path);
 
@@ -54,6 +55,7 @@ private:
   std::uint16_t tried_permille() const;
   std::uint32_t ratio_permille() const;
   void begin(trial next);
+  void leave_faster();
   void rest();
   void finish(const path_measurement& path);
 

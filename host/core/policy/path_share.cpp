@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "host/core/policy/airtime_window.hpp"
 #include "host/core/policy/congestion_window_limit_pipeline.hpp"
 #include "host/core/policy/pacing_path.hpp"
 
@@ -18,9 +19,10 @@ struct share_bounds {
 };
 
 constexpr share_bounds bounds_of(std::uint32_t hops) {
+  if (hops <= one_medium_hops) return {UINT64_MAX, 850, 950};
   if (hops <= reuse_distance_hops) return {1250, 750, 850};
   if (hops < two_packets_hops) return {1000, 750, 850};
-  return {750, 450, 700};
+  return {750, 450, 775};
 }
 
 std::uint64_t packet_alone_us(std::uint64_t period_us, std::uint64_t around_us, const pipeline_window& window) {
@@ -33,9 +35,10 @@ std::uint64_t packet_alone_us(std::uint64_t period_us, std::uint64_t around_us, 
 
 void path_share::on_delivery(const delivered_data& told, std::uint32_t segment_bytes, const idle_exchange& idle,
                              const path_measurement& path) {
+  if (idle.data_us == 0) return;
   bytes_ += told.bytes;
   us_ += told.us;
-  if (++tcp_acks_ < tcp_acks_a_look) return;
+  if (++tcp_acks_ < (path.forward_hops <= one_medium_hops ? tcp_acks_a_look_of_short_paths : tcp_acks_a_look)) return;
   const std::uint64_t packets_permille = std::uint64_t{bytes_} * 1000 / std::max(segment_bytes, 1U);
   const std::uint64_t took_us = std::max(us_, 1U);
   tcp_acks_ = 0;

@@ -39,7 +39,6 @@ void path_tuner::on_tcp_ack(time_us now, std::uint32_t bytes, std::uint32_t segm
   const delivered_data told{.bytes = std::min(bytes, most_bytes),
                             .us = static_cast<std::uint32_t>(std::min(now - last_tcp_ack_, longest_us))};
   last_tcp_ack_ = now;
-  if (hops_ <= one_medium_hops) return;
   const bool was_shared = share_.shared();
   share_.on_delivery(told, segment_bytes, idle_, path);
   if (hops_ <= reuse_distance_hops) return;

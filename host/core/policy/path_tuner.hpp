@@ -3,7 +3,7 @@
 // What a sender under the project's combined policy finds out about its path beyond what the path header tells: how many packets a TCP
 // ACK may stand for (airtime_window.hpp), whether it has the path for itself (path_share.hpp), and how fast the path takes packets.
 //
-//   up to 3 hops    not paced
+//   up to 3 hops    not paced, and nothing to try
 //   4 hops          S/2; S/4 on a shared path. Only the first and the last hop can be in use at once, so there is nothing to try: a pace
 //                   at which a window leaves almost as one burst costs nothing under any reception rule, while an unpaced burst loses a
 //                   tenth where interference adds up
