@@ -5,7 +5,7 @@ robust/conditions.py has the conditions, robust/rivals.py the rivals, robust/jud
 when something does not, or when a run has more goodput than its airtime bound. What has been run is kept in
 out/bench-robust, so that it goes on where it was interrupted; rivals with several candidates are tuned first, with
 seeds of their own. --document also writes docs/robustness.md, after all conditions of a grade. Machine time of two
-cores with nothing else to do: 17 min at quick grade, 2.5 h in full.
+cores with nothing else to do: 12 min at quick grade, 2.5 h in full.
 """
 
 from __future__ import annotations
@@ -51,13 +51,19 @@ def _ratio(value: Any) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="4, 6, 8 and 15 hops, eight or sixteen seeds of 95 s")
+    parser.add_argument("--quick", action="store_true", help="4, 6, 8 and 15 hops, five or ten seeds of 95 s")
     parser.add_argument("--only", action="append", default=[], metavar="CONDITION", help="a family, a name, sinr-*")
     parser.add_argument("--list", action="store_true", help="say which conditions there are, and run nothing")
     parser.add_argument("--fresh", action="store_true", help="forget runs made before")
     parser.add_argument("--jobs", type=int, default=None, help="runs at a time; all cores unless said")
     parser.add_argument("--out", type=Path, default=OUT, help="where runs go")
     parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help="change a field for once")
+    parser.add_argument(
+        "--rivals-build",
+        type=Path,
+        metavar="FOLDER",
+        help="keep rivals' runs that this older build made, after a change of the combined policy alone",
+    )
     parser.add_argument("--document", action="store_true", help="also write docs/robustness.md")
     options = parser.parse_args()
     grade = QUICK if options.quick else FULL
@@ -78,14 +84,15 @@ def main() -> int:
 def bench(options: argparse.Namespace, grade: Grade, conditions: list[Condition]) -> int:
     start_s = time.monotonic()
     runner = Runner(grade, options.out / grade.name, options.jobs, options.fresh, options.set)
+    runner.rivals_build = options.rivals_build
     judged = []
     for number, condition in enumerate(conditions, 1):
         judged.append(runner.judged(condition))
         print(f"[{number}/{len(conditions)}] {line(judged[-1])}", flush=True)
-    return finish(judged, grade, options, time.monotonic() - start_s)
+    return finish(judged, grade, options, time.monotonic() - start_s, runner.repeated)
 
 
-def finish(judged: list[Judged], grade: Grade, options: argparse.Namespace, run_s: float) -> int:
+def finish(judged: list[Judged], grade: Grade, options: argparse.Namespace, run_s: float, repeated: int = 0) -> int:
     """Say what holds over all. Returns the exit status."""
     verdicts = [each.verdict for each in judged]
     median = judgement.median_rtt_ratio(verdicts)
@@ -101,7 +108,7 @@ def finish(judged: list[Judged], grade: Grade, options: argparse.Namespace, run_
         print("ABOVE THE BOUND: {condition} {policy}, seed {seed}: {goodput_bps} of {bound_bps} b/s".format(**run))
     passed = not failed and median_holds and not above
     if options.document:
-        document.write(judged, grade, median, DOCUMENT)
+        document.write(judged, grade, median, DOCUMENT, repeated)
     print_result(
         "bench-robust",
         {
@@ -112,6 +119,7 @@ def finish(judged: list[Judged], grade: Grade, options: argparse.Namespace, run_
             "more_seeds": list(grade.more_seeds),
             "tuning_seeds": list(grade.tuning_seeds),
             "settings": options.set,
+            "rivals_repeated": repeated,
             "version": paths.version()["git"],
             "run_s": round(run_s, 1),
             "rows": {each.condition.name: {**judgement.as_row(each.verdict), "tuned": each.chosen} for each in judged},

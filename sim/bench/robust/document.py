@@ -41,14 +41,15 @@ def tried() -> dict[str, str]:
     return yaml.safe_load(TRIED.read_text(encoding="utf-8")) or {}
 
 
-def write(judged: Sequence[Judged], grade: Grade, median: float, page: Path) -> None:
-    """The page and, beside it, its figure. Raises PerhopError when tried.yaml names what there is not."""
+def write(judged: Sequence[Judged], grade: Grade, median: float, page: Path, repeated: int = 0) -> None:
+    """The page and, beside it, its figure. `repeated` runs of rivals that an older build made gave the same again, 0
+    where this build made all. Raises PerhopError when tried.yaml names what there is not."""
     notes = tried()
     known = {name for each in judged for name in (each.condition.name, each.condition.family)}
     if unknown := sorted(set(notes) - known):
         raise PerhopError(f"{TRIED.name} names {', '.join(unknown)}, which is no condition", "mend it")
     draw(judged, page.with_name(FIGURE))
-    files.write_text(page, text_of(judged, grade, median, notes))
+    files.write_text(page, text_of(judged, grade, median, notes, repeated))
 
 
 def draw(judged: Sequence[Judged], file: Path) -> None:
@@ -75,8 +76,14 @@ def draw(judged: Sequence[Judged], file: Path) -> None:
         axis.legend(loc="center left", bbox_to_anchor=(1, 0.5))
 
 
-def text_of(judged: Sequence[Judged], grade: Grade, median: float, notes: dict[str, str]) -> str:
+def text_of(judged: Sequence[Judged], grade: Grade, median: float, notes: dict[str, str], repeated: int = 0) -> str:
     """The page."""
+    older = (
+        f" The rivals' runs are older than the last change of the combined policy, which they do not use: {repeated} "
+        "of them, every rival in each family of conditions, were repeated and gave the same."
+        if repeated
+        else ""
+    )
     failed = [each for each in judged if not each.verdict.holds]
     above = [run for each in judged for run in each.above_bound]
     bounded = sum(each.bounds_known for each in judged)
@@ -112,7 +119,7 @@ def text_of(judged: Sequence[Judged], grade: Grade, median: float, notes: dict[s
 Written by `sim/bench/bench_robust.py --document`; `make bench-robust` measures the same. Version
 {paths.version()["git"]}, {grade.name} grade: runs of {grade.duration_s:g} s with seeds {seeds}, and to
 {grade.more_seeds[-1]} where flows cross and on meshes; means with 95 % intervals by Student's t. The policy was made
-with other seeds.
+with other seeds.{older}
 
 {_failed_section(failed, notes)}
 ## What is judged

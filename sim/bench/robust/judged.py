@@ -25,7 +25,7 @@ class Grade:
         return self.verdict_seeds + (self.more_seeds if condition.by_chance else ())
 
 
-QUICK = Grade("quick", 95, tuple(range(101, 109)), (21, 22), tuple(range(109, 117)))
+QUICK = Grade("quick", 95, tuple(range(101, 106)), (21, 22), tuple(range(106, 111)))
 FULL = Grade("full", 245, tuple(range(101, 111)), (21, 22, 23), tuple(range(111, 121)))
 
 

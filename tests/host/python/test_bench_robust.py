@@ -201,12 +201,18 @@ def test_the_page_begins_with_the_conclusion_and_names_first_what_does_not_hold(
     assert lines[2].startswith("The combined policy holds in 1 of 2 conditions")
     assert text.index("## Where it does not hold") < text.index("## What is judged") < text.index("## Every condition")
     assert "sinr reception, 200 m, 8 hops**: 96.7 % (± 0.0) of the goodput of `dca`. A faster pace was tried." in text
-    assert "seeds 101 to 108" in text and f"{QUICK.duration_s:g} s" in text and "quick grade" in text
+    first, last = QUICK.verdict_seeds[0], QUICK.verdict_seeds[-1]
+    assert f"seeds {first} to {last}" in text and f"{QUICK.duration_s:g} s" in text and "quick grade" in text
     assert "| 5 % frame errors, 4 hops | dca | 300.0, 400 | 330.0, 250 | 1.100 ± 0.000 | 0.62 ± 0.00 |" in text
 
 
 def test_a_page_without_a_failure_has_no_such_section(written):
     assert "Where it does not hold" not in written(judged())
+
+
+def test_a_page_with_runs_of_an_older_build_says_so(tmp_path):
+    assert "9 of them, every rival" in " ".join(document.text_of([judged()], QUICK, 0.65, {}, repeated=9).split())
+    assert "older" not in document.text_of([judged()], QUICK, 0.65, {})
 
 
 def test_what_was_tried_for_no_condition_is_refused(written):
@@ -236,7 +242,7 @@ def test_a_condition_is_run_with_rivals_at_their_best_and_not_twice(tmp_path, mo
         folder.name: {json.loads(file.read_text())["seed"] for file in folder.rglob("run.json")}
         for folder in (tmp_path / "250m-8").iterdir()
     }
-    assert seeds == {"tuning": {21}, "verdict": {101, 102}, "verdict-1": {101, 102}}
+    assert seeds == {"tuning": {21}, "combined": {101, 102}, "rivals": {101, 102}, "rivals-1": {101, 102}}
     # The same again makes no run, and a bound that is too low is exceeded.
     monkeypatch.setattr(runners.runs, "bound_bps", lambda config, packets: 100e3)
     before = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("result.json")}
@@ -244,3 +250,26 @@ def test_a_condition_is_run_with_rivals_at_their_best_and_not_twice(tmp_path, mo
     assert {file: file.stat().st_mtime_ns for file in tmp_path.rglob("result.json")} == before
     assert again.verdict == found.verdict and len(again.above_bound) == 8
     assert bench_robust.line(replace(again, chosen=found.chosen)).startswith("250m-8")
+
+
+@pytest.mark.skipif(not SIMULATOR.is_file(), reason="perhop-sim is not built: make programs")
+def test_rivals_keep_the_runs_of_an_older_build_that_this_one_would_make_again(tmp_path, monkeypatch):
+    older = tmp_path / "older/perhop-sim"
+    older.parent.mkdir()
+    older.write_bytes(SIMULATOR.read_bytes() + b"another program, by its hash")
+    older.chmod(0o755)
+    rivals = (Rival("dca", ("dca",)), Rival("slow", ("none",), {"tcp_ack_every": 2}))
+    make = runners.Runner(Grade("test", 12, (101,), (21,)), tmp_path, jobs=2, settings=["warmup_s=2"], rivals=rivals)
+    condition = chosen(all_conditions(True), ["250m-4"])[0]
+    with monkeypatch.context() as context:
+        context.setenv("PERHOP_BUILD", str(older.parent))
+        first = make.judged(condition)
+    made = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("result.json")}
+    make.rivals_build = older.parent
+    make._families.clear()
+    assert make.judged(condition).verdict == first.verdict
+    again = {file for file, at in made.items() if file.stat().st_mtime_ns != at}
+    assert {file.relative_to(tmp_path).parts[1] for file in again} == {"combined"}
+    assert make.repeated == 2 and (tmp_path / "250m-4/rivals-again").is_dir()
+    with pytest.raises(PerhopError, match="is another run with this build"):
+        make._repeat(condition, "rivals", {"dca": "dca"}, {}, {"dca": {101: Sample(1, 1, 1)}})
