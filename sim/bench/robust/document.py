@@ -157,8 +157,12 @@ def _failed_section(failed: Sequence[Judged], notes: dict[str, str]) -> str:
     if not failed:
         return ""
     lines = []
+    said: set[str] = set()
     for each in failed:
         note = notes.get(each.condition.name) or notes.get(each.condition.family) or "Nothing was tried yet."
+        if note in said and each.condition.family in notes:
+            note = "What was tried is said above."
+        said.add(note)
         lines.append(f"- **{each.condition.title}**: {_why(each)}. {' '.join(note.split())}")
     return "## Where it does not hold\n\n" + "\n".join(lines) + "\n"
 
