@@ -51,8 +51,8 @@ public:
     limit_packets_ = limit_packets(forward_hops, min_rtt_us);
   }
 
-  /// A data packet arrived out of order or filled a gap. The paper: "does not respond dynamically to packet loss".
-  void on_disorder() {}
+  /// @param in_order false: a data packet arrived out of order or filled a gap. The paper: "does not respond dynamically to packet loss".
+  void on_order(bool /*in_order*/) {}
 
   /// @param packets_in_vain the packets of a run that the timer ended; 0: the run ended otherwise
   void on_tcp_ack_sent(std::uint32_t packets_in_vain) {

@@ -75,7 +75,7 @@ void delayed_tcp_ack::on_data(time_us now, const data_arrival& arrival) {
       own_min_us == 0 || arrival.min_rtt_us == 0 ? std::max(own_min_us, arrival.min_rtt_us) : std::min(own_min_us, arrival.min_rtt_us);
   with_policy(policy_, [&](auto& policy) {
     policy.on_data(arrival.packets_in_flight, arrival.forward_hops, min_rtt_us);
-    if (disorder) policy.on_disorder();
+    policy.on_order(!disorder);
   });
 }
 

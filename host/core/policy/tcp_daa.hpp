@@ -46,13 +46,17 @@ struct tcp_daa_window {
 
 class tcp_daa {
 public:
-  void on_data(std::uint32_t /*packets_in_flight*/, std::uint32_t /*forward_hops*/, std::uint32_t /*min_rtt_us*/) {
+  void on_data(std::uint32_t /*packets_in_flight*/, std::uint32_t /*forward_hops*/, std::uint32_t /*min_rtt_us*/) {}
+
+  void on_order(bool in_order) {
+    if (!in_order) {
+      window_tenths_ = fallen_tenths;
+      return;
+    }
     window_tenths_ = std::min(window_tenths_ + (has_been_full_ ? packet_tenths : start_tenths), full_tenths);
     // At once: the timer may take the window back before the next packet comes.
     has_been_full_ = has_been_full_ || window_tenths_ == full_tenths;
   }
-
-  void on_disorder() { window_tenths_ = fallen_tenths; }
 
   /// @param packets_in_vain the packets of a run that the timer ended; 0: the run ended otherwise
   void on_tcp_ack_sent(std::uint32_t packets_in_vain) {

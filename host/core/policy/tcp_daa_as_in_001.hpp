@@ -23,7 +23,8 @@ class tcp_daa_as_in_001 {
 public:
   void on_data(std::uint32_t /*packets_in_flight*/, std::uint32_t /*forward_hops*/, std::uint32_t /*min_rtt_us*/) {}
 
-  void on_disorder() {
+  void on_order(bool in_order) {
+    if (in_order) return;
     window_packets_ = tcp_daa_window::after_disorder_packets;
     disorder_ = true;
   }
