@@ -80,9 +80,9 @@ std::string identity_text(std::uint64_t flow) {
 }
 
 json exact_of(const packet_path& path, const exact_flows& exact) {
-  const exact_flows_counters& c = exact.counters();
+  const hop::exact_ends_counters& c = exact.counters();
   json object{{"sent", c.sent},
-              {"refused", c.refused},
+              {"refused", exact.refused()},
               {"reports_sent", c.reports_sent},
               {"reports", c.reports},
               {"unknown_reports", c.unknown_reports},
@@ -92,15 +92,15 @@ json exact_of(const packet_path& path, const exact_flows& exact) {
               {"hellos", path.counters().hellos},
               {"peers_lost", path.counters().peers_lost}};
   object["sources"] = json::array();
-  exact.for_each_source([&object](const shim::flow_key& key, const exact_flow_state& state) {
-    json source = json::parse(text_of(state));
+  for (const auto& [key, known] : exact.sources()) {
+    json source = json::parse(text_of(exact_flows::state_of(known)));
     source["flow"] = identity_text(shim::shim::flow_identity(key));
     source["source"] = text_of(key.source);
     source["source_port"] = key.source_port;
     source["destination"] = text_of(key.destination);
     source["destination_port"] = key.destination_port;
     object["sources"].push_back(std::move(source));
-  });
+  }
   if (const policy::exact_router* router = path.shim() != nullptr ? path.shim()->exact() : nullptr) {
     object["mode"] = router->config().mode == policy::exact_mode::m1 ? "m1" : "m2";
     object["load"] = router->load();

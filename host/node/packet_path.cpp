@@ -278,9 +278,8 @@ void packet_path::apply_limits() {
   config_.limiter->apply_now();
 }
 
-/// A packet of this host's IP that does not wait. @return nothing when it was lost
-std::optional<packet_path::departure> packet_path::originate(std::vector<std::uint8_t> bytes, const hop::exact_rider& rider,
-                                                             const shim::exact_view& exact) {
+/// A packet of this host's IP that does not wait.
+void packet_path::originate(std::vector<std::uint8_t> bytes, const hop::exact_rider& rider, const shim::exact_view& exact) {
   const auto read = shim::read_ip(bytes);
   packet what{
       .view = read->view,
@@ -288,7 +287,7 @@ std::optional<packet_path::departure> packet_path::originate(std::vector<std::ui
       .rider = rider,
       .content = {.bytes = std::move(bytes), .read = *read}};
   what.view.exact = exact;
-  return path_.pass(now_, std::move(what)) ? std::optional(left_) : std::nullopt;
+  path_.pass(now_, std::move(what));
 }
 
 void packet_path::pass_on(packet&& what, const std::optional<wire::path_header>& header, const hop::exact_rider& rider) {
@@ -324,21 +323,14 @@ void packet_path::pass_on(packet&& what, const std::optional<wire::path_header>&
 void packet_path::serve_exact(time_us now) {
   now_ = now;
   if (!exact_ || !path_.started()) return;
-  exact_->on_deadline(now);
-  while (const auto due = exact_->take_report(now)) originate(shim::empty_udp(due->flow.reversed()), due->report, {.follows = true});
-  while (up_ && has_room()) {
-    auto packet = exact_->take_packet(now);
-    if (!packet) break;
-    const shim::exact_view view{
-        .wanted_rate_bps = packet->exact.explicit_rate_bps, .current_rate_bps = packet->exact.current_rate_bps, .follows = true};
-    if (const auto left = originate(std::move(packet->bytes), packet->exact.header, view)) {
-      exact_->on_first_hop(now, packet->flow,
-                           {.sequence = packet->exact.header.sequence,
-                            .receiver_address = left->receiver_address,
-                            .explicit_rate_bps = left->explicit_rate_bps});
-    }
-  }
+  exact_->serve(now, *this);
 }
+
+void packet_path::send_report(exact_flows::due_report&& due) {
+  originate(shim::empty_udp(due.flow.reversed()), due.report, {.follows = true});
+}
+
+void packet_path::send_data(exact_flows::sent&& data) { originate(std::move(data.what), data.exact.header, hop::view_of(data.exact)); }
 
 void packet_path::on_route_change(time_us now) {
   now_ = now;
@@ -358,7 +350,7 @@ std::uint64_t packet_path::next_hop_to(const shim::ip_address& destination) {
 std::optional<time_us> packet_path::next_deadline() const {
   if (!path_.started()) return std::nullopt;
   std::optional<time_us> earliest = path_.next_deadline();
-  if (const auto exact = exact_ ? exact_->next_deadline(up_ && has_room()) : std::nullopt) {
+  if (const auto exact = exact_ ? exact_->next_deadline(has_room()) : std::nullopt) {
     earliest = std::min(earliest.value_or(*exact), *exact);
   }
   if (limits_due_) earliest = std::min(earliest.value_or(*limits_due_), *limits_due_);

@@ -212,17 +212,17 @@ private:
   using flow_table = std::unordered_map<shim::flow_key, flow, flow_hash>;
 
   flow& flow_of(const shim::flow_key& key);
-  /// How a packet left.
-  struct departure {
-    std::uint64_t receiver_address = 0;
-    std::uint64_t explicit_rate_bps = 0;
-  };
   packet packet_of(std::span<const std::uint8_t> bytes, const shim::ip_packet& read, bool own) const;
-  std::optional<departure> originate(std::vector<std::uint8_t> bytes, const hop::exact_rider& rider = {},
-                                     const shim::exact_view& exact = {});
+  void originate(std::vector<std::uint8_t> bytes, const hop::exact_rider& rider = {}, const shim::exact_view& exact = {});
   void pass_on(packet&& what, const std::optional<wire::path_header>& header, const hop::exact_rider& rider);
   void cut_or_answer(std::span<const std::uint8_t> bytes, const shim::ip_packet& packet, std::size_t most_bytes);
-  bool has_room() const { return !path_.queue().full(); }
+
+  // ---- What the ends of EXACT flows want of their host (host/core/hop/exact_ends.hpp)
+  friend hop::exact_ends<local_application>;
+  bool has_room() const { return up_ && !path_.queue().full(); }
+  void send_report(exact_flows::due_report&& due);
+  void send_data(exact_flows::sent&& data);
+
   std::optional<given_packet> take_given(std::uint32_t cookie);
   void watch_given();
   std::uint64_t next_hop_to(const shim::ip_address& destination);
@@ -245,7 +245,6 @@ private:
   bool up_ = false;
   time_us now_ = 0;
   std::uint32_t next_cookie_ = 0;
-  departure left_;                  ///< how the last packet did
   std::deque<given_packet> given_;  ///< to the MAC, in this order
   credit_watch watch_;
   std::string stall_;  ///< the last one, in words

@@ -50,7 +50,7 @@ void packet_path::before_leaving(packet& what) {
 }
 
 void packet_path::on_left(time_us now, packet& what, std::uint64_t receiver, const wire::path_header& header, std::uint64_t) {
-  left_ = {.receiver_address = receiver, .explicit_rate_bps = header.explicit_rate_bps};
+  if (exact_) exact_->on_left(now, what, receiver, header);
   const bool own = what.from == hop::origin::here;
   flow_sums_.note(now, what.view.flow, own ? flow_role::originated : flow_role::forwarded, what.view.ip_bytes);
   if (what.from == hop::origin::radio) ++counters_.forwarded;

@@ -19,6 +19,8 @@ constexpr std::uint32_t report_extra_bytes = header_bytes + static_cast<std::uin
 constexpr std::uint32_t report_ip_bytes = 28;  // IPv4 and UDP, nothing in them
 constexpr time_us hello_us = 2'000;            // on the air
 constexpr std::uint8_t first_ttl = 64;
+constexpr std::uint16_t first_port = 1000;
+constexpr std::uint64_t fastest_bps = 11'000'000;
 constexpr int average_shift = default_average_shift;
 
 const timing_profile& profile() { return *find_profile("dsss_long"); }
@@ -29,14 +31,17 @@ network::network(topology nodes, const network_config& config)
     : topology_(std::move(nodes)), config_(config), idle_(profile()), random_(config.seed) {
   config_.router.profile = &profile();
   config_.router.feedback_mpdu_bytes = report_ip_bytes + report_extra_bytes;
+  const hop::exact_ends_config of_flows{
+      .sender = {.max_rate_bps = fastest_bps, .feedback_every_packets = config_.router.feedback_every_packets},
+      .receiver = {.every_packets = config_.router.feedback_every_packets}};
   for (std::uint32_t i = 0; i < topology_.size(); ++i) {
     config_.router.neighbourhood.node = study_node::node_of(study_node::address_of(i));
     if (config_.positions_known) {
       config_.router.neighbourhood.position = {.x_m = static_cast<std::int16_t>(topology_.at(i).x_m),
                                                .y_m = static_cast<std::int16_t>(topology_.at(i).y_m)};
     }
-    nodes_.push_back(std::make_unique<node_state>(*this, i));
-    nodes_[i]->node.path.start({.profile = &profile(), .exact = config_.router});
+    nodes_.push_back(std::make_unique<node_state>(*this, i, of_flows));
+    nodes_[i]->node.path.start({.profile = &profile(), .policy = shim::no_policy, .exact = config_.router});
     nodes_[i]->node.path.restart_averages(average_shift);
     wake(i);
   }
@@ -44,22 +49,23 @@ network::network(topology nodes, const network_config& config)
 
 std::size_t network::add_flow(const flow_config& flow) {
   const std::size_t index = flows_.size();
-  flows_.push_back(
-      {.config = flow,
-       .key = {.source = shim::ip_address::from_ipv4(study_node::ipv4_of(flow.path.front())),
-               .destination = shim::ip_address::from_ipv4(study_node::ipv4_of(flow.path.back())),
-               .source_port = static_cast<std::uint16_t>(1000 + index),
-               .destination_port = 5001,
-               .protocol = shim::ip_protocol_udp},
-       .sender = policy::exact_sender(
-           {.packet_bytes = flow.ip_bytes, .max_rate_bps = 11'000'000, .feedback_every_packets = config_.router.feedback_every_packets}),
-       .receiver = policy::exact_receiver({.every_packets = config_.router.feedback_every_packets})});
-  flows_[index].sender.set_application_rate(flow.application_bps);
-  at(flow.start_us, [this, index] { wake_sender(index); });
+  const std::uint32_t from = flow.path.front(), to = flow.path.back();
+  flows_.push_back({.config = flow,
+                    .key = {.source = shim::ip_address::from_ipv4(study_node::ipv4_of(from)),
+                            .destination = shim::ip_address::from_ipv4(study_node::ipv4_of(to)),
+                            .source_port = static_cast<std::uint16_t>(first_port + index),
+                            .destination_port = 5001,
+                            .protocol = shim::ip_protocol_udp},
+                    .from = from});
+  nodes_[from]->node.ends.use(now_us_, flows_[index].key, index, flow.ip_bytes, false).sender.set_application_rate(flow.application_bps);
+  at(flow.start_us, [this, index, from] {
+    source(index).from.started = true;
+    serve(from);
+  });
   if (flow.stop_us != std::numeric_limits<time_us>::max()) {
-    at(flow.stop_us, [this, index] {
-      if (flows_[index].config.says_goodbye) send_data(index);
-      flows_[index].ended = true;
+    at(flow.stop_us, [this, index, from] {
+      source(index).ended = true;
+      if (flows_[index].config.says_goodbye) send_data(from, nodes_[from]->node.ends.finish(now_us_, flows_[index].key));
     });
   }
   return index;
@@ -74,8 +80,8 @@ void network::reroute(std::size_t flow, std::vector<std::uint32_t> path) { flows
 
 void network::set_application_rate(std::size_t flow, std::uint64_t rate_bps) {
   flows_[flow].config.application_bps = rate_bps;
-  flows_[flow].sender.set_application_rate(rate_bps);
-  wake_sender(flow);
+  source(flow).sender.set_application_rate(rate_bps);
+  serve(flows_[flow].from);
 }
 
 void network::at(time_us when, std::function<void()> action) {
@@ -104,37 +110,21 @@ double network::idle_delay_us(std::uint32_t from, std::uint32_t to, std::uint32_
 
 // ---- Packets
 
-void network::enqueue(std::uint32_t node, study_packet p) {
-  study_node& state = nodes_[node]->node;
-  const flow_state& flow = flows_[p.flow];
+void network::pass(std::uint32_t node, study_packet&& p, const shim::exact_view& exact) {
+  study_node& here = nodes_[node]->node;
   const bool first = p.hop == 0;
-  study_node::outgoing leaving{
-      .view = {.flow = p.report ? flow.key.reversed() : flow.key, .ip_bytes = p.ip_bytes},
-      .from = first ? hop::origin::here : hop::origin::radio,
-  };
-  if (p.report) {
-    leaving.rider = p.told;
-  } else {
-    leaving.rider = p.exact;
-  }
-  if (first) {
-    leaving.view.exact.follows = true;
-    if (!p.report) {
-      leaving.view.exact.wanted_rate_bps = p.header->explicit_rate_bps;
-      leaving.view.exact.current_rate_bps = p.header->current_rate_bps;
-    }
-  } else {
-    --p.ttl;
-    leaving.header = p.header;
-  }
-  leaving.view.ttl = p.ttl;
-  leaving.content = std::move(p);
-  state.path.pass(now_us_, std::move(leaving), !state.silent);
+  if (!first) --p.ttl;
+  here.path.pass(now_us_,
+                 {.view = {.flow = p.is_report() ? flows_[p.flow].key.reversed() : flows_[p.flow].key,
+                           .ip_bytes = p.ip_bytes,
+                           .ttl = p.ttl,
+                           .exact = exact},
+                  .from = first ? hop::origin::here : hop::origin::radio,
+                  .header = p.header,
+                  .rider = p.rider,
+                  .content = std::move(p)},
+                 !here.silent);
   wake(node);
-}
-
-void network::on_first_hop(std::size_t flow, std::uint64_t explicit_rate_bps) {
-  flows_[flow].sender.on_first_hop(now_us_, explicit_rate_bps);
 }
 
 void network::on_submitted(std::uint32_t node) {
@@ -165,7 +155,7 @@ void network::start_transmissions() {
     }
     if (!free) continue;
     state.sending = true;
-    const double delay_us = idle_delay_us(wanted.from, wanted.to, p.ip_bytes, p.report ? report_extra_bytes : data_extra_bytes);
+    const double delay_us = idle_delay_us(wanted.from, wanted.to, p.ip_bytes, p.is_report() ? report_extra_bytes : data_extra_bytes);
     at(now_us_ + static_cast<time_us>(delay_us), [this, i] { finish(i); });
   }
 }
@@ -212,28 +202,33 @@ void network::broadcast(std::uint32_t node, std::vector<std::uint8_t> hello) {
 
 void network::arrive(std::uint32_t node, study_packet p) {
   if (p.hop + 1 < p.path.size()) {
-    enqueue(node, std::move(p));
+    pass(node, std::move(p), {});
     return;
   }
   flow_state& flow = flows_[p.flow];
-  const shim::ip_packet_view view{.flow = p.report ? flow.key.reversed() : flow.key, .ip_bytes = p.ip_bytes, .ttl = p.ttl};
-  nodes_[node]->node.path.receive(now_us_, p.header, view);
-  if (p.report) {
-    flow.sender.on_report(now_us_, p.told);
-    wake_sender(p.flow);
-    return;
+  study_node& here = nodes_[node]->node;
+  const shim::ip_packet_view view{.flow = p.is_report() ? flow.key.reversed() : flow.key, .ip_bytes = p.ip_bytes, .ttl = p.ttl};
+  here.path.receive(now_us_, p.header, view);
+  if (const auto* report = std::get_if<wire::exact_report>(&p.rider)) {
+    here.ends.on_report(now_us_, flow.key, *report, here.path.shim().cwl_packets(flow.key));
+  } else {
+    ++flow.outcome.delivered_packets;
+    here.ends.on_data(now_us_, view, *p.header, std::get<wire::exact_header>(p.rider), study_node::address_of(p.path[p.hop - 1]));
   }
-  ++flow.outcome.delivered_packets;
-  const bool due = flow.receiver.on_data(now_us_, *p.header, p.exact, static_cast<std::uint32_t>(first_ttl - p.ttl + 1));
-  if (due) send_report(p.flow);
-  wake_receiver(p.flow);
+  serve(node);
 }
 
 // ---- Timers
 
+/// Its flows may send, or tell, what they may.
+void network::serve(std::uint32_t node) {
+  nodes_[node]->node.ends.serve(now_us_, nodes_[node]->node);
+  wake(node);
+}
+
 void network::wake(std::uint32_t node) {
   node_state& state = *nodes_[node];
-  const std::optional<time_us> next = state.node.path.next_deadline();
+  const std::optional<time_us> next = state.node.next_deadline();
   if (!next || (state.woken_at_us && *state.woken_at_us <= *next)) return;
   const time_us when = std::max(*next, now_us_);
   state.woken_at_us = when;
@@ -241,79 +236,37 @@ void network::wake(std::uint32_t node) {
     node_state& woken = *nodes_[node];
     if (woken.woken_at_us != when) return;
     woken.woken_at_us.reset();
-    woken.node.path.expire(now_us_);
+    woken.node.expire(now_us_);
     wake(node);
   });
 }
 
-void network::wake_sender(std::size_t index) {
-  flow_state& flow = flows_[index];
-  if (flow.ended || now_us_ < flow.config.start_us) return;
-  if (const std::optional<time_us> next = flow.sender.next_send(now_us_); next && flow.send_at_us != *next) {
-    const time_us when = *next;
-    flow.send_at_us = when;
-    at(when, [this, index, when] {
-      flow_state& woken = flows_[index];
-      if (woken.send_at_us != when || woken.ended) return;
-      woken.send_at_us.reset();
-      const std::optional<time_us> allowed = woken.sender.next_send(now_us_);
-      if (allowed && *allowed <= now_us_) send_data(index);
-      wake_sender(index);
-    });
-  }
-  if (const std::optional<time_us> timer = flow.sender.deadline(); timer && flow.sender_timer_us != *timer) {
-    const time_us when = *timer;
-    flow.sender_timer_us = when;
-    at(when, [this, index, when] {
-      if (flows_[index].sender_timer_us != when || flows_[index].ended) return;
-      flows_[index].sender_timer_us.reset();
-      flows_[index].sender.on_deadline(now_us_);
-      wake_sender(index);
-    });
-  }
-}
-
-void network::wake_receiver(std::size_t index) {
-  const std::optional<time_us> timer = flows_[index].receiver.deadline();
-  if (!timer || flows_[index].receiver_timer_us == *timer) return;
-  const time_us when = *timer;
-  flows_[index].receiver_timer_us = when;
-  at(when, [this, index, when] {
-    if (flows_[index].receiver_timer_us != when) return;
-    flows_[index].receiver_timer_us.reset();
-    if (flows_[index].receiver.deadline() == std::optional(when)) send_report(index);
-    wake_receiver(index);
-  });
-}
-
-void network::send_data(std::size_t index) {
-  flow_state& flow = flows_[index];
-  const bool last = now_us_ >= flow.config.stop_us;
-  if (!last && flow.sender.unacknowledged_packets() >= flow.sender.window_packets()) ++flow.outcome.window_violations;
-  const policy::exact_outgoing out = flow.sender.on_send(now_us_, last);
+void network::send_data(std::uint32_t node, study_ends::sent&& data) {
+  flow_state& flow = flows_[data.what];
+  const bool last = data.exact.header.last;
+  if (!last && sender(data.what).unacknowledged_packets() > sender(data.what).window_packets()) ++flow.outcome.window_violations;
   ++flow.outcome.sent_packets;
-  study_packet p{.flow = index, .path = flow.config.path, .ip_bytes = flow.config.ip_bytes, .ttl = first_ttl, .exact = out.header};
-  p.header.emplace();
-  p.header->explicit_rate_bps = out.explicit_rate_bps;
-  p.header->current_rate_bps = flow.config.claimed_bps != 0 && !last ? flow.config.claimed_bps : out.current_rate_bps;
-  const std::uint32_t node = p.path.front();
-  enqueue(node, std::move(p));
+  shim::exact_view told = hop::view_of(data.exact);
+  if (flow.config.claimed_bps != 0 && !last) told.current_rate_bps = flow.config.claimed_bps;
+  pass(node, {.flow = data.what, .path = flow.config.path, .ip_bytes = flow.config.ip_bytes, .ttl = first_ttl, .rider = data.exact.header},
+       told);
 }
 
-void network::send_report(std::size_t index) {
+void network::send_report(std::uint32_t node, study_ends::due_report&& due) {
+  const std::size_t index = due.flow.source_port - first_port;
   flow_state& flow = flows_[index];
   ++flow.outcome.reports_sent;
-  const wire::exact_report report = flow.receiver.take_report(now_us_);
   if (static_cast<double>(random_() >> 11) * 0x1p-53 < config_.report_loss) {
     ++flow.outcome.reports_lost;
     return;
   }
-  study_packet p{.flow = index, .report = true, .path = flow.config.path, .ip_bytes = report_ip_bytes, .ttl = first_ttl};
-  std::ranges::reverse(p.path);
   // As bytes, so that rates and delays are rounded as on the air.
-  p.told = *wire::decode_exact_report(wire::encode(report));
-  const std::uint32_t node = p.path.front();
-  enqueue(node, std::move(p));
+  study_packet p{.flow = index,
+                 .path = {flow.config.path.rbegin(), flow.config.path.rend()},
+                 .ip_bytes = report_ip_bytes,
+                 .ttl = first_ttl,
+                 .rider = *wire::decode_exact_report(wire::encode(due.report))};
+  pass(node, std::move(p), {.follows = true});
 }
 
 // ---- What is to be expected
@@ -342,14 +295,14 @@ std::vector<double> network::optimum_bps() {
   for (std::size_t f = 0; f < flows_.size(); ++f) {
     const flow_state& flow = flows_[f];
     max_min_flow item{.weight = flow.config.weight};
-    const bool running = now_us_ >= flow.config.start_us && !flow.ended;
+    const bool running = now_us_ >= flow.config.start_us && !source(f).ended;
     if (flow.config.application_bps != wire::unlimited_rate_bps) item.limit = static_cast<double>(flow.config.application_bps);
     if (!running) item.limit = 0;
     wanted.push_back(item);
     if (!running) continue;
     // Reports by packets, or by time when that is more often: as the receiver does it, at the rate the flow has now.
     const double bits = 8.0 * flow.config.ip_bytes;
-    const double packets_per_s = static_cast<double>(flow.sender.rate_bps()) / bits;
+    const double packets_per_s = static_cast<double>(sender(f).rate_bps()) / bits;
     const double reports = std::clamp(us_per_s / static_cast<double>(config_.router.feedback_interval_us) / packets_per_s,
                                       1.0 / config_.router.feedback_every_packets, 1.0);
     for (std::size_t hop = 0; hop + 1 < flow.config.path.size(); ++hop) {

@@ -19,8 +19,6 @@
 #include <random>
 #include <vector>
 
-#include "host/core/policy/exact_receiver.hpp"
-#include "host/core/policy/exact_sender.hpp"
 #include "sim/exact/study_node.hpp"
 #include "sim/exact/topology.hpp"
 
@@ -87,8 +85,11 @@ public:
   const topology& nodes() const { return topology_; }
   shim::shim& node(std::uint32_t node) { return nodes_[node]->node.path.shim(); }
   policy::exact_router& router(std::uint32_t node) { return *nodes_[node]->node.path.shim().exact(); }
-  const policy::exact_sender& sender(std::size_t flow) const { return flows_[flow].sender; }
-  const policy::exact_receiver& receiver(std::size_t flow) const { return flows_[flow].receiver; }
+  const policy::exact_sender& sender(std::size_t flow) const { return source(flow).sender; }
+  /// Requires that a packet of the flow has arrived.
+  const policy::exact_receiver& receiver(std::size_t flow) const {
+    return *nodes_[path(flow).back()]->node.ends.receiver_of(flows_[flow].key);
+  }
   const flow_outcome& outcome(std::size_t flow) const { return flows_[flow].outcome; }
   const std::vector<std::uint32_t>& path(std::size_t flow) const { return flows_[flow].config.path; }
   std::uint64_t identity(std::size_t flow) const { return shim::shim::flow_identity(flows_[flow].key); }
@@ -104,7 +105,8 @@ public:
 
 private:
   struct node_state {
-    node_state(network& all, std::uint32_t index) : node(all, index, all.config_.queue_packets) {}
+    node_state(network& all, std::uint32_t index, const hop::exact_ends_config& of_flows)
+        : node(all, index, all.config_.queue_packets, of_flows) {}
 
     study_node node;
     bool sending = false;  // ... on the air; a hello does not keep others off it
@@ -115,13 +117,8 @@ private:
   struct flow_state {
     flow_config config;
     shim::flow_key key;
-    policy::exact_sender sender;
-    policy::exact_receiver receiver;
-    flow_outcome outcome;
-    bool ended = false;
-    std::optional<time_us> send_at_us;
-    std::optional<time_us> sender_timer_us;
-    std::optional<time_us> receiver_timer_us;
+    std::uint32_t from = 0;  // where it begins, however it is routed
+    flow_outcome outcome{};
   };
   struct event {
     time_us at_us;
@@ -132,20 +129,20 @@ private:
 
   // What nodes ask (study_network)
   std::uint8_t rate_of(std::uint32_t from, std::uint32_t to) const override;
-  void on_first_hop(std::size_t flow, std::uint64_t explicit_rate_bps) override;
+  void send_data(std::uint32_t node, study_ends::sent&& data) override;
+  void send_report(std::uint32_t node, study_ends::due_report&& due) override;
   void on_submitted(std::uint32_t node) override;
 
   double idle_delay_us(std::uint32_t from, std::uint32_t to, std::uint32_t ip_bytes, std::uint32_t more_bytes) const;
-  void enqueue(std::uint32_t node, study_packet p);
+  const study_ends::source& source(std::size_t flow) const { return *nodes_[flows_[flow].from]->node.ends.find(flows_[flow].key); }
+  study_ends::source& source(std::size_t flow) { return *nodes_[flows_[flow].from]->node.ends.find(flows_[flow].key); }
+  void pass(std::uint32_t node, study_packet&& p, const shim::exact_view& exact);
   void broadcast(std::uint32_t node, std::vector<std::uint8_t> hello);
   void start_transmissions();
   void finish(std::uint32_t node);
   void arrive(std::uint32_t node, study_packet p);
+  void serve(std::uint32_t node);
   void wake(std::uint32_t node);
-  void wake_sender(std::size_t flow);
-  void wake_receiver(std::size_t flow);
-  void send_data(std::size_t flow);
-  void send_report(std::size_t flow);
 
   topology topology_;
   network_config config_;

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// A node of the studies' network: a host of the hop path (host/core/hop) whose packets are numbers, and whose MAC takes one frame at a
-// time.
+// A node of the studies' network: a host of the hop path and of the ends of EXACT flows (host/core/hop) whose packets are numbers, and
+// whose MAC takes one frame at a time.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "host/core/hop/exact_ends.hpp"
 #include "host/core/hop/hop_path.hpp"
 
 namespace perhop::exact_study {
@@ -18,23 +20,38 @@ using time_us = std::uint64_t;
 
 struct study_packet {
   std::size_t flow = 0;
-  bool report = false;
   std::vector<std::uint32_t> path;
   std::size_t hop = 0;  ///< place in the path
   std::uint32_t ip_bytes = 0;
   std::uint8_t ttl = 64;
   std::optional<wire::path_header> header{};
-  wire::exact_header exact{};
-  wire::exact_report told{};
+  hop::exact_rider rider{};
   std::vector<std::uint8_t> hello{};  ///< of a router, instead of all the rest
+
+  bool is_report() const { return std::holds_alternative<wire::exact_report>(rider); }
 };
+
+/// It sends as much as it may.
+struct study_application {
+  std::size_t flow = 0;
+  std::uint32_t ip_bytes = 0;
+  bool started = true;
+
+  std::optional<hop::next_packet> next(time_us) const {
+    return started ? std::optional(hop::next_packet{.ip_bytes = ip_bytes}) : std::nullopt;
+  }
+  std::size_t take(time_us) const { return flow; }
+  static bool in_use() { return true; }
+};
+using study_ends = hop::exact_ends<study_application>;
 
 /// What nodes ask of their network.
 class study_network {
 public:
   virtual std::uint8_t rate_of(std::uint32_t from, std::uint32_t to) const = 0;
-  /// A data packet leaves its source with this rate.
-  virtual void on_first_hop(std::size_t flow, std::uint64_t explicit_rate_bps) = 0;
+  /// A packet of a flow that begins at `node`, or a report of one that ends there, is to go now.
+  virtual void send_data(std::uint32_t node, study_ends::sent&& data) = 0;
+  virtual void send_report(std::uint32_t node, study_ends::due_report&& due) = 0;
   /// The node's MAC has got a frame.
   virtual void on_submitted(std::uint32_t node) = 0;
 
@@ -52,7 +69,8 @@ struct study_node {
   };
   using outgoing = hop::outgoing<study_packet>;
 
-  study_node(study_network& all, std::uint32_t number, std::size_t queue_packets) : owner(all), index(number), path(*this, queue_packets) {}
+  study_node(study_network& all, std::uint32_t number, std::size_t queue_packets, const hop::exact_ends_config& of_flows)
+      : owner(all), index(number), path(*this, queue_packets), ends(of_flows) {}
 
   static std::uint64_t address_of(std::uint32_t node) { return node_address_base + node + 1; }
   static std::uint32_t ipv4_of(std::uint32_t node) { return 0x0a00'0001 + node; }
@@ -64,11 +82,12 @@ struct study_node {
     return {.peer = peer, .rate_index = owner.rate_of(index, node_at(receiver)), .mpdu_bytes = mpdu_bytes(p.content.ip_bytes, p.rider)};
   }
   void before_leaving(outgoing&) {}
-  void on_left(time_us, const outgoing& p, std::uint64_t, const wire::path_header& header, std::uint64_t) {
-    if (p.from == hop::origin::here && !p.content.report) owner.on_first_hop(p.content.flow, header.explicit_rate_bps);
+  void on_left(time_us now, const outgoing& p, std::uint64_t receiver, const wire::path_header& header, std::uint64_t) {
+    ends.on_left(now, p, receiver, header);
   }
   frame make(time_us, outgoing&& p, const wire::path_header& header, std::uint64_t receiver, const shim::next_hop& next) const {
     p.content.header = header;
+    p.content.rider = p.rider;
     return {.what = std::move(p.content), .peer = next.peer, .to = node_at(receiver), .mpdu_bytes = next.mpdu_bytes};
   }
   /// As bytes, so that what arrives is what a radio would deliver.
@@ -88,6 +107,21 @@ struct study_node {
   std::uint32_t window_packets(const shim::ip_packet_view&) const { return 0; }
   void on_room(hop::room_event, const shim::ip_packet_view&) {}
 
+  // ---- What the ends of EXACT flows want of theirs (host/core/hop/exact_ends.hpp)
+  bool has_room() const { return !path.queue().full(); }
+  void send_data(study_ends::sent&& data) { owner.send_data(index, std::move(data)); }
+  void send_report(study_ends::due_report&& due) { owner.send_report(index, std::move(due)); }
+
+  /// When expire() wants to be called.
+  std::optional<time_us> next_deadline() const {
+    const std::optional<time_us> passing = path.next_deadline(), sending = ends.next_deadline(has_room());
+    return passing && sending ? std::min(*passing, *sending) : passing ? passing : sending;
+  }
+  void expire(time_us now) {
+    path.expire(now);
+    ends.serve(now, *this);
+  }
+
   static std::uint32_t mpdu_bytes(std::uint32_t ip_bytes, const hop::exact_rider& rider) {
     return static_cast<std::uint32_t>(mac_header_bytes + llc_snap_bytes + path_header_bytes + hop::rider_size(rider) + ip_bytes +
                                       fcs_bytes);
@@ -96,6 +130,7 @@ struct study_node {
   study_network& owner;
   std::uint32_t index;
   hop::hop_path<study_node> path;
+  study_ends ends;
   bool silent = false;  ///< it passes packets on without looking at them
   std::optional<frame> in_mac{};
   time_us head_since_us = 0;  ///< of the frame in the MAC

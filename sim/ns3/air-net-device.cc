@@ -224,11 +224,12 @@ AirNetDevice::Describe(const HopPacket& packet, uint64_t receiver, uint8_t peer)
 }
 
 void
-AirNetDevice::OnLeft(uint64_t nowUs, const HopPacket& packet, const perhop::wire::path_header& header, uint64_t arrivedBps)
+AirNetDevice::OnLeft(
+    uint64_t nowUs, const HopPacket& packet, uint64_t receiver, const perhop::wire::path_header& header, uint64_t arrivedBps)
 {
     if (m_exact)
     {
-        m_exact->OnLeft(nowUs, packet, header, arrivedBps);
+        m_exact->OnLeft(nowUs, packet, receiver, header, arrivedBps);
     }
 }
 
@@ -331,7 +332,7 @@ AirNetDevice::Receive(uint64_t nowUs, const PacketSlot& slot)
     if (slot.view.flow.destination.ipv4() == m_ipAddress || group)
     {
         const std::optional<uint16_t> windowBytes = m_hop->Receive(nowUs, slot.header, slot.view);
-        if (m_exact && m_exact->OnReceive(nowUs, slot))
+        if (m_exact && m_exact->OnReceive(nowUs, slot, NextHopTo(slot.view.flow.source.ipv4())))
         {
             return;
         }
@@ -388,6 +389,10 @@ AirNetDevice::Completed(const perhop::air::completion& record, const std::shared
         m_dsr->OnCompletion(m_channel->NowUs(), *dsr, failed);
     }
     m_hop->Pump(m_channel->NowUs());
+    if (m_exact)
+    {
+        m_exact->Wind(m_channel->NowUs());
+    }
 }
 
 void

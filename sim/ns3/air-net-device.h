@@ -113,7 +113,8 @@ class AirNetDevice : public NetDevice, public HopDevice
     uint64_t NextHopTo(uint32_t destination) const override;
     bool Keep(const HopPacket& packet) override;
     perhop::shim::next_hop Describe(const HopPacket& packet, uint64_t receiver, uint8_t peer) const override;
-    void OnLeft(uint64_t nowUs, const HopPacket& packet, const perhop::wire::path_header& header, uint64_t arrivedBps) override;
+    void OnLeft(
+        uint64_t nowUs, const HopPacket& packet, uint64_t receiver, const perhop::wire::path_header& header, uint64_t arrivedBps) override;
     uint64_t Make(uint64_t nowUs,
                   HopPacket&& packet,
                   const perhop::wire::path_header& header,

@@ -2,7 +2,6 @@
 #include "sim/ns3/exact-flow.h"
 
 #include "ns3/packet.h"
-#include "ns3/simulator.h"
 
 #include <algorithm>
 
@@ -22,15 +21,14 @@ ExactFlow::ExactFlow(const perhop::run::flow_config& config,
                      Ptr<Node> sink,
                      uint64_t measureFromUs,
                      uint64_t endUs,
-                     uint64_t linkRateBps,
+                     ExactNode& sender,
                      ExactLog& log)
     : UdpFlow(config, index, source, sink, measureFromUs, endUs),
       m_index(index),
+      m_sender(sender),
       m_log(log),
-      m_application(config),
-      m_rate({.packet_bytes = config.payload_bytes + IP_AND_UDP_HEADER_BYTES, .max_rate_bps = linkRateBps})
+      m_application(config)
 {
-    m_rate.set_application_rate(m_application.GetDemandBps());
 }
 
 void
@@ -43,134 +41,76 @@ void
 ExactFlow::Begin()
 {
     GetSender()->ShutdownRecv(); // reports end in the shim
-    Pump();
+    m_sender.Begin(NowUs(), *this, m_application.GetDemandBps());
 }
 
 void
 ExactFlow::End()
 {
-    // The last packet tells the routers that there are no more.
     m_stopped = true;
-    m_pump.Cancel();
-    m_outgoing = m_rate.on_send(NowUs(), true);
-    SendPacket();
-    Note(NowUs());
+    m_sender.End(NowUs(), *this);
+    Note(NowUs(), 0);
 }
 
-void
-ExactFlow::Pump()
+std::optional<perhop::hop::next_packet>
+ExactFlow::GetNextPacket(uint64_t nowUs)
 {
-    if (m_stopped)
-    {
-        return;
-    }
-    m_pump.Cancel();
-    const uint64_t nowUs = NowUs();
-    if (const auto deadline = m_rate.deadline(); deadline && *deadline <= nowUs)
-    {
-        m_rate.on_deadline(nowUs);
-    }
     m_application.Settle(nowUs);
-    auto next = NextPacketUs(nowUs);
-    while (next && *next <= nowUs)
-    {
-        m_outgoing = m_rate.on_send(nowUs);
-        m_sentUs = nowUs;
-        SendPacket();
-        next = NextPacketUs(nowUs);
-    }
-    const auto deadline = m_rate.deadline();
-    if (deadline && (!next || *deadline < *next))
-    {
-        next = std::max(*deadline, nowUs + 1);
-    }
-    if (next)
-    {
-        m_pump = Simulator::Schedule(MicroSeconds(*next - nowUs), &ExactFlow::Pump, this);
-    }
-    Note(nowUs);
-}
-
-std::optional<uint64_t>
-ExactFlow::NextPacketUs(uint64_t nowUs)
-{
-    const auto next = m_rate.next_send(nowUs);
+    perhop::hop::next_packet next{.ip_bytes = m_config.payload_bytes + IP_AND_UDP_HEADER_BYTES};
     const auto qualityBps = m_application.GetQualityBps();
-    if (!next || !qualityBps || !m_sentUs)
+    if (qualityBps && m_sentUs)
     {
-        return next;
+        // The microphone fills a packet in this time. While it is off a packet now and then asks for the path's rate.
+        next.not_before = *m_sentUs + (*qualityBps == 0 ? MICROPHONE_OFF_GAP_US : uint64_t{8} * next.ip_bytes * 1'000'000 / *qualityBps);
     }
-    // The microphone fills a packet in this time. While it is off a packet now and then asks for the path's rate.
-    const uint64_t bits = uint64_t{8} * (m_config.payload_bytes + IP_AND_UDP_HEADER_BYTES);
-    const uint64_t gapUs = *qualityBps == 0 ? MICROPHONE_OFF_GAP_US : bits * 1'000'000 / *qualityBps;
-    return std::max(*next, *m_sentUs + gapUs);
+    return next;
 }
 
 void
-ExactFlow::OnData(uint64_t nowUs, const perhop::wire::path_header& path, const perhop::wire::exact_header& exact, uint32_t ttlHops)
+ExactFlow::SendPacket()
 {
-    if (m_reporter.on_data(nowUs, path, exact, ttlHops))
-    {
-        // Not within the delivery: the report goes once the packet has.
-        m_reportDue.Cancel();
-        m_reportDue = Simulator::ScheduleNow(&ExactFlow::SendReport, this);
-    }
-    else if (!m_reportDue.IsPending())
-    {
-        ReportOnDeadline();
-    }
-}
-
-void
-ExactFlow::ReportOnDeadline()
-{
-    if (const auto deadline = m_reporter.deadline())
-    {
-        const uint64_t nowUs = NowUs();
-        m_reportDue = Simulator::Schedule(MicroSeconds(*deadline > nowUs ? *deadline - nowUs : 0), &ExactFlow::SendReport, this);
-    }
+    m_sentUs = NowUs();
+    UdpFlow::SendPacket();
 }
 
 void
 ExactFlow::SendReport()
 {
-    m_report = m_reporter.take_report(NowUs());
     GetReceiver()->Send(Create<Packet>());
-    ReportOnDeadline();
 }
 
 void
-ExactFlow::OnReport(uint64_t nowUs, const perhop::wire::exact_report& report)
+ExactFlow::OnReport(uint64_t nowUs, const perhop::wire::exact_report& report, const perhop::policy::exact_sender& sender)
 {
-    if (!m_rate.on_report(nowUs, report))
-    {
-        return;
-    }
     m_hops = report.hops;
     m_signalBps = report.explicit_rate_bps;
     m_application.OnSignal(nowUs, report.explicit_rate_bps);
-    if (m_rate.smoothed_round_trip_us() != 0)
+    if (sender.smoothed_round_trip_us() != 0)
     {
-        const double roundTripMs = m_rate.smoothed_round_trip_us() / 1e3;
+        const double roundTripMs = sender.smoothed_round_trip_us() / 1e3;
         m_roundTripSumMs += roundTripMs;
         ++m_roundTrips;
         m_intervalRoundTripSumMs += roundTripMs;
         ++m_intervalRoundTrips;
     }
+}
+
+void
+ExactFlow::OnServed(uint64_t nowUs, const perhop::policy::exact_sender& sender)
+{
     if (!m_stopped)
     {
-        m_pump.Cancel();
-        m_pump = Simulator::ScheduleNow(&ExactFlow::Pump, this);
+        Note(nowUs, std::min(sender.rate_bps(), m_application.GetQualityBps().value_or(sender.rate_bps())));
     }
 }
 
 void
-ExactFlow::Note(uint64_t nowUs)
+ExactFlow::Note(uint64_t nowUs, uint64_t appBps)
 {
     const ExactSignal now{
         .signalBps = m_signalBps,
         .allowedBps = m_application.GetAllowedBps(nowUs).value_or(0),
-        .appBps = m_stopped ? 0 : std::min(m_rate.rate_bps(), m_application.GetQualityBps().value_or(m_rate.rate_bps())),
+        .appBps = appBps,
         .hops = m_hops,
     };
     if (m_signalBps != 0 && now != m_noted)

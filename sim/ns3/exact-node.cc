@@ -3,6 +3,9 @@
 
 #include "sim/ns3/node-address.h"
 
+#include "ns3/simulator.h"
+
+#include <algorithm>
 #include <variant>
 
 namespace ns3
@@ -24,15 +27,16 @@ ExactNode::RouterConfig(const perhop::run::run_config& config, uint32_t node)
     return router;
 }
 
-ExactNode::ExactNode(uint32_t node, HopAdapter& hop, ExactLog& log)
+ExactNode::ExactNode(uint32_t node, HopAdapter& hop, const perhop::hop::exact_ends_config& ends, ExactLog& log)
     : m_node(node),
       m_hop(hop),
-      m_log(log)
+      m_log(log),
+      m_ends(ends)
 {
 }
 
 void
-ExactNode::AddFlow(ExactFlow& flow)
+ExactNode::AddFlow(ExactFlowEnds& flow)
 {
     m_flows.push_back(&flow);
     if (flow.GetWeight() != 1)
@@ -41,10 +45,10 @@ ExactNode::AddFlow(ExactFlow& flow)
     }
 }
 
-ExactFlow*
+ExactFlowEnds*
 ExactNode::FlowOf(const perhop::shim::flow_key& key) const
 {
-    for (ExactFlow* flow : m_flows)
+    for (ExactFlowEnds* flow : m_flows)
     {
         if (flow->GetKey() == key)
         {
@@ -55,6 +59,20 @@ ExactNode::FlowOf(const perhop::shim::flow_key& key) const
 }
 
 void
+ExactNode::Begin(uint64_t nowUs, ExactFlowEnds& flow, uint64_t demandBps)
+{
+    m_ends.use(nowUs, flow.GetKey(), &flow).sender.set_application_rate(demandBps);
+    Serve();
+}
+
+void
+ExactNode::End(uint64_t nowUs, ExactFlowEnds& flow)
+{
+    send_data(m_ends.finish(nowUs, flow.GetKey()));
+    Wind(nowUs);
+}
+
+void
 ExactNode::OnSend(HopPacket& packet) const
 {
     perhop::shim::ip_packet_view& view = packet.view;
@@ -62,13 +80,12 @@ ExactNode::OnSend(HopPacket& packet) const
     {
         return;
     }
-    if (const ExactFlow* flow = FlowOf(view.flow))
+    if (const ExactFlowEnds* flow = FlowOf(view.flow))
     {
-        const perhop::policy::exact_outgoing& outgoing = flow->GetOutgoing();
-        view.exact = {.wanted_rate_bps = outgoing.explicit_rate_bps, .current_rate_bps = outgoing.current_rate_bps, .follows = true};
-        packet.rider = outgoing.header;
+        view.exact = perhop::hop::view_of(flow->GetOutgoing());
+        packet.rider = flow->GetOutgoing().header;
     }
-    else if (const ExactFlow* reported = FlowOf(view.flow.reversed()))
+    else if (const ExactFlowEnds* reported = FlowOf(view.flow.reversed()))
     {
         view.exact.follows = true;
         packet.rider = reported->GetReport();
@@ -76,19 +93,12 @@ ExactNode::OnSend(HopPacket& packet) const
 }
 
 void
-ExactNode::OnLeft(uint64_t nowUs, const HopPacket& packet, const perhop::wire::path_header& header, uint64_t arrivedBps) const
+ExactNode::OnLeft(uint64_t nowUs, const HopPacket& packet, uint64_t receiver, const perhop::wire::path_header& header, uint64_t arrivedBps)
 {
+    m_ends.on_left(nowUs, packet, receiver, header);
     const auto* exact = std::get_if<perhop::wire::exact_header>(&packet.rider);
-    ExactFlow* flow = exact == nullptr ? nullptr : FlowOf(packet.view.flow);
-    if (flow == nullptr)
-    {
-        return;
-    }
-    if (flow->StartsAt(m_node))
-    {
-        flow->OnFirstHop(nowUs, header.explicit_rate_bps);
-    }
-    if (m_log.WantsPackets())
+    const ExactFlowEnds* flow = exact != nullptr && m_log.WantsPackets() ? FlowOf(packet.view.flow) : nullptr;
+    if (flow != nullptr)
     {
         m_log.OnPacket(nowUs,
                        {.node = m_node,
@@ -101,19 +111,21 @@ ExactNode::OnLeft(uint64_t nowUs, const HopPacket& packet, const perhop::wire::p
 }
 
 bool
-ExactNode::OnReceive(uint64_t nowUs, const PacketSlot& slot)
+ExactNode::OnReceive(uint64_t nowUs, const PacketSlot& slot, uint64_t nextHopBack)
 {
-    const perhop::shim::ip_packet_view& view = slot.view;
+    const perhop::shim::flow_key& key = slot.view.flow;
     if (const auto* report = std::get_if<perhop::wire::exact_report>(&slot.exact))
     {
-        if (ExactFlow* flow = FlowOf(view.flow.reversed()))
+        const auto* known = m_ends.on_report(nowUs, key.reversed(), *report, m_hop.GetShim().cwl_packets(key.reversed()));
+        if (known != nullptr)
         {
-            flow->OnReport(nowUs, *report);
+            known->from.flow->OnReport(nowUs, *report, known->sender);
+            ServeAt(nowUs, nowUs);
         }
         return true;
     }
     const auto* exact = std::get_if<perhop::wire::exact_header>(&slot.exact);
-    ExactFlow* flow = exact == nullptr ? nullptr : FlowOf(view.flow);
+    const ExactFlowEnds* flow = exact == nullptr ? nullptr : FlowOf(key);
     if (flow == nullptr)
     {
         return false;
@@ -129,14 +141,50 @@ ExactNode::OnReceive(uint64_t nowUs, const PacketSlot& slot)
                         .allocationBps = std::nullopt,
                         .sentBps = arrivedBps});
     }
-    flow->OnData(nowUs, slot.header, *exact, uint32_t{UINT8_MAX} - view.ttl + 1);
+    m_ends.on_data(nowUs, slot.view, slot.header, *exact, nextHopBack);
+    Wind(nowUs);
     return false;
+}
+
+void
+ExactNode::Wind(uint64_t nowUs)
+{
+    if (const auto next = m_ends.next_deadline(has_room()))
+    {
+        ServeAt(nowUs, std::max(*next, nowUs));
+    }
+}
+
+void
+ExactNode::ServeAt(uint64_t nowUs, uint64_t atUs)
+{
+    if (atUs != m_timerUs)
+    {
+        m_timer.Cancel();
+        m_timerUs = atUs;
+        // Not within what happens now, such as the delivery of a packet.
+        m_timer = Simulator::Schedule(MicroSeconds(atUs - nowUs), &ExactNode::Serve, this);
+    }
+}
+
+void
+ExactNode::Serve()
+{
+    m_timer.Cancel();
+    m_timerUs = NEVER_US;
+    const auto nowUs = static_cast<uint64_t>(Simulator::Now().GetMicroSeconds());
+    m_ends.serve(nowUs, *this);
+    for (const auto& [key, source] : m_ends.sources())
+    {
+        source.from.flow->OnServed(nowUs, source.sender);
+    }
+    Wind(nowUs);
 }
 
 void
 ExactNode::Log(uint64_t nowUs) const
 {
-    for (const ExactFlow* flow : m_flows)
+    for (const ExactFlowEnds* flow : m_flows)
     {
         if (const auto allocationBps = Router().allocation_bps(perhop::shim::shim::flow_identity(flow->GetKey())))
         {

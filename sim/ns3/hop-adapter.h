@@ -54,7 +54,8 @@ class HopDevice
 
     virtual perhop::shim::next_hop Describe(const HopPacket& packet, uint64_t receiver, uint8_t peer) const = 0;
     /// It has passed the shim. @param arrivedBps its explicit rate before
-    virtual void OnLeft(uint64_t nowUs, const HopPacket& packet, const perhop::wire::path_header& header, uint64_t arrivedBps) = 0;
+    virtual void OnLeft(
+        uint64_t nowUs, const HopPacket& packet, uint64_t receiver, const perhop::wire::path_header& header, uint64_t arrivedBps) = 0;
     /// @return the place of a packet for the MAC
     virtual uint64_t Make(uint64_t nowUs,
                           HopPacket&& packet,
@@ -148,9 +149,9 @@ class HopAdapter
         return m_device.Describe(packet, receiver, peer);
     }
 
-    void on_left(uint64_t nowUs, const HopPacket& packet, uint64_t, const perhop::wire::path_header& header, uint64_t arrivedBps)
+    void on_left(uint64_t nowUs, const HopPacket& packet, uint64_t receiver, const perhop::wire::path_header& header, uint64_t arrivedBps)
     {
-        m_device.OnLeft(nowUs, packet, header, arrivedBps);
+        m_device.OnLeft(nowUs, packet, receiver, header, arrivedBps);
     }
 
     uint64_t make(

@@ -214,7 +214,8 @@ class Network
         else
         {
             device->Attach(m_channel, i, routes, ExactNode::RouterConfig(config, i));
-            device->SetExact(std::make_unique<ExactNode>(i, device->GetHop(), *exactLog));
+            const perhop::hop::exact_ends_config ends{.sender = {.max_rate_bps = config.air.mac.fastest_rate_from_bps(i)}};
+            device->SetExact(std::make_unique<ExactNode>(i, device->GetHop(), ends, *exactLog));
         }
         node->AddDevice(device);
         m_channel->Add(device);
@@ -262,9 +263,9 @@ MakeExactFlow(const run_config& config, std::size_t index, const Network& networ
     }
     const auto measureFromUs = static_cast<uint64_t>(Seconds(config.warmup_s).GetMicroSeconds());
     const auto endUs = static_cast<uint64_t>(Seconds(config.duration_s).GetMicroSeconds());
-    const uint64_t linkRateBps = config.air.mac.fastest_rate_from_bps(flow.src);
-    auto made = std::make_unique<ExactFlow>(
-        flow, index, network.GetNode(flow.src), network.GetNode(flow.dst), measureFromUs, endUs, linkRateBps, log);
+    ExactNode& sender = *network.GetDevice(flow.src).GetExact();
+    auto made =
+        std::make_unique<ExactFlow>(flow, index, network.GetNode(flow.src), network.GetNode(flow.dst), measureFromUs, endUs, sender, log);
     for (uint32_t i = 0; i < config.air.nodes.size(); ++i)
     {
         if (ExactNode* node = network.GetDevice(i).GetExact())

@@ -467,7 +467,8 @@ private:
     }
     expect(path_.flows().size() <= most_flows, "no more connections are remembered than there is room for");
     if (path_.exact() != nullptr) {
-      expect(path_.exact()->sources() <= most_exact_sources && path_.exact()->sinks() <= most_exact_sinks, "EXACT remembers so many flows");
+      expect(path_.exact()->sources().size() <= most_exact_sources && path_.exact()->sinks() <= most_exact_sinks,
+             "EXACT remembers so many flows");
     }
   }
 

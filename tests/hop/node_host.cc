@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // The daemon's host: bytes from IP, a driver below, the kernel's routes.
+#include <array>
+
 #include "host/node/packet_path.hpp"
 #include "host_under_test.hpp"
 
@@ -25,8 +27,10 @@ public:
   bool can_send() const override { return !taken; }
   bool send(const drivers::send_request& request) override {
     const auto header = *wire::decode(request.msdu.subspan(llc_snap_bytes));
+    const auto rest = request.msdu.subspan(llc_snap_bytes + path_header_bytes);
     const auto mpdu_bytes = static_cast<std::uint32_t>(mac_header_bytes + request.msdu.size() + fcs_bytes);
-    frames += text_of(request.receiver_address, request.peer, mpdu_bytes, header);
+    frames += text_of(request.receiver_address, request.peer, mpdu_bytes, header,
+                      header.exact_follows ? *hop::read_rider(rest) : hop::exact_rider{});
     taken = request;
     return true;
   }
@@ -51,15 +55,19 @@ public:
   }
 
   void pass(time_us now) override {
-    for (auto due = path_.path().next_deadline(); due && *due <= now; due = path_.path().next_deadline()) {
+    for (auto due = path_.next_deadline(); due && *due <= now; due = path_.next_deadline()) {
       now_ = std::max(now_, *due);
       path_.on_deadline(now_);
+      fill();
     }
     now_ = now;
   }
   void send(time_us now, const bytes& ip) override { path_.on_ip(now, ip); }
-  std::optional<std::uint16_t> receive(time_us now, const wire::path_header& header, const bytes& ip) override {
-    arrive(now, header, {}, ip);
+  std::optional<std::uint16_t> receive(time_us now, const wire::path_header& header, const hop::exact_rider& rider,
+                                       const bytes& ip) override {
+    arrive(now, header, rider, ip);
+    fill();
+    if (hop::rider_size(rider) != 0) return std::nullopt;
     constexpr std::size_t window_at = 20 + 14;
     const bool rewritten = kernel_.delivered[window_at] != ip[window_at] || kernel_.delivered[window_at + 1] != ip[window_at + 1];
     if (!rewritten) return std::nullopt;
@@ -67,6 +75,12 @@ public:
   }
   void forward(time_us now, const wire::path_header& header, const hop::exact_rider& rider, const bytes& ip) override {
     arrive(now, header, rider, ip);
+  }
+  void begin(time_us now, std::size_t flow) override {
+    now_ = now;
+    begun_[flow] = true;
+    path_.exact()->follow(now, exact_flow_from_here(flow), std::nullopt);
+    fill();
   }
   void complete(time_us now, const completion& done) override {
     const drivers::send_request was = *driver_.taken;
@@ -83,11 +97,23 @@ public:
                                      .avg_contention_us16 = done.avg_contention_us16,
                                      .avg_overhead_us16 = done.avg_overhead_us16,
                                      .avg_data_attempts_256 = done.avg_data_attempts_256});
+    fill();
   }
   bool has_frame() const override { return driver_.taken.has_value(); }
-  std::string state() override { return std::exchange(driver_.frames, {}) + text_of(path_.path()); }
+  std::string state() override {
+    return std::exchange(driver_.frames, {}) + text_of(path_.path()) +
+           (path_.exact() != nullptr ? text_of_ends(*path_.exact(), !path_.path().queue().full()) : "");
+  }
 
 private:
+  /// An application that sends as much as it may has packets waiting at all times.
+  void fill() {
+    for (std::size_t flow = 0; flow < exact_flows; ++flow) {
+      const shim::flow_key key = exact_flow_from_here(flow);
+      while (begun_[flow] && path_.exact()->state(key)->room_packets != 0) path_.on_ip(now_, udp_of(key, exact_ip_bytes));
+    }
+  }
+
   void arrive(time_us now, const wire::path_header& header, const hop::exact_rider& rider, const bytes& ip) {
     bytes msdu(wire::llc_snap::size_bytes);
     wire::llc_snap{}.encode(std::span<std::uint8_t, wire::llc_snap::size_bytes>(msdu));
@@ -103,6 +129,7 @@ private:
   one_place driver_;
   node::packet_path path_;
   time_us now_ = 0;
+  std::array<bool, exact_flows> begun_{};
 };
 
 }  // namespace

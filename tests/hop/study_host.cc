@@ -10,21 +10,33 @@ namespace {
 
 class study_host final : public host_under_test, private exact_study::study_network {
 public:
-  explicit study_host(const setting& with) : node_(*this, 0, queue_packets) {
+  explicit study_host(const setting& with) : node_(*this, 0, queue_packets, ends_config()) {
     node_.path.start(shim_of(with));
     node_.path.restart_averages(default_average_shift);
   }
 
   void pass(time_us now) override {
-    for (auto due = node_.path.next_deadline(); due && *due <= now; due = node_.path.next_deadline()) {
+    for (auto due = node_.next_deadline(); due && *due <= now; due = node_.next_deadline()) {
       now_ = std::max(now_, *due);
-      node_.path.expire(now_);
+      node_.expire(now_);
     }
     now_ = now;
   }
+  void begin(time_us now, std::size_t flow) override {
+    node_.ends.use(now, exact_flow_from_here(flow), flow, exact_ip_bytes);
+    node_.ends.serve(now, node_);
+  }
   void send(time_us now, const bytes& ip) override { node_.path.send(now, packet_of(ip)); }
-  std::optional<std::uint16_t> receive(time_us now, const wire::path_header& header, const bytes& ip) override {
-    const auto window_bytes = node_.path.receive(now, header, shim::read_ip(ip)->view).window_bytes;
+  std::optional<std::uint16_t> receive(time_us now, const wire::path_header& header, const hop::exact_rider& rider,
+                                       const bytes& ip) override {
+    const shim::ip_packet_view view = shim::read_ip(ip)->view;
+    const auto window_bytes = node_.path.receive(now, header, view).window_bytes;
+    const shim::flow_key back = view.flow.reversed();
+    if (const auto* data = std::get_if<wire::exact_header>(&rider)) node_.ends.on_data(now, view, header, *data, 0);
+    if (const auto* report = std::get_if<wire::exact_report>(&rider)) {
+      node_.ends.on_report(now, back, *report, node_.path.shim().cwl_packets(back));
+    }
+    node_.ends.serve(now, node_);
     return window_bytes ? std::optional(static_cast<std::uint16_t>(*window_bytes)) : std::nullopt;
   }
   void forward(time_us now, const wire::path_header& header, const hop::exact_rider& rider, const bytes& ip) override {
@@ -48,9 +60,13 @@ public:
               .delivered = done.delivered,
               .unanswered = !done.delivered});
     node_.path.pump(now);
+    node_.ends.serve(now, node_);
   }
   bool has_frame() const override { return node_.in_mac.has_value(); }
-  std::string state() override { return std::exchange(frames_, {}) + text_of(node_.path); }
+  std::string state() override {
+    const bool with_exact = node_.path.shim().exact() != nullptr;
+    return std::exchange(frames_, {}) + text_of(node_.path) + (with_exact ? text_of_ends(node_.ends, node_.has_room()) : "");
+  }
 
 private:
   static exact_study::study_node::outgoing packet_of(const bytes& ip) {
@@ -60,10 +76,21 @@ private:
   }
 
   std::uint8_t rate_of(std::uint32_t, std::uint32_t) const override { return data_rate_index; }
-  void on_first_hop(std::size_t, std::uint64_t) override {}
+  void send_data(std::uint32_t, exact_study::study_ends::sent&& data) override {
+    pass(udp_of(data.flow, exact_ip_bytes), data.exact.header, hop::view_of(data.exact));
+  }
+  void send_report(std::uint32_t, exact_study::study_ends::due_report&& due) override {
+    pass(shim::empty_udp(due.flow.reversed()), due.report, {.follows = true});
+  }
+  void pass(const bytes& ip, const hop::exact_rider& rider, const shim::exact_view& exact) {
+    auto going = packet_of(ip);
+    going.rider = rider;
+    going.view.exact = exact;
+    node_.path.pass(now_, std::move(going));
+  }
   void on_submitted(std::uint32_t) override {
     const exact_study::study_node::frame& frame = *node_.in_mac;
-    frames_ += text_of(exact_study::study_node::address_of(frame.to), frame.peer, frame.mpdu_bytes, *frame.what.header);
+    frames_ += text_of(exact_study::study_node::address_of(frame.to), frame.peer, frame.mpdu_bytes, *frame.what.header, frame.what.rider);
   }
 
   exact_study::study_node node_;

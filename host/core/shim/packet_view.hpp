@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 
@@ -21,7 +22,7 @@ struct ip_address {
   /// Requires is_ipv4().
   constexpr std::uint32_t ipv4() const { return static_cast<std::uint32_t>(low); }
 
-  friend bool operator==(const ip_address&, const ip_address&) = default;
+  friend auto operator<=>(const ip_address&, const ip_address&) = default;
 };
 
 inline constexpr std::uint8_t ip_protocol_tcp = 6;
@@ -37,7 +38,7 @@ struct flow_key {
 
   constexpr flow_key reversed() const { return {destination, source, destination_port, source_port, protocol}; }
 
-  friend bool operator==(const flow_key&, const flow_key&) = default;
+  friend auto operator<=>(const flow_key&, const flow_key&) = default;
 };
 
 /// The part of a TCP header that the shim reads. All zero for other protocols.

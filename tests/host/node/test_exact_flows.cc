@@ -37,6 +37,11 @@ protected:
                     std::nullopt);
   }
 
+  void leave(std::uint32_t sequence, std::uint64_t receiver) {
+    flows.on_left(now, hop::outgoing<int>{.view = {.flow = flow}, .rider = wire::exact_header{.sequence = sequence}}, receiver,
+                  {.explicit_rate_bps = 1'000'000});
+  }
+
   time_us now = 1'000'000;
   exact_flows flows{{.queue_packets = 8}};
 };
@@ -156,18 +161,15 @@ TEST_F(exact_flows_test, an_application_that_says_nothing_is_taken_to_want_a_qua
 TEST_F(exact_flows_test, a_re_route_is_timed_from_the_first_packet_on_the_new_path_to_its_report) {
   flows.follow(now, flow, std::nullopt);
   give(4);
-  const auto hop = [](std::uint32_t sequence, std::uint64_t to) {
-    return exact_flows::first_hop{.sequence = sequence, .receiver_address = to, .explicit_rate_bps = 1'000'000};
-  };
   take();
-  flows.on_first_hop(now, flow, hop(0, 11));
-  flows.on_first_hop(now, flow, hop(1, 11));
+  leave(0, 11);
+  leave(1, 11);
   now += 10'000;
   report(1, 1'000'000);
   EXPECT_EQ(flows.state(flow)->reroutes, 0U);
   now += 20'000;
   take();
-  flows.on_first_hop(now, flow, hop(2, 12));
+  leave(2, 12);
   now += 5'000;
   report(1, 1'000'000);  // of the old path
   EXPECT_EQ(flows.state(flow)->reroutes, 0U);
@@ -182,7 +184,7 @@ TEST_F(exact_flows_test, a_flow_without_reports_asks_at_once_on_a_new_path_and_o
   flows.follow(now, flow, std::nullopt);
   give(8);
   take();
-  flows.on_first_hop(now, flow, {.sequence = 0, .receiver_address = 11, .explicit_rate_bps = 1'000'000});
+  leave(0, 11);
   now += 10'000;
   report(1, 1'000'000);
   flows.on_routes(now, [](const shim::ip_address&) -> std::uint64_t { return 12; });

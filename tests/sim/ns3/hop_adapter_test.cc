@@ -112,7 +112,7 @@ class HopAdapterTest : public testing::Test, public HopDevice
         return {.peer = peer, .rate_index = 1, .mpdu_bytes = packet.view.ip_bytes + 60};
     }
 
-    void OnLeft(uint64_t, const HopPacket&, const perhop::wire::path_header&, uint64_t) override
+    void OnLeft(uint64_t, const HopPacket&, uint64_t, const perhop::wire::path_header&, uint64_t) override
     {
     }
 
