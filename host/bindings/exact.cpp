@@ -19,6 +19,7 @@
 #include "host/bindings/clock.hpp"
 #include "host/bindings/profile.hpp"
 #include "host/bindings/record.hpp"
+#include "host/bindings/words.hpp"
 #include "host/core/policy/delayed_increase.hpp"
 #include "host/core/policy/exact_receiver.hpp"
 #include "host/core/policy/exact_router.hpp"
@@ -207,12 +208,8 @@ struct guarded_router {
 };
 
 void bind_router(nb::module_& module) {
-  nb::enum_<exact_mode>(module, "ExactMode", "What an EXACT router shares.")
-      .value("m1", exact_mode::m1, "its own time")
-      .value("m2", exact_mode::m2, "the time of its neighbourhoods");
-  nb::enum_<exact_fairness>(module, "ExactFairness", "What is max-min fair.")
-      .value("rate", exact_fairness::rate)
-      .value("airtime", exact_fairness::airtime);
+  bind_words(module, "ExactMode", "What an EXACT router shares.", exact_mode_words, exact_mode_meanings);
+  bind_words(module, "ExactFairness", "What is max-min fair.", exact_fairness_words, exact_fairness_meanings);
   record<wire::node_position>(module, "NodePosition", "Where a node stands, from an origin that all share.")
       .field("x_m", &wire::node_position::x_m, "m")
       .field("y_m", &wire::node_position::y_m, "m")
@@ -227,14 +224,11 @@ void bind_router(nb::module_& module) {
       .field("max_nodes", &exact_neighbourhood_config::max_nodes, "routers remembered", {.low = 1, .high = 4096})
       .field("forget_us", &exact_neighbourhood_config::forget_us, "a router not heard of for longer is forgotten, us")
       .done();
-  record<exact_router_config>(module, "ExactRouterConfig", "How an EXACT router shares channel time.")
-      .field("rts_threshold_bytes", &exact_router_config::rts_threshold_bytes, "as in the MAC")
-      .field("mode", &exact_router_config::mode, "m1 or m2")
-      .field("fairness", &exact_router_config::fairness, "rate or airtime")
-      .field("eta", &exact_router_config::eta, "share of channel time to give out", {.low = 0.01, .high = 1})
-      .field("interval_us", &exact_router_config::interval_us, "between allocations, us", {.low = 1})
+  record<exact_router_config> config(module, "ExactRouterConfig", "How an EXACT router shares channel time.");
+  for_each_exact_setting<exact_router_config>(
+      [&config](const char* name, auto member, const char* about, auto... range) { config.field(name, member, about, {range...}); });
+  config.field("rts_threshold_bytes", &exact_router_config::rts_threshold_bytes, "as in the MAC")
       .field("max_flows", &exact_router_config::max_flows, "the flow idle longest makes room", {.low = 1, .high = 1U << 20})
-      .field("hello_interval_us", &exact_router_config::hello_interval_us, "between hellos, us (M2)", {.low = 1})
       .field("neighbourhood", &exact_router_config::neighbourhood, "what is known of the routers near (M2)")
       .done();
   record<exact_packet>(module, "ExactPacket", "A packet that is queued at a router, as far as EXACT looks at it.")

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -62,11 +63,19 @@ inline int read_integer(const nlohmann::json& object, const char* key, int other
   return found->get<int>();
 }
 
+inline double read_number(const nlohmann::json& object, const char* key, double otherwise, double low, double high) {
+  const auto number = read<double>(object, key, otherwise);
+  if (!(number >= low && number <= high)) {
+    std::ostringstream range;
+    range << low << " to " << high;
+    throw config_error(std::string(key) + ": is " + object.at(key).dump() + "; give " + range.str());
+  }
+  return number;
+}
+
 /// A probability or a share.
 inline double read_share(const nlohmann::json& object, const char* key, double otherwise) {
-  const auto share = read<double>(object, key, otherwise);
-  if (!(share >= 0 && share <= 1)) throw config_error(std::string(key) + ": is " + object.at(key).dump() + "; give 0 to 1");
-  return share;
+  return read_number(object, key, otherwise, 0, 1);
 }
 
 /// The path of a Unix socket, which must be short.

@@ -23,21 +23,6 @@ using nlohmann::json;
 
 constexpr std::uint64_t most_data_rate_index = 7;  // that a descriptor of the MAC can name
 
-void read_exact(const json& object, node_config& config) {
-  refuse_unknown(object, "exact", {"mode", "fairness", "eta", "interval_ms", "hello_interval_ms", "udp", "queue_packets"});
-  policy::exact_router_config& router = config.exact.emplace();
-  router.mode = read_word<policy::exact_mode>(object, "mode", std::span(policy::exact_mode_words), policy::exact_mode::m2);
-  router.fairness =
-      read_word<policy::exact_fairness>(object, "fairness", std::span(policy::exact_fairness_words), policy::exact_fairness::rate);
-  router.eta = read<double>(object, "eta", router.eta);
-  if (!(router.eta > 0 && router.eta <= 1)) throw config_error("eta: is " + std::to_string(router.eta) + "; give more than 0, at most 1");
-  router.interval_us = static_cast<std::uint32_t>(1000 * read_count(object, "interval_ms", router.interval_us / 1000, 1, 60'000));
-  router.hello_interval_us =
-      static_cast<std::uint32_t>(1000 * read_count(object, "hello_interval_ms", router.hello_interval_us / 1000, 1, 60'000));
-  config.exact_flows.all_udp = read_word<bool>(object, "udp", {{"asked", false}, {"all", true}});
-  config.exact_flows.queue_packets = read_count(object, "queue_packets", config.exact_flows.queue_packets, 2, 4096);
-}
-
 void read_cwl(const json& object, node_config& config) {
   refuse_unknown(object, "cwl", {"enforce", "cgroup"});
   config.cwl_enforce =
@@ -45,25 +30,28 @@ void read_cwl(const json& object, node_config& config) {
   config.cwl_cgroup = read<std::string>(object, "cgroup", "/sys/fs/cgroup");
 }
 
-/// The object `policy`, as read_flow_policy asks for it.
-class policy_fields {
+/// An object as the readers that follow from policies.yaml ask for it (host/core/shim/flow_policy_fields.hpp).
+class table_fields {
 public:
-  explicit policy_fields(const json& object) : object_(object) {
-    if (!object.is_object()) throw config_error("policy: must be an object {...}");
+  table_fields(const json& object, const char* name) : object_(object), name_(name) {
+    if (!object.is_object()) throw config_error(name_ + ": must be an object {...}");
   }
 
   template <typename choice>
   choice word(const char* key, std::string_view, std::span<const std::pair<std::string_view, choice>> words, choice otherwise) {
     return read_word(object_, note(key), words, otherwise);
   }
-  std::uint32_t count(const char* key, std::uint32_t otherwise, std::uint32_t most) {
-    return static_cast<std::uint32_t>(read_count(object_, note(key), otherwise, 0, most));
+  std::uint32_t count(const char* key, std::uint32_t otherwise, std::uint32_t most, std::uint32_t least = 0) {
+    return static_cast<std::uint32_t>(read_count(object_, note(key), otherwise, least, most));
+  }
+  double number(const char* key, double otherwise, double most, double least) {
+    return read_number(object_, note(key), otherwise, least, most);
   }
   bool flag(const char* key, bool otherwise) { return read(object_, note(key), otherwise); }
   [[noreturn]] void refuse(const char* key, const std::string& problem) { throw config_error(std::string(key) + ": " + problem); }
   void finish() {
     for (const auto& [key, value] : object_.items()) {
-      if (std::ranges::find(known_, key) == known_.end()) throw config_error("policy." + key + ": unknown field");
+      if (std::ranges::find(known_, key) == known_.end()) throw config_error(name_ + "." + key + ": unknown field");
     }
   }
 
@@ -74,8 +62,18 @@ private:
   }
 
   const json& object_;
+  std::string name_;
   std::vector<std::string_view> known_;
 };
+
+void read_exact(const json& object, node_config& config) {
+  constexpr std::pair<std::string_view, bool> which[] = {{"asked", false}, {"all", true}};
+  table_fields fields(object, "exact");
+  policy::read_exact_settings(fields, config.exact.emplace());
+  config.exact_flows.all_udp = fields.word<bool>("udp", "choice of UDP flows", which, false);
+  config.exact_flows.queue_packets = fields.count("queue_packets", static_cast<std::uint32_t>(config.exact_flows.queue_packets), 4096, 2);
+  fields.finish();
+}
 
 json parse_json(const std::string& text) {
   json object = sockets::parse_message(text);
@@ -119,7 +117,7 @@ shim::ip_address parse_address(const std::string& text) {
 }
 
 shim::flow_policy parse_policy(const json& object) {
-  policy_fields fields(object);
+  table_fields fields(object, "policy");
   return shim::read_flow_policy(fields);
 }
 

@@ -14,15 +14,9 @@ namespace ns3
 perhop::policy::exact_router_config
 ExactNode::RouterConfig(const perhop::run::run_config& config, uint32_t node)
 {
-    const perhop::run::exact_config& exact = config.exact;
-    perhop::policy::exact_router_config router;
+    perhop::policy::exact_router_config router = config.exact.router;
     router.profile = config.air.mac.profile;
     router.rts_threshold_bytes = config.air.mac.rts_threshold_bytes;
-    router.mode = exact.mode;
-    router.fairness = exact.fairness;
-    router.eta = exact.eta;
-    router.interval_us = exact.interval_ms * 1000;
-    router.hello_interval_us = exact.hello_interval_ms * 1000;
     router.neighbourhood.node = NodeIpv4Address(node).Get();
     return router;
 }

@@ -1,36 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sim/run/flow_config.hpp"
 
-#include <span>
 #include <utility>
 
 #include "host/core/shim/flow_policy_fields.hpp"
 #include "host/core/wire/generated/frames.hpp"
 #include "sim/run/json_section.hpp"
+#include "sim/run/table_fields.hpp"
 
 namespace perhop::run {
 
 namespace {
-
-/// The object `policy` of a flow, as read_flow_policy asks for it.
-class policy_fields {
-public:
-  explicit policy_fields(json_section object) : object_(std::move(object)) {}
-
-  template <typename choice>
-  choice word(const char* key, std::string_view what, std::span<const std::pair<std::string_view, choice>> words, choice otherwise) {
-    return object_.has(key) ? object_.one_of<choice>(key, what, words) : otherwise;
-  }
-  std::uint32_t count(const char* key, std::uint32_t otherwise, std::uint32_t most) {
-    return object_.has(key) ? static_cast<std::uint32_t>(object_.integer(key, 0, most)) : otherwise;
-  }
-  bool flag(const char* key, bool otherwise) { return object_.has(key) ? object_.boolean(key) : otherwise; }
-  [[noreturn]] void refuse(const char* key, const std::string& problem) { object_.fail(key, problem); }
-  void finish() { object_.finish(); }
-
-private:
-  json_section object_;
-};
 
 // A packet over UDP begins with its number and the time it left; one of the largest MPDU leaves room for the headers.
 constexpr std::uint64_t least_payload_bytes = 12;
@@ -113,7 +93,7 @@ flow_config read_flow(json_section flow, std::size_t nodes) {
   const auto rate = [&](const char* key) { return flow.positive(key, 1e9); };
   flow.optional("rate_bps", config.tcp_rate_bps, rate);
   config.max_window_packets = static_cast<std::uint32_t>(flow.integer("max_window_packets", 0, 1'000'000));
-  policy_fields policy(flow.object("policy"));
+  table_fields policy(flow.object("policy"));
   config.policy = shim::read_flow_policy(policy);
   if (config.policy.tcp_ack.kind != policy::tcp_ack_kind::every && config.tcp_ack_every != 1) {
     flow.fail("tcp_ack_every", "must be 1 where policy.tcp_ack decides when TCP ACKs are sent");

@@ -10,6 +10,7 @@
 #include "sim/air/samples/samples_air.hpp"
 #include "sim/run/air_fields.hpp"
 #include "sim/run/json_section.hpp"
+#include "sim/run/table_fields.hpp"
 
 namespace perhop::run {
 
@@ -69,6 +70,23 @@ std::vector<event_config> read_events(json_section& run, std::size_t nodes) {
     }
   }
   return events;
+}
+
+exact_config read_exact(json_section object, std::size_t nodes) {
+  exact_config config;
+  table_fields fields(std::move(object));
+  policy::read_exact_settings(fields, config.router);
+  config.packets = fields.flag("packets", false);
+  json_section& exact = fields.section();
+  if (exact.has("silent_routers")) {
+    const json& list = exact.list("silent_routers");
+    for (std::size_t index = 0; index < list.size(); ++index) {
+      const std::string name = "silent_routers[" + std::to_string(index) + "]";
+      config.silent_routers.push_back(static_cast<node_id>(exact.integer(name, list[index], 0, nodes - 1)));
+    }
+  }
+  fields.finish();
+  return config;
 }
 
 }  // namespace

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "host/core/policy/exact_router.hpp"
 #include "sim/run/air_names.hpp"
 #include "sim/run/config_error.hpp"
 #include "sim/run/event_config.hpp"
-#include "sim/run/exact_config.hpp"
 #include "sim/run/flow_config.hpp"
 
 namespace perhop::run {
@@ -32,6 +32,13 @@ enum class routing_kind {
 enum class link_failure_kind {
   ignore,
   purge,  ///< those that wait in the interface queue for the same neighbour are dropped, as ns-2's routing agents do
+};
+
+/// EXACT in every node of the run.
+struct exact_config {
+  policy::exact_router_config router;   ///< its settings (policies.yaml); what a node's router knows beside them is its own
+  std::vector<node_id> silent_routers;  ///< nodes without EXACT, and without a shim on what they pass on
+  bool packets = false;                 ///< record every data packet at every router
 };
 
 struct output_config {

@@ -285,7 +285,7 @@ ANYWHERE = pytest.mark.anywhere
             "driver.faults.drop: is 2, but must be at most 1",
         ),
         (LEAST + "cwl: {enforce: bpf}\n", "cwl.enforce: is 'bpf'"),
-        (LEAST + "exact: {eta: 0}\n", "exact.eta: is 0, but must be more than 0"),
+        (LEAST + "exact: {eta: 0}\n", "exact.eta: is 0, but must be at least 0.01"),
         ("driver: [\n", "is not valid YAML"),
         ("", "holds no fields\n  remedy: start from host/node/example.yaml"),
     ],

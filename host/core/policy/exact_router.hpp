@@ -37,29 +37,25 @@
 #include "host/core/policy/delay_estimator.hpp"
 #include "host/core/policy/exact_neighbourhood.hpp"
 #include "host/core/policy/exact_water_filling.hpp"
-#include "host/core/policy/words.hpp"
+#include "host/core/policy/generated/settings.hpp"
 
 namespace perhop::policy {
 
-enum class exact_mode : std::uint8_t { m1, m2 };
-inline constexpr words<exact_mode, 2> exact_mode_words{{{"m1", exact_mode::m1}, {"m2", exact_mode::m2}}};
-enum class exact_fairness : std::uint8_t { rate, airtime };
-inline constexpr words<exact_fairness, 2> exact_fairness_words{{{"rate", exact_fairness::rate}, {"airtime", exact_fairness::airtime}}};
-
+/// The settings among these, with their words and ranges, are those of policies.yaml.
 struct exact_router_config {
   const timing_profile* profile = nullptr;  ///< must be set and outlive the router
   std::uint32_t rts_threshold_bytes = 0;
-  exact_mode mode = exact_mode::m2;
-  exact_fairness fairness = exact_fairness::rate;
-  double eta = 0.90;                             ///< share of channel time to give out
-  std::uint32_t interval_us = 100'000;           ///< between allocations
-  std::size_t max_flows = 1024;                  ///< the flow idle longest makes room
-  std::uint32_t feedback_mpdu_bytes = 106;       ///< of the feedback that a flow causes in the other direction (M2)
-  std::uint32_t feedback_every_packets = 4;      ///< one feedback for so many data packets (M2); 0: none
-  std::uint32_t feedback_interval_us = 200'000;  ///< and never less often than this (M2); 0: by packets only
-  std::uint32_t queue_target_us = 20'000;        ///< standing queue that is left alone
-  std::uint32_t drain_us = 500'000;              ///< time in which the rest is to go
-  std::uint32_t hello_interval_us = 500'000;     ///< between hellos; a change of the ledger comes earlier, not under interval_us
+  exact_mode mode = exact_settings{}.mode;
+  exact_fairness fairness = exact_settings{}.fairness;
+  double eta = exact_settings{}.eta;                                     ///< share of channel time to give out
+  std::uint32_t interval_us = exact_settings{}.interval_us;              ///< between allocations
+  std::size_t max_flows = 1024;                                          ///< the flow idle longest makes room
+  std::uint32_t feedback_mpdu_bytes = 106;                               ///< of the feedback that a flow causes in the other direction (M2)
+  std::uint32_t feedback_every_packets = 4;                              ///< one feedback for so many data packets (M2); 0: none
+  std::uint32_t feedback_interval_us = 200'000;                          ///< and never less often than this (M2); 0: by packets only
+  std::uint32_t queue_target_us = 20'000;                                ///< standing queue that is left alone
+  std::uint32_t drain_us = 500'000;                                      ///< time in which the rest is to go
+  std::uint32_t hello_interval_us = exact_settings{}.hello_interval_us;  ///< a change of the ledger comes earlier, not under interval_us
   exact_neighbourhood_config neighbourhood{};
 };
 

@@ -124,9 +124,52 @@ class Group:
 
 
 @dataclass(frozen=True)
+class Setting:
+    """A word of an enum, or a number with a range."""
+
+    key: str
+    does: str
+    otherwise: Any
+    member: str
+    times: int
+    unit: str = ""
+    least: float = 0
+    most: float = 0
+    enum: str = ""
+    words: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def what(self) -> str:
+        """In messages: the last word of the enum's name."""
+        return self.enum.rpartition("_")[2]
+
+    @property
+    def has_fraction(self) -> bool:
+        return isinstance(self.least, float)
+
+    @property
+    def cxx_type(self) -> str:
+        return self.enum or ("double" if self.has_fraction else "std::uint32_t")
+
+    @property
+    def cxx_otherwise(self) -> str:
+        return f"{self.enum}::{self.otherwise}" if self.enum else str(self.otherwise * self.times)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What all nodes share."""
+
+    key: str
+    does: str
+    fields: tuple[Setting, ...]
+
+
+@dataclass(frozen=True)
 class Table:
     groups: tuple[Group, ...]
     whole: dict[str, str]
+    settings: tuple[Settings, ...]
 
     @property
     def limits(self) -> Group:
@@ -144,12 +187,16 @@ def load(root: Path) -> Table:
     content = YAML(typ="safe", pure=True).load((root / TABLE).read_text(encoding="utf-8"))
     try:
         groups = tuple(_group(key, told) for key, told in content["groups"].items())
+        settings = tuple(
+            Settings(key, told["is"], tuple(_setting(key, name, each) for name, each in told["fields"].items()))
+            for key, told in content["settings"].items()
+        )
     except KeyError as error:
         raise TableError(f"{TABLE}: {error} is missing") from None
     keys = [key for group in groups for key in (group.key, *(parameter.key for parameter in group.parameters))]
     if twice := sorted({key for key in keys if keys.count(key) > 1}):
         raise TableError(f"{TABLE}: {', '.join(twice)}: a key stands for one thing")
-    return Table(groups, dict(content["whole"]))
+    return Table(groups, dict(content["whole"]), settings)
 
 
 def _group(key: str, told: dict[str, Any]) -> Group:
@@ -205,6 +252,20 @@ def _parameter(place: str, kind: str, key: str, told: dict[str, Any]) -> Paramet
     return Parameter(**common, otherwise=told["otherwise"], flag=told["flag"])
 
 
+def _setting(group: str, key: str, told: dict[str, Any]) -> Setting:
+    place = f"{group}.fields.{key}"
+    common = (key, told["is"], told["otherwise"], told.get("member", key), told.get("times", 1))
+    if "words" in told:
+        _known(place, told, *["is", "otherwise", "enum", "words"])
+        if told["otherwise"] not in told["words"]:
+            raise TableError(f"{TABLE}: {place}.otherwise is no word of it")
+        return Setting(*common, enum=told["enum"], words=dict(told["words"]))
+    _known(place, told, *["is", "otherwise", "member", "times", "unit", "from", "to"])
+    if not told["from"] <= told["otherwise"] <= told["to"]:
+        raise TableError(f"{TABLE}: {place}.otherwise is out of its range")
+    return Setting(*common, unit=told["unit"], least=told["from"], most=told["to"])
+
+
 def _known(place: str, told: dict[str, Any], *names: str) -> None:
     if unknown := set(told) - set(names):
         raise TableError(f"{TABLE}: {place} does not know {', '.join(sorted(unknown))}")
@@ -214,6 +275,8 @@ OUTPUTS = {
     "policies.hpp.j2": "host/core/policy/generated/policies.hpp",
     "window_limits.hpp.j2": "host/core/policy/generated/window_limits.hpp",
     "policy_fields.hpp.j2": "host/core/shim/generated/policy_fields.hpp",
+    "settings.hpp.j2": "host/core/policy/generated/settings.hpp",
+    "settings_table.py.j2": "host/python/perhop/experiment/settings_table.py",
     "policy_table.py.j2": "host/python/perhop/experiment/policy_table.py",
     "policies.md.j2": "docs/policies.md",
 }

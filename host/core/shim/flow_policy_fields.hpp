@@ -3,9 +3,9 @@
 // The object `policy` of run.json and of a daemon's configuration. What is in it follows from policy/policies.yaml: keys,
 // words, ranges and what they configure. Whoever reads one brings the reader of its own format, and the words in which that refuses:
 //
-//   word(key, what, words, otherwise)   one of `words`      count(key, otherwise, most)   a whole number up to `most`
-//   flag(key, otherwise)                true or false       refuse(key, problem)          does not come back
-//   finish()                            refuses what was not asked for
+//   word(key, what, words, otherwise)    one of `words`      count(key, otherwise, most, least = 0)   a whole number of that range
+//   flag(key, otherwise)                 true or false       refuse(key, problem)                     does not come back
+//   finish()                             refuses what was not asked for
 
 #pragma once
 

@@ -17,6 +17,7 @@ from perhop.errors import refused as _refused
 from perhop.experiment.policies import FORMS as POLICY_FORMS
 from perhop.experiment.policies import parse_policy
 from perhop.experiment.section import Link, Section
+from perhop.experiment.settings_table import ExactSettings
 from perhop.registers import spec_generated as spec
 
 # --- topology -------------------------------------------------------------------------------------------------------
@@ -398,16 +399,9 @@ Flow = Annotated[
 ]
 
 
-class Exact(Section):
+class Exact(ExactSettings):
     """EXACT in the nodes, for flows of kind exact."""
 
-    mode: Literal["m1", "m2"] = Field(
-        default="m2", description="what a router gives out: m1 its own channel time, m2 that of its neighbourhood"
-    )
-    fairness: Literal["rate", "airtime"] = Field(default="rate", description="what max-min fairness is over")
-    eta: float = Field(default=0.9, gt=0, le=1, description="share of the channel time that may be given out")
-    interval_ms: int = Field(default=100, ge=1, le=60000, description="between a router's allocations")
-    hello_interval_ms: int = Field(default=500, ge=1, le=60000, description="of m2: between HELLO broadcasts of a node")
     packets: bool = Field(default=False, description="record every data packet at every router: exact_packets.csv")
     silent_routers: list[Annotated[int, Field(ge=0)]] = Field(default=[], description="nodes without EXACT")
 

@@ -20,6 +20,7 @@ from perhop.experiment.cautions import cautions
 from perhop.experiment.load import load, located
 from perhop.experiment.policies import Policy, parse_policy
 from perhop.experiment.rules import check_jumps
+from perhop.experiment.settings_table import ExactSettings
 from perhop.live import state_files
 from perhop.registers import spec_generated as spec
 
@@ -210,7 +211,7 @@ def _exact(section: dict[str, Any], has_flows: bool, word: str | None, udp: str)
         return None
     if section["silent_routers"]:
         raise PerhopError("exact.silent_routers: live nodes all have a shim", "leave it out, or use `perhop run`")
-    found = {key: section[key] for key in ("mode", "fairness", "eta", "interval_ms", "hello_interval_ms")}
+    found = {key: section[key] for key in ExactSettings.model_fields}
     return {**found, "mode": word or section["mode"], "udp": udp}
 
 

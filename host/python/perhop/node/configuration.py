@@ -14,6 +14,7 @@ from perhop.experiment.load import explained, read
 from perhop.experiment.policies import FORMS as POLICY_FORMS
 from perhop.experiment.policies import parse_policy
 from perhop.experiment.schema import OnePolicy, Section
+from perhop.experiment.settings_table import ExactSettings
 from perhop.node import ebpf
 from perhop.node.drivers import Driver, Mac, Socket
 from perhop.registers import spec_generated as spec
@@ -37,16 +38,9 @@ Address = Annotated[str, BeforeValidator(_address)]
 Prefix = Annotated[str, BeforeValidator(_prefix)]
 
 
-class Exact(Section):
+class Exact(ExactSettings):
     """Explicit rates: what this node allots, and the socket over which applications ask for theirs."""
 
-    mode: Literal["m1", "m2"] = Field(
-        default="m2", description="m1: its own channel time is shared out; m2: that of its neighbourhood"
-    )
-    fairness: Literal["rate", "airtime"] = "rate"
-    eta: float = Field(default=0.9, gt=0, le=1, description="share of the channel time that may be given out")
-    interval_ms: int = Field(default=100, ge=1, le=60000)
-    hello_interval_ms: int = Field(default=500, ge=1, le=60000)
     udp: Literal["asked", "all"] = Field(default="asked", description="which UDP flows are paced")
     queue_packets: int | None = Field(default=None, ge=2, le=4096, description="of a paced flow; null: the daemon's")
 
