@@ -11,8 +11,6 @@ Then faults are planted, in a capture and in copies of framer and deframer, and 
 
 import argparse
 import json
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -24,10 +22,8 @@ from typing import Any
 import capture_check
 from rich.console import Console
 from rich.progress import Progress
-from verify_warp import first_difference
+from verification import BUILD, ROOT, RtlFault, build_with_fault, first_difference, run_of, simulate
 
-ROOT = Path(__file__).resolve().parents[1]
-BUILD = ROOT / "out/build"
 FAULTY_BUILD = ROOT / "out/build-planted-fault-bytes"
 OUT = ROOT / "out/verify-bytes"
 
@@ -39,16 +35,6 @@ LOADS = ("saturated", "tcp")
 DATA_RATE_INDEX = {"dsss_long": 1, "dsss_short": 3, "ofdm_20mhz": 4}
 # Simulated seconds: so that a case has a few thousand frames at most.
 DURATION_S = {"dsss_long": 2.0, "dsss_short": 1.0, "ofdm_20mhz": 0.4}
-
-
-@dataclass(frozen=True)
-class RtlFault:
-    """A change to one line of the datapath."""
-
-    name: str
-    file: str
-    before: str
-    after: str
 
 
 RTL_FAULTS = (
@@ -159,65 +145,31 @@ def flows(case: Case, count: int) -> list[dict[str, Any]]:
 
 def run_json(case: Case, fidelity: str, duration_s: float, seed: int, directory: Path) -> dict[str, Any]:
     where = positions(case)
-    hidden = case.topology == "hidden_pair"
-    return {
-        "schema": 1,
-        "label": f"{case.name} {fidelity}",
-        "seed": seed,
-        "duration_s": duration_s,
-        "warmup_s": 0.0,
-        "mac": {
+    return run_of(
+        f"{case.name} {fidelity}",
+        directory,
+        seed=seed,
+        duration_s=duration_s,
+        mac={
             "profile": case.profile,
             "fidelity": fidelity,
             "compat": case.compat,
             "four_address": case.four_address,
             "data_rate_index": DATA_RATE_INDEX[case.profile],
             "rts_threshold_bytes": case.rts_threshold_bytes,
-            "short_retry_limit": 7,
-            "long_retry_limit": 4,
-            "queue_packets": 50,
-            "average_shift": 4,
         },
-        "medium": {
-            "reception": case.reception,
-            "loss": "range",
-            "tx_range_m": 250,
-            "cs_range_m": 250 if hidden else 550,
-            "capture_ratio_db": 10,
-            "propagation_us": "auto",
-            "frame_error_rate": 0.02,
-        },
-        "warp": "on",
-        "nodes": [{"x_m": x, "y_m": y} for x, y in where],
-        "routes": routes(case, len(where)),
+        medium={"reception": case.reception, "cs_range_m": 250 if case.topology == "hidden_pair" else 550},
+        nodes=[{"x_m": x, "y_m": y} for x, y in where],
+        routes=routes(case, len(where)),
         **({"routing": case.routing} if case.routing != "static" else {}),
-        "flows": flows(case, len(where)),
-        "outputs": {
-            "directory": str(directory),
-            # The framer alone makes frames with four addresses.
-            "pcapng": fidelity == "bytes" or not case.four_address,
-            "trace": True,
-            "completions": True,
-            "interval_s": 1.0,
-        },
-    }
+        flows=flows(case, len(where)),
+        # The framer alone makes frames with four addresses.
+        outputs={"pcapng": fidelity == "bytes" or not case.four_address, "completions": True},
+    )
 
 
 def program(build: Path, case: Case) -> Path:
     return build / ("sim/ns3/perhop-sim" if case.load == "tcp" else "sim/run/perhop-air")
-
-
-def simulate(build: Path, config: dict[str, Any], case: Case) -> tuple[dict[str, Any], str]:
-    """Runs a simulator. Returns its result, or nothing and what it complained of."""
-    directory = Path(config["outputs"]["directory"])
-    shutil.rmtree(directory, ignore_errors=True)
-    directory.mkdir(parents=True)
-    file = directory / "run.json"
-    file.write_text(json.dumps(config))
-    done = subprocess.run([program(build, case), file], capture_output=True, text=True)
-    if done.returncode != 0:
-        return {}, done.stderr.strip()[-600:]
-    return json.loads((directory / "result.json").read_text()), ""
 
 
 def check_frames(case: Case, core: Path, whole: Path) -> Counter[str]:
@@ -241,7 +193,9 @@ def verify(build: Path, case: Case, duration_s: float, seed: int, keep: Path) ->
     folders = {fidelity: keep / f"{case.name}-{fidelity}" for fidelity in FIDELITIES}
     results = {}
     for fidelity, folder in folders.items():
-        results[fidelity], complaint = simulate(build, run_json(case, fidelity, duration_s, seed, folder), case)
+        results[fidelity], complaint = simulate(
+            program(build, case), run_json(case, fidelity, duration_s, seed, folder)
+        )
         if complaint:
             return {
                 "case": case.name,
@@ -293,26 +247,11 @@ def planted_in_capture(case: Case, keep: Path) -> dict[str, bool]:
     return detected
 
 
-def build_with_fault(fault: RtlFault) -> None:
-    """Builds perhop-air around a copy of the datapath with one line changed."""
-    rtl = FAULTY_BUILD / "rtl"
-    shutil.rmtree(rtl, ignore_errors=True)
-    shutil.copytree(ROOT / "gateware/rtl/datapath", rtl)
-    text = (rtl / fault.file).read_text()
-    if text.count(fault.before) != 1:
-        raise RuntimeError(f"{fault.file}: the line to plant the fault in is not there: {fault.before!r}")
-    (rtl / fault.file).write_text(text.replace(fault.before, fault.after))
-    configure = ["cmake", "-S", ROOT, "-B", FAULTY_BUILD, "-G", "Ninja", f"-DPERHOP_DATAPATH_RTL_DIR={rtl}"]
-    subprocess.run([*configure, "--log-level=ERROR"], check=True, stdout=subprocess.DEVNULL)
-    build = ["cmake", "--build", FAULTY_BUILD, "--target", "perhop-air", "-j", "2"]
-    subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
-
-
 def planted_in_gateware(seed: int, keep: Path) -> dict[str, str | None]:
     """By fault, what found it; None: nothing did."""
     detected: dict[str, str | None] = {}
     for fault in RTL_FAULTS:
-        build_with_fault(fault)
+        build_with_fault(fault, ROOT / "gateware/rtl/datapath", "PERHOP_DATAPATH_RTL_DIR", FAULTY_BUILD)
         row = verify(FAULTY_BUILD, FAULT_CASE, 0.3, seed, keep)
         finders = [name for name in capture_check.WRONG if row.get(name)]
         if "error" in row:
@@ -329,7 +268,7 @@ def speed(seed: int, keep: Path) -> dict[str, float]:
     for fidelity, duration_s in SPEED_DURATION_S.items():
         config = run_json(SPEED_CASE, fidelity, duration_s, seed, keep / f"speed-{fidelity}")
         config["outputs"] |= {"pcapng": False, "trace": False, "completions": False}
-        result, complaint = simulate(BUILD, config, SPEED_CASE)
+        result, complaint = simulate(program(BUILD, SPEED_CASE), config)
         if complaint:
             raise RuntimeError(complaint)
         rates[f"{fidelity}_simulated_s_per_cpu_s"] = round(duration_s / result["cpu_s"]["total"], 2)

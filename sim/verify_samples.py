@@ -24,7 +24,6 @@ import argparse
 import csv
 import json
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -37,9 +36,8 @@ from typing import Any
 import capture_check
 from rich.console import Console
 from rich.progress import Progress
+from verification import BUILD, ROOT, RtlFault, build_with_fault, run_of, simulate
 
-ROOT = Path(__file__).resolve().parents[1]
-BUILD = ROOT / "out/build"
 FAULTY_BUILD = ROOT / "out/build-planted-fault-samples"
 OUT = ROOT / "out/verify-samples"
 
@@ -98,16 +96,6 @@ HIDDEN_CASE = Case("hidden-3-dsss_long", 3, ((0, 1), (2, 1)), "dsss_long", 0.06)
 FAULT_CASE = Case("chain-3-dsss_short", 3, FORWARD, "dsss_short", 0.02)
 
 
-@dataclass(frozen=True)
-class RtlFault:
-    """A change to one line of the gateware."""
-
-    name: str
-    file: str
-    before: str
-    after: str
-
-
 RTL_FAULTS = (
     RtlFault(
         *("tick_generator: the medium's edges move no tick", "top/tick_generator.sv"),
@@ -131,62 +119,32 @@ def run_json(case: Case, fidelity: str, seed: int, directory: Path, reception: s
         )
         if value
     }
-    return {
-        "schema": 1,
-        "label": f"{case.name} {fidelity}",
-        "seed": seed,
-        "duration_s": case.duration_s,
-        "warmup_s": 0.0,
-        "mac": {
+    return run_of(
+        f"{case.name} {fidelity}",
+        directory,
+        seed=seed,
+        duration_s=case.duration_s,
+        mac={
             "profile": case.profile,
             "fidelity": fidelity,
-            "compat": "standard",
             "data_rate_index": 1,
             "rts_threshold_bytes": case.rts_threshold_bytes,
-            "short_retry_limit": 7,
-            "long_retry_limit": 4,
-            "queue_packets": 50,
-            "average_shift": 4,
         },
-        "medium": {
+        medium={
             "reception": reception,
-            "loss": "range",
-            "tx_range_m": 250,
             "cs_range_m": 250,
-            "capture_ratio_db": 10,
             # The frame-level medium knows whole microseconds only.
             "propagation_us": 1,
             "frame_error_rate": 0.0,
             **({"samples": samples} if samples else {}),
         },
-        "warp": "on",
-        "nodes": [{"x_m": 200.0 * node, "y_m": 0.0} for node in range(case.nodes)],
-        "routes": [],
-        "flows": [
+        nodes=[{"x_m": 200.0 * node, "y_m": 0.0} for node in range(case.nodes)],
+        flows=[
             {"kind": "mac_saturated", "src": src, "dst": dst, "ip_bytes": case.ip_bytes, "path_header": True}
             for src, dst in case.flows
         ],
-        "outputs": {
-            "directory": str(directory),
-            "pcapng": True,
-            "trace": True,
-            "completions": True,
-            "interval_s": 1.0,
-        },
-    }
-
-
-def simulate(build: Path, config: dict[str, Any]) -> tuple[dict[str, Any], str]:
-    """Runs perhop-air. Returns its result, or nothing and what it complained of."""
-    directory = Path(config["outputs"]["directory"])
-    shutil.rmtree(directory, ignore_errors=True)
-    directory.mkdir(parents=True)
-    file = directory / "run.json"
-    file.write_text(json.dumps(config))
-    done = subprocess.run([build / "sim/run/perhop-air", file], capture_output=True, text=True)
-    if done.returncode != 0:
-        return {}, done.stderr.strip()[-600:]
-    return json.loads((directory / "result.json").read_text()), ""
+        outputs={"pcapng": True, "completions": True},
+    )
 
 
 def read_lines(directory: Path, letter: str) -> list[list[str]]:
@@ -290,7 +248,7 @@ def verify_run(build: Path, case: Case, seed: int, keep: Path) -> dict[str, Any]
     folders = {fidelity: keep / f"{case.name}-{seed}-{fidelity}" for fidelity in ("core", "samples")}
     results = {}
     for fidelity, folder in folders.items():
-        results[fidelity], complaint = simulate(build, run_json(case, fidelity, seed, folder))
+        results[fidelity], complaint = simulate(build / "sim/run/perhop-air", run_json(case, fidelity, seed, folder))
         if complaint:
             return {"error": f"{fidelity}: {complaint}", "transmissions": 0, "differing": 1}
     false_us = false_carriers(folders["samples"], case)
@@ -406,7 +364,7 @@ def overlap_json(overlap: Overlap, seed: int, directory: Path) -> dict[str, Any]
 
 def winner(build: Path, overlap: Overlap, seed: int, directory: Path) -> str:
     """Which RTS is answered: first, second or neither."""
-    _, complaint = simulate(build, overlap_json(overlap, seed, directory))
+    _, complaint = simulate(build / "sim/run/perhop-air", overlap_json(overlap, seed, directory))
     if complaint:
         raise RuntimeError(complaint)
     lines = read_lines(directory, "T")
@@ -469,7 +427,7 @@ def hidden_terminals(build: Path, case: Case, seed: int, keep: Path) -> dict[str
         ("core_ns2", "core", "ns2"),
     ):
         folder = keep / f"{case.name}-{name}"
-        result, complaint = simulate(build, run_json(case, fidelity, seed, folder, reception))
+        result, complaint = simulate(build / "sim/run/perhop-air", run_json(case, fidelity, seed, folder, reception))
         if complaint:
             return {"case": case.name, "ok": False, "error": complaint}
         requests, overlapping, answered = overlapping_requests(read_lines(folder, "T"), 1)
@@ -490,26 +448,11 @@ def hidden_terminals(build: Path, case: Case, seed: int, keep: Path) -> dict[str
 # ---- Planted faults
 
 
-def build_with_fault(fault: RtlFault) -> None:
-    """Builds perhop-air around a copy of the gateware with one line changed."""
-    rtl = FAULTY_BUILD / "rtl"
-    shutil.rmtree(rtl, ignore_errors=True)
-    shutil.copytree(ROOT / "gateware/rtl", rtl)
-    text = (rtl / fault.file).read_text()
-    if text.count(fault.before) != 1:
-        raise RuntimeError(f"{fault.file}: the line to plant the fault in is not there: {fault.before!r}")
-    (rtl / fault.file).write_text(text.replace(fault.before, fault.after))
-    configure = ["cmake", "-S", ROOT, "-B", FAULTY_BUILD, "-G", "Ninja", f"-DPERHOP_RADIO_RTL_DIR={rtl}"]
-    subprocess.run([*configure, "--log-level=ERROR"], check=True, stdout=subprocess.DEVNULL)
-    build = ["cmake", "--build", FAULTY_BUILD, "--target", "perhop-air", "-j", "2"]
-    subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
-
-
 def planted_in_gateware(seed: int, keep: Path) -> dict[str, str | None]:
     """By fault, what found it; None: nothing did."""
     detected: dict[str, str | None] = {}
     for fault in RTL_FAULTS:
-        build_with_fault(fault)
+        build_with_fault(fault, ROOT / "gateware/rtl", "PERHOP_RADIO_RTL_DIR", FAULTY_BUILD)
         row = verify_times(FAULTY_BUILD, FAULT_CASE, seed, keep)
         finders = [name for name in ("error", "differing", "different_records", *capture_check.WRONG) if row.get(name)]
         if not finders and not row["ok"]:

@@ -9,11 +9,8 @@ warp in ARCHITECTURE.md), and the comparison has to notice.
 """
 
 import argparse
-import itertools
 import json
 import random
-import shutil
-import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -22,9 +19,8 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.progress import Progress
+from verification import BUILD, ROOT, RtlFault, build_with_fault, first_difference, run_of, simulate
 
-ROOT = Path(__file__).resolve().parents[1]
-BUILD = ROOT / "out/build"
 FAULTY_BUILD = ROOT / "out/build-planted-fault"
 OUT = ROOT / "out/verify-warp"
 
@@ -34,10 +30,8 @@ NODES = (2, 8, 16)
 PROFILES = ("dsss_long", "ofdm_20mhz")
 LOADS = ("saturated", "poisson")
 
-# The line of random_draw.sv that the planted fault rewrites: the generator then steps with every clock.
-FAULT_FILE = "random_draw.sv"
-FAULT_FROM = "end else if (step) begin"
-FAULT_TO = "end else begin"
+# The generator then steps with every clock.
+FAULT = RtlFault("random numbers run freely", "random_draw.sv", "end else if (step) begin", "end else begin")
 
 
 @dataclass(frozen=True)
@@ -98,74 +92,30 @@ def moves(case: Case, count: int, duration_s: float) -> list[dict]:
 
 def run_json(case: Case, mode: str, duration_s: float, seed: int, directory: Path) -> dict:
     where = positions(case)
-    hidden = case.topology == "hidden_pair"
-    return {
-        "schema": 1,
-        "label": f"{case.name} {mode}",
-        "seed": seed,
-        "duration_s": duration_s,
-        "warmup_s": 0.0,
-        "mac": {
-            "profile": case.profile,
-            "compat": "standard",
-            "data_rate_index": 1 if case.profile == "dsss_long" else 4,
-            "rts_threshold_bytes": 0,
-            "short_retry_limit": 7,
-            "long_retry_limit": 4,
-            "queue_packets": 50,
-            "average_shift": 4,
-        },
-        "medium": {
-            "reception": "ns2",
-            "loss": "range",
-            "tx_range_m": 250,
-            "cs_range_m": 250 if hidden else 550,
-            "capture_ratio_db": 10,
-            "propagation_us": "auto",
-            "frame_error_rate": 0.02,
-        },
-        "warp": mode,
-        "nodes": [{"x_m": x, "y_m": y} for x, y in where],
-        "routes": [],
+    return run_of(
+        f"{case.name} {mode}",
+        directory,
+        seed=seed,
+        duration_s=duration_s,
+        mac={"profile": case.profile, "data_rate_index": 1 if case.profile == "dsss_long" else 4},
+        medium={"cs_range_m": 250 if case.topology == "hidden_pair" else 550},
+        warp=mode,
+        nodes=[{"x_m": x, "y_m": y} for x, y in where],
         **({"events": moves(case, len(where), duration_s)} if case.topology == "in_motion" else {}),
-        "flows": flows(case, len(where)),
-        "outputs": {
-            "directory": str(directory),
-            "pcapng": False,
-            "trace": True,
-            "completions": False,
-            "interval_s": 1.0,
-        },
-    }
-
-
-def simulate(build: Path, case: Case, mode: str, duration_s: float, seed: int, keep: Path) -> tuple[Path, dict]:
-    """Runs perhop-air. Returns its trace file and its result."""
-    directory = keep / f"{case.name}-{mode}"
-    shutil.rmtree(directory, ignore_errors=True)
-    directory.mkdir(parents=True)
-    config = directory / "run.json"
-    config.write_text(json.dumps(run_json(case, mode, duration_s, seed, directory)))
-    done = subprocess.run([build / "sim/run/perhop-air", config], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"{case.name} {mode}: perhop-air ended with {done.returncode}: {done.stderr[-600:]}")
-    return directory / "trace.txt", json.loads((directory / "result.json").read_text())
-
-
-def first_difference(a: Path, b: Path) -> str | None:
-    """The first line in which two traces differ, or None if they are the same to the byte."""
-    with a.open("rb") as file_a, b.open("rb") as file_b:
-        for number, (line_a, line_b) in enumerate(itertools.zip_longest(file_a, file_b, fillvalue=b"(end)\n"), 1):
-            if line_a != line_b:
-                return f"line {number}: {line_a.decode().strip()!r} against {line_b.decode().strip()!r}"
-    return None
+        flows=flows(case, len(where)),
+        outputs={"pcapng": False, "completions": False},
+    )
 
 
 def verify(build: Path, case: Case, duration_s: float, seed: int, keep: Path) -> dict:
     """Runs a case in the three modes. `identical` says whether the three traces are the same to the byte."""
     traces = {}
     for mode in MODES:
-        traces[mode], result = simulate(build, case, mode, duration_s, seed, keep)
+        directory = keep / f"{case.name}-{mode}"
+        result, complaint = simulate(build / "sim/run/perhop-air", run_json(case, mode, duration_s, seed, directory))
+        if complaint:
+            raise RuntimeError(f"{case.name} {mode}: {complaint}")
+        traces[mode] = directory / "trace.txt"
     differences = {m: first_difference(traces["on"], traces[m]) for m in MODES[1:]}
     identical = not any(differences.values())
     if identical:
@@ -183,32 +133,6 @@ def verify(build: Path, case: Case, duration_s: float, seed: int, keep: Path) ->
         "identical": identical,
         **({} if identical else {"differences": differences}),
     }
-
-
-def build_with_planted_fault() -> None:
-    """Builds perhop-air around a copy of the MAC in which one rule of time warp is broken."""
-    rtl = FAULTY_BUILD / "rtl"
-    shutil.rmtree(rtl, ignore_errors=True)
-    shutil.copytree(ROOT / "gateware/rtl/mac", rtl)
-    text = (rtl / FAULT_FILE).read_text()
-    if text.count(FAULT_FROM) != 1:
-        raise RuntimeError(f"{FAULT_FILE}: the line to plant the fault in is not there: {FAULT_FROM!r}")
-    (rtl / FAULT_FILE).write_text(text.replace(FAULT_FROM, FAULT_TO))
-    configure = [
-        "cmake",
-        "-S",
-        ROOT,
-        "-B",
-        FAULTY_BUILD,
-        "-G",
-        "Ninja",
-        f"-DPERHOP_MAC_RTL_DIR={rtl}",
-        "--log-level=ERROR",
-    ]
-    subprocess.run(configure, check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(
-        ["cmake", "--build", FAULTY_BUILD, "--target", "perhop-air", "-j", "2"], check=True, stdout=subprocess.DEVNULL
-    )
 
 
 def main() -> int:
@@ -238,10 +162,10 @@ def main() -> int:
         detected = None
         if not options.quick:
             progress.add_task("planted fault", total=None)
-            build_with_planted_fault()
+            build_with_fault(FAULT, ROOT / "gateware/rtl/mac", "PERHOP_MAC_RTL_DIR", FAULTY_BUILD)
             planted = verify(FAULTY_BUILD, FAULT_CASE, duration_s, options.seed, Path(scratch))
             detected = not planted["identical"]
-            progress.console.print(f"planted fault (random numbers run freely): {'found' if detected else 'NOT FOUND'}")
+            progress.console.print(f"planted fault ({FAULT.name}): {'found' if detected else 'NOT FOUND'}")
 
     ok = all(row["identical"] for row in rows) and detected is not False
     result = {
