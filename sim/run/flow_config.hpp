@@ -52,9 +52,9 @@ struct flow_config {
   std::uint32_t tcp_ack_every = 1;
   std::uint32_t min_rto_ms = 1000;             ///< least retransmission timeout; RFC 6298 says 1000, Linux and ns-2.35 use 200
   std::uint32_t max_rto_ms = longest_rto_ms;   ///< largest one, at least min_rto_ms; paper 000's mobile nodes have 2000
+  std::uint32_t max_window_packets = 0;        ///< 0: not limited
   std::uint64_t transfer_bytes = 0;            ///< what the application sends in all; 0: without end
   double tcp_rate_bps = 0;                     ///< at which it does; 0: as fast as TCP takes it
-  std::uint32_t max_window_packets = 0;        ///< 0: not limited
   shim::flow_policy policy = shim::no_policy;  ///< where it thins TCP ACKs, tcp_ack_every must be 1
 
   // cbr, exact, tfrc
