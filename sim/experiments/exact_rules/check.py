@@ -17,6 +17,7 @@ from perhop.study.results import Results
 PROGRAMS = (exact_studies.PROGRAM,)
 FEEDBACK_INTERVAL_S = 0.2
 MODES = ("m1", "m2")
+SOFT_STATE_S = 5.0
 
 
 def check(results: Results | None, folder: Path) -> Check:
@@ -88,16 +89,16 @@ def reroute(found: dict[str, Any]) -> RowVerdict:
 
 
 def join_leave(found: dict[str, Any]) -> RowVerdict:
-    """Two round trips and an interval; a leave is told by a report that may take a feedback interval more."""
+    """Two round trips and an interval, for a join and for a leave."""
     holds, words = True, []
     for mode in MODES:
         bound = 2 * found[mode]["round_trip_s"] + found[mode]["interval_s"]
         join, leave = max(found[mode]["join_s"]), max(found[mode]["leave_s"])
-        holds &= join <= bound and leave <= bound + FEEDBACK_INTERVAL_S
+        holds &= join <= bound and leave <= bound
         words.append(
             f"{mode.upper()} join {join * 1e3:.0f} ms, leave {leave * 1e3:.0f} ms (2 RTT + Tc = {bound * 1e3:.0f} ms)"
         )
-    return verdict(holds, "; ".join(words) + "; a leave may take one feedback interval (200 ms) more")
+    return verdict(holds, "; ".join(words))
 
 
 def mixed_rate(found: dict[str, Any]) -> RowVerdict:
@@ -118,9 +119,9 @@ def surplus(found: dict[str, Any]) -> RowVerdict:
 
 
 def soft_state(found: dict[str, Any]) -> RowVerdict:
-    """Gone in 5 s; flows of 2 s between packets fall silent over the last of their rounds."""
+    """Gone 5 s after the last packet of the last of them."""
     return verdict(
-        found["quick_flows_s"] <= 5 and found["slow_flows_s"] <= 5.1,
+        found["quick_flows_s"] <= SOFT_STATE_S and found["slow_flows_s"] <= SOFT_STATE_S,
         f"1000 flows gone after {found['quick_flows_s']:.2f} s; with 2 s "
         f"between packets after {found['slow_flows_s']:.2f} s",
     )

@@ -161,3 +161,32 @@ def test_what_held_at_a_moment_is_the_last_signal_before_it():
     assert exact_logs.at(series, 999_999) is None
     assert exact_logs.at(series, 1_999_999) == series[0]
     assert exact_logs.at(series, 2_000_000) == series[1]
+
+
+def test_e04_a_leave_has_no_more_time_than_a_join():
+    join_leave = check_module("exact_rules")["join_leave"]
+    bound_s = 2 * 0.03 + 0.1
+
+    def found(join_s, leave_s):
+        cell = {"join_s": [0.02, join_s], "leave_s": [0.02, leave_s], "round_trip_s": 0.03, "interval_s": 0.1}
+        return {"m1": cell, "m2": cell}
+
+    assert join_leave(found(bound_s, bound_s)).verdict == "pass"
+    assert join_leave(found(bound_s + 0.001, bound_s)).verdict == "fail"
+    assert join_leave(found(bound_s, bound_s + 0.001)).verdict == "fail", "not a feedback interval more"
+
+
+def test_e07_five_seconds_are_five_seconds():
+    soft_state = check_module("exact_rules")["soft_state"]
+    assert soft_state({"quick_flows_s": 5.0, "slow_flows_s": 5.0}).verdict == "pass"
+    assert soft_state({"quick_flows_s": 5.01, "slow_flows_s": 5.0}).verdict == "fail"
+    assert soft_state({"quick_flows_s": 5.0, "slow_flows_s": 5.01}).verdict == "fail"
+
+
+def test_x14_judges_both_ways_to_allocate():
+    judged = check_module("exact_reroute")["judged"]
+    count, settled, bound = {"m2": 92, "m1": 92}, {"m2": 500.0, "m1": 900.0}, {"m2": 280.0, "m1": 290.0}
+    assert judged({"m2": 280.0, "m1": 290.0}, bound, count, settled, "").verdict == "pass"
+    assert judged({"m2": 281.0, "m1": 290.0}, bound, count, settled, "").verdict == "finding"
+    assert judged({"m2": 280.0, "m1": 291.0}, bound, count, settled, "").verdict == "finding"
+    assert judged({"m2": 280.0}, bound, count, settled, "").verdict == "finding", "M1 was not run"
