@@ -35,6 +35,18 @@ json gap(policy::exact_mode mode, bool positions_known, bool exclusive_medium) {
           {"largest_hello_bytes", r.largest_hello_bytes}};
 }
 
+json meshes() {
+  json plans = json::array();
+  for (const mesh_plan& plan : mesh_plans(20)) {
+    json nodes = json::array();
+    for (std::uint32_t node = 0; node < plan.nodes.size(); ++node) {
+      nodes.push_back({{"x_m", plan.nodes.at(node).x_m}, {"y_m", plan.nodes.at(node).y_m}});
+    }
+    plans.push_back({{"nodes", nodes}, {"paths", plan.paths}, {"optimum_bps", plan.optimum_bps}, {"eta", plan.eta}});
+  }
+  return plans;
+}
+
 json costs() {
   return both_modes([](policy::exact_mode mode) {
     json rows = json::object();
@@ -161,6 +173,7 @@ const std::map<std::string, std::function<json()>>& studies() {
                      {"m2_hops", gap(policy::exact_mode::m2, false, false)}};
        }},
       {"cost", costs},
+      {"meshes", meshes},
       {"tfrc", tfrc},
   };
   return all;

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <random>
 
@@ -58,6 +59,23 @@ std::vector<double> mean_rates(network& net, double over_s) {
     for (std::size_t f = 0; f < sum.size(); ++f) sum[f] += static_cast<double>(net.sender(f).rate_bps()) / samples;
   }
   return sum;
+}
+
+constexpr std::uint32_t mesh_nodes = 30;
+constexpr std::uint32_t mesh_flows = 6;
+constexpr time_us mesh_settled_us = 20 * us_per_s;
+
+/// Six flows between any nodes of a random mesh.
+std::unique_ptr<network> mesh_network(std::uint32_t mesh, network_config config) {
+  config.seed = mesh;
+  auto net = std::make_unique<network>(topology::mesh(mesh_nodes, 1000, mesh), config);
+  draws draw(77 * mesh);
+  for (time_us flow = 0; flow < mesh_flows; ++flow) {
+    const auto from = static_cast<std::uint32_t>(draw.below(mesh_nodes));
+    const auto to = static_cast<std::uint32_t>((from + 1 + draw.below(mesh_nodes - 1)) % mesh_nodes);
+    net->add_flow({.path = net->nodes().path(from, to), .start_us = flow * us_per_s / 2});
+  }
+  return net;
 }
 
 }  // namespace
@@ -357,17 +375,10 @@ gap_result gap_study(policy::exact_mode mode, bool positions_known, bool exclusi
     const double rate = mean_rates(net, 5)[0];
     result.chain_gaps.push_back(std::abs(rate / net.optimum_bps()[0] - 1));
   }
-  constexpr std::uint32_t mesh_nodes = 30;
   for (std::uint32_t mesh = 1; mesh <= meshes; ++mesh) {
-    config.seed = mesh;
-    network net(topology::mesh(mesh_nodes, 1000, mesh), config);
-    draws draw(77 * mesh);
-    for (time_us flow = 0; flow < 6; ++flow) {
-      const auto from = static_cast<std::uint32_t>(draw.below(mesh_nodes));
-      const auto to = static_cast<std::uint32_t>((from + 1 + draw.below(mesh_nodes - 1)) % mesh_nodes);
-      net.add_flow({.path = net.nodes().path(from, to), .start_us = flow * us_per_s / 2});
-    }
-    net.run_until(20 * us_per_s);
+    const std::unique_ptr<network> owner = mesh_network(mesh, config);
+    network& net = *owner;
+    net.run_until(mesh_settled_us);
     const std::vector<double> rates = mean_rates(net, 5);
     const std::vector<double> optimum = net.optimum_bps();
     double gap = 0;
@@ -381,6 +392,22 @@ gap_result gap_study(policy::exact_mode mode, bool positions_known, bool exclusi
     result.largest_hello_bytes = std::max(result.largest_hello_bytes, net.largest_hello_bytes());
   }
   return result;
+}
+
+std::vector<mesh_plan> mesh_plans(std::uint32_t meshes) {
+  network_config config = with_mode(policy::exact_mode::m2);
+  config.exclusive_medium = false;
+  config.router.eta = 0.9;  // what the optimum gives out, whatever routers find usable
+  std::vector<mesh_plan> plans;
+  for (std::uint32_t mesh = 1; mesh <= meshes; ++mesh) {
+    const std::unique_ptr<network> owner = mesh_network(mesh, config);
+    network& net = *owner;
+    net.run_until(mesh_settled_us);
+    mesh_plan plan{.nodes = net.nodes(), .paths = {}, .optimum_bps = net.optimum_bps(), .eta = config.router.eta};
+    for (std::size_t flow = 0; flow < net.flows(); ++flow) plan.paths.push_back(net.path(flow));
+    plans.push_back(std::move(plan));
+  }
+  return plans;
 }
 
 cost_result cost_study(policy::exact_mode mode, std::uint32_t flows) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "host/core/policy/exact_router.hpp"
+#include "sim/exact/topology.hpp"
 
 namespace perhop::exact_study {
 
@@ -89,6 +90,15 @@ struct gap_result {
   std::size_t largest_hello_bytes = 0;
 };
 gap_result gap_study(policy::exact_mode mode, bool positions_known, bool exclusive_medium, std::uint32_t chains, std::uint32_t meshes);
+
+/// The random meshes of gap_study, for runs of the same meshes on the air (sim/bench/bench_mesh.py).
+struct mesh_plan {
+  topology nodes;
+  std::vector<std::vector<std::uint32_t>> paths;  ///< of its flows; the first starts at once, each other half a second after the one before
+  std::vector<double> optimum_bps;                ///< by linear programs, IP packets of 1500 bytes
+  double eta = 0;                                 ///< share of the channel time that the optimum gives out
+};
+std::vector<mesh_plan> mesh_plans(std::uint32_t meshes);
 
 /// E-10, X-18, X-19: CPU time of a router.
 struct cost_result {

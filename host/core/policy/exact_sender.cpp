@@ -62,7 +62,8 @@ std::uint64_t exact_sender::feedback_interval_us() const {
 std::uint32_t exact_sender::window_packets() const {
   if (!reported_) return std::min(config_.first_packets, window_limit_packets_.value_or(UINT32_MAX));
   const std::uint64_t bits = rate_bps_ * (smoothed_round_trip_us_ + feedback_interval_us()) / us_per_s;
-  const std::uint64_t safe = std::max<std::uint64_t>(bits / (std::uint64_t{8} * config_.packet_bytes), least_window_packets);
+  // So many packets, paced, can leave within that time: the one that begins it counts, too.
+  const std::uint64_t safe = std::max<std::uint64_t>(bits / (std::uint64_t{8} * config_.packet_bytes) + 1, least_window_packets);
   const std::uint64_t limited = std::min<std::uint64_t>(safe, std::max(window_limit_packets_.value_or(UINT32_MAX), 1U));
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(limited, history));
 }
@@ -118,8 +119,10 @@ void exact_sender::restart_feedback_timer(std::uint64_t now_us) {
     no_feedback_at_us_ = now_us + least_lost_after_us;
     return;
   }
+  // One packet or report that is lost is no reason: the next packet is reported as late as this.
   const std::uint64_t round_trip_us = smoothed_round_trip_us_;
-  no_feedback_at_us_ = now_us + std::max(2 * round_trip_us, round_trip_us + config_.max_feedback_interval_us);
+  const std::uint64_t two_packets_us = std::uint64_t{16} * config_.packet_bytes * us_per_s / rate_bps_;
+  no_feedback_at_us_ = now_us + std::max(2 * round_trip_us, round_trip_us + config_.max_feedback_interval_us + two_packets_us);
 }
 
 bool exact_sender::on_report(std::uint64_t now_us, const wire::exact_report& report) {

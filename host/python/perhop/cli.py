@@ -92,7 +92,6 @@ def run(
 
     Finished runs are kept: after Ctrl-C or a failure the same command continues.
     """
-    from perhop.experiment.cautions import cautions
     from perhop.report import study_page
     from perhop.report.beside import demand
     from perhop.report.table import flows_table, results_table
@@ -121,8 +120,6 @@ def run(
             f"{planned.points[0].experiment.medium.reception} reception, into {paths.shown(planned.folder)}",
             highlight=False,
         )
-        for text in dict.fromkeys(text for point in planned.points for text in cautions(point.experiment)):
-            console.print(Text.assemble(("warning: ", "bold yellow"), text))
         planned.backend.note = lambda text: console.print(text, highlight=False)
         with ProgressView(console) as view:
             done = studies.run(planned, jobs, fresh, command=_command(), on_change=view.update, check=not quick)

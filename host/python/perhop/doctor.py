@@ -94,6 +94,7 @@ FEATURES = (
     Feature("the tree's version in results", ("perhop version",), ("git",)),
     Feature("the papers' rows", ("perhop reproduce", "make reproduce"), (*SIMULATOR, "perhop.core", "perhop-exact")),
     Feature("studies of EXACT", ("make bench-exact",), ("perhop-exact",)),
+    Feature("EXACT on meshes", ("make bench-mesh",), (*SIMULATOR, "perhop-exact")),
     Feature("measuring the modem", ("make bench-phy",), (*BUILDING, *BINDINGS)),
     Feature("live networks", ("perhop live", "perhop run --backend live"), LIVE),
     Feature("live networks under load", ("make live", "make soak"), SHARED_LIVE),

@@ -52,8 +52,6 @@ def up(
 
     try:
         planned = plan.make_plan(experiment, set_ or (), policy, name, exact, routing, udp, enforce)
-        for text in planned.cautions:
-            Console(stderr=True).print(f"[bold yellow]warning:[/] {text}", highlight=False)
         done = network.up(planned, lambda text: Console(stderr=True).print(text, highlight=False))
     except PerhopError as error:
         _fail(error, json_)

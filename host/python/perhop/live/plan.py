@@ -16,7 +16,6 @@ from pydantic_core import PydanticCustomError
 from perhop.errors import PerhopError
 from perhop.experiment import resolve, routes
 from perhop.experiment import topology as topo
-from perhop.experiment.cautions import cautions
 from perhop.experiment.load import load
 from perhop.experiment.policies import Policy, parse_policy
 from perhop.live import state_files
@@ -60,7 +59,6 @@ class LivePlan:
     routing: str = "static"  # or babel: a babeld in each node instead of `routes`
     enforce: str = "window"  # or ebpf: how TCP senders are held to their limit
     sack: bool | None = None  # selective acknowledgements of TCP; None: as the kernel has them
-    cautions: tuple[str, ...] = ()  # sentences for whoever brings it up
 
 
 def namespace(name: str, index: int) -> str:
@@ -132,8 +130,6 @@ def make_plan(
         exact=_exact(experiment.exact.model_dump(), "exact" in run.config, exact, udp),
         routing=routing,
         enforce=enforce,
-        # Who names a mode on the command line has chosen it.
-        said=cautions(experiment) if exact is None else [],
     )
 
 
@@ -148,11 +144,10 @@ def plan_run(
     enforce: str = "window",
     network: ipaddress.IPv4Network = NETWORK,
     as_simulated: bool = False,
-    said: Iterable[str] = (),
 ) -> LivePlan:
     """The network of one run (resolve.Run.config), with the policy that its TCP flows have or with `policy_json`.
 
-    `as_simulated`: TCP has what the run says of it, not what the kernel has by default. `said`: LivePlan.cautions.
+    `as_simulated`: TCP has what the run says of it, not what the kernel has by default.
     """
     if policy_json is None:
         policy_json = next((flow["policy"] for flow in run["flows"] if "policy" in flow), {})
@@ -187,7 +182,6 @@ def plan_run(
         routing=routing,
         enforce=enforce,
         sack=first["sack"] if as_simulated and first is not None else None,
-        cautions=tuple(said),
     )
 
 
