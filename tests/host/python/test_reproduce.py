@@ -27,7 +27,6 @@ rows:
 
 CHAINS_CHECK = """\
 from perhop.study.check import Check, RowVerdict
-from waiting import wait_until
 
 
 def check(results, folder):
@@ -43,7 +42,6 @@ def check(results, folder):
 
 SUMS_CHECK = """\
 from perhop.study.check import Check, RowVerdict
-from waiting import wait_until
 
 
 def check(results, folder):
