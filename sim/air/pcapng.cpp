@@ -2,13 +2,13 @@
 #include "sim/air/pcapng.hpp"
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "host/core/wire/generated/frames.hpp"
 #include "host/core/wire/pcapng.hpp"
+#include "host/core/wire/raw_frames.hpp"
 #include "sim/air/fcs.hpp"
 
 namespace perhop::air {
@@ -19,13 +19,6 @@ using bytes = std::vector<std::uint8_t>;
 void put_fcs(bytes& out) {
   const std::uint32_t fcs = crc32_ieee(out);
   for (unsigned shift = 0; shift < 32; shift += 8) out.push_back(static_cast<std::uint8_t>(fcs >> shift));
-}
-
-template <typename Frame>
-void put_frame(bytes& out, const Frame& frame) {
-  std::array<std::uint8_t, Frame::size_bytes> encoded;
-  frame.encode(encoded);
-  out.insert(out.end(), encoded.begin(), encoded.end());
 }
 
 constexpr std::uint8_t control_flag_retry = 0x08;  // of the frame control field's second octet (8.2.4.1)
@@ -41,24 +34,24 @@ std::vector<std::uint8_t> frame_bytes(const transmission& frame, byte_span msdu)
   out.reserve(frame.psdu_bytes);
   switch (frame.kind) {
     case frame_kind::rts:
-      put_frame(out, wire::rts_frame{.control_flags = control_flags,
-                                     .duration_us = frame.duration_us,
-                                     .receiver_address = frame.ra,
-                                     .transmitter_address = frame.ta});
+      wire::append(out, wire::rts_frame{.control_flags = control_flags,
+                                        .duration_us = frame.duration_us,
+                                        .receiver_address = frame.ra,
+                                        .transmitter_address = frame.ta});
       break;
     case frame_kind::cts:
-      put_frame(out, wire::cts_frame{.duration_us = frame.duration_us, .receiver_address = frame.ra});
+      wire::append(out, wire::cts_frame{.duration_us = frame.duration_us, .receiver_address = frame.ra});
       break;
     case frame_kind::mac_ack:
-      put_frame(out, wire::mac_ack_frame{.duration_us = frame.duration_us, .receiver_address = frame.ra});
+      wire::append(out, wire::mac_ack_frame{.duration_us = frame.duration_us, .receiver_address = frame.ra});
       break;
     case frame_kind::data:
-      put_frame(out, wire::data_header{.retry = frame.retry,
-                                       .duration_us = frame.duration_us,
-                                       .receiver_address = frame.ra,
-                                       .transmitter_address = frame.ta,
-                                       .bssid = node_address_base,
-                                       .sequence = frame.sequence});
+      wire::append(out, wire::data_header{.retry = frame.retry,
+                                          .duration_us = frame.duration_us,
+                                          .receiver_address = frame.ra,
+                                          .transmitter_address = frame.ta,
+                                          .bssid = node_address_base,
+                                          .sequence = frame.sequence});
       break;
     case frame_kind::other:
       throw std::invalid_argument("a frame of an unknown kind was sent");

@@ -171,7 +171,7 @@ void network::finish(std::uint32_t node) {
   const std::uint32_t data_us = hello ? 0 : airtime_us(profile(), rate_of(node, done.to), done.mpdu_bytes);
   const auto contention_us = hello ? 0 : static_cast<std::uint32_t>(now_us_ - state.node.head_since_us) - data_us;
   policy::neighbour_averages& averages = state.averages[done.peer];
-  const double before = averages.avg_contention_us16, sample = neighbour_average_steps_per_us * double{contention_us};
+  const double before = averages.avg_contention_us16, sample = neighbour_average_steps_per_us * static_cast<double>(contention_us);
   averages.peer = done.peer;
   averages.avg_contention_us16 =
       static_cast<std::uint32_t>(state.measured[done.peer] ? before + std::ldexp(sample - before, -average_shift) : sample);

@@ -2,10 +2,10 @@
 
 #include "host/core/wire/dsr_header.hpp"
 
-#include <array>
 #include <cassert>
 
 #include "host/core/wire/generated/frames.hpp"
+#include "host/core/wire/raw_frames.hpp"
 
 namespace perhop::wire {
 
@@ -28,13 +28,6 @@ std::size_t option_bytes(const dsr_header& header) {
 }
 
 std::size_t aligned(std::size_t bytes) { return (bytes + alignment_bytes - 1) / alignment_bytes * alignment_bytes; }
-
-template <typename frame_type>
-void append(std::vector<std::uint8_t>& bytes, const frame_type& frame) {
-  std::array<std::uint8_t, frame_type::size_bytes> part{};
-  frame.encode(part);
-  bytes.insert(bytes.end(), part.begin(), part.end());
-}
 
 template <typename frame_type>
 void append(std::vector<std::uint8_t>& bytes, frame_type option, const std::vector<ipv4_address>& list) {

@@ -4,15 +4,15 @@
 
 #include <algorithm>
 
+#include "host/core/wire/raw_frames.hpp"
+
 namespace perhop::wire {
 
 exact_header_buffer encode(const exact_header& header) {
   exact_data raw;
   raw.flags = header.last ? exact_data::flags_last : std::uint8_t{0};
   raw.sequence = header.sequence;
-  exact_header_buffer bytes{};
-  raw.encode(bytes);
-  return bytes;
+  return bytes_of(raw);
 }
 
 std::optional<exact_header> decode_exact_header(std::span<const std::uint8_t> bytes) {
@@ -33,9 +33,7 @@ exact_report_buffer encode(const exact_report& report) {
   raw.highest_sequence = report.highest_sequence;
   raw.received_packets = report.received_packets;
   raw.arrived_bitmap = report.arrived_bitmap;
-  exact_report_buffer bytes{};
-  raw.encode(bytes);
-  return bytes;
+  return bytes_of(raw);
 }
 
 std::optional<exact_report> decode_exact_report(std::span<const std::uint8_t> bytes) {

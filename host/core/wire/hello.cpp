@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "host/core/wire/raw_frames.hpp"
+
 namespace perhop::wire {
 
 namespace {
@@ -13,22 +15,6 @@ constexpr double ps_per_s = 1e12;
 constexpr double weight_steps = 16;
 constexpr double busy_steps = 65536;
 constexpr std::size_t max_list = UINT8_MAX;
-
-/// Appends a raw frame to the message.
-template <typename frame_type>
-void append(std::vector<std::uint8_t>& bytes, const frame_type& frame) {
-  std::array<std::uint8_t, frame_type::size_bytes> part{};
-  frame.encode(part);
-  bytes.insert(bytes.end(), part.begin(), part.end());
-}
-
-/// Reads a raw frame and steps past it.
-template <typename frame_type>
-std::optional<frame_type> take(std::span<const std::uint8_t>& bytes) {
-  const std::optional<frame_type> frame = frame_type::decode(bytes);
-  if (frame) bytes = bytes.subspan(frame_type::size_bytes);
-  return frame;
-}
 
 /// Rounded and saturated to 0..largest; what is no number counts as 0.
 template <typename integer>
@@ -94,9 +80,7 @@ std::vector<std::uint8_t> encode(const hello& message, std::size_t* left_out) {
     }
     ++head.node_count;
   }
-  std::array<std::uint8_t, exact_hello::size_bytes> front{};
-  head.encode(front);
-  std::ranges::copy(front, bytes.begin());
+  std::ranges::copy(bytes_of(head), bytes.begin());
   if (left_out != nullptr) *left_out = cut;
   return bytes;
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "host/core/wire/raw_frames.hpp"
+
 namespace perhop::wire {
 
 namespace {
@@ -81,9 +83,7 @@ path_header_buffer encode(const path_header& header) {
     raw.echo_hops = header.echo->hops;
     raw.echo_rate = encode_rate(header.echo->rate_bps);
   }
-  path_header_buffer bytes;
-  raw.encode(bytes);
-  return bytes;
+  return bytes_of(raw);
 }
 
 decode_result decode(std::span<const std::uint8_t> bytes) {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "host/core/wire/raw_frames.hpp"
+
 namespace perhop::wire {
 
 namespace {
@@ -25,9 +27,7 @@ tfrc_header_buffer encode(const tfrc_header& header) {
   raw.sequence = header.sequence;
   raw.sent_us = header.sent_us;
   raw.round_trip_us = header.round_trip_us;
-  tfrc_header_buffer bytes{};
-  raw.encode(bytes);
-  return bytes;
+  return bytes_of(raw);
 }
 
 std::optional<tfrc_header> decode_tfrc_header(std::span<const std::uint8_t> bytes) {
@@ -42,9 +42,7 @@ tfrc_report_buffer encode(const tfrc_report& report) {
   raw.held_us = report.held_us;
   raw.receive_rate = report.receive_rate_bytes_per_s;
   raw.loss_interval_256 = interval_units(report.loss_event_rate);
-  tfrc_report_buffer bytes{};
-  raw.encode(bytes);
-  return bytes;
+  return bytes_of(raw);
 }
 
 std::optional<tfrc_report> decode_tfrc_report(std::span<const std::uint8_t> bytes) {
