@@ -7,7 +7,7 @@
 #   --vivado DIR     where Vivado is, if not in its default place (UHD 4.3: 2021.1; WebPACK is enough for E310)
 #   --target TARGET  of the device, if not the image core's own: E310_SG3, E320_XG, ...
 #   --generate-only  stops before Vivado: NoC shells and image core alone
-#   IMAGE            a name of hw/images/*.yml
+#   IMAGE            one of hw/images/image_cores.py; without it, build.sh names them
 # Everything is written to out/hw, nothing to UHD's tree but what its own make builds there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -32,9 +32,9 @@ while (($#)); do
   shift
 done
 
-known=$(cd hw/images && printf '%s\n' *.yml | sed 's/\.yml$//' | paste -sd' ')
-[[ -n $image ]] || die "which image? One of: $known"
-[[ -f hw/images/$image.yml ]] || die "there is no image $image; one of: $known"
+[[ -n $image ]] || die "which image? One of: $(python3 hw/images/image_cores.py)"
+mkdir -p out/hw
+python3 hw/images/image_cores.py "$image" >"out/hw/$image.yml" || die "no image core was made"
 [[ -n $uhd ]] || die "--uhd DIR is missing: a clone of https://github.com/EttusResearch/uhd, at the tag of your hosts' UHD"
 [[ -d $uhd/fpga/usrp3/top ]] || die "$uhd is no UHD source tree: it has no fpga/usrp3/top"
 uhd=$(cd "$uhd" && pwd)
@@ -64,14 +64,13 @@ done
 
 echo "build.sh: NoC shells in out/hw/noc_shells, image core in out/hw/$image.v"
 export PERHOP_SHELLS=$shells
-arguments=(-y "hw/images/$image.yml" -F "$uhd/fpga" -I "$root/hw/rfnoc" "${target[@]}" -o "out/hw/$image.v" -x "out/hw/$image.hex")
+arguments=(-y "out/hw/$image.yml" -F "$uhd/fpga" -I "$root/hw/rfnoc" "${target[@]}" -o "out/hw/$image.v" -x "out/hw/$image.hex")
 if ((generate_only)); then
   exec rfnoc_image_builder "${arguments[@]}" --generate-only
 fi
 if ((${#vivado[@]} == 0)) && ! command -v vivado >/dev/null && ! compgen -G '/tools/Xilinx/Vivado/*' >/dev/null && ! compgen -G '/opt/Xilinx/Vivado/*' >/dev/null; then
   die "there is no Vivado in its usual places; --vivado DIR says where it is, --generate-only does without"
 fi
-device=$(sed -n "s/^device: '\(.*\)'/\1/p" "hw/images/$image.yml")
 rfnoc_image_builder "${arguments[@]}" "${vivado[@]}"
-echo "build.sh: the bit file and its reports are in $uhd/fpga/usrp3/top/*/build (device $device)."
+echo "build.sh: the bit file and its reports are in $uhd/fpga/usrp3/top/*/build (device ${image%%_*})."
 echo "          Timing first: look for 'All user specified timing constraints are met' in post_route_timing_summary.rpt."

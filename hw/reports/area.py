@@ -17,9 +17,10 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "hw" / "images"))
+from image_cores import image_cores  # noqa: E402
+
 OUT = ROOT / "out" / "hw-check"
 REPORT = Path(__file__).resolve().parent / "area.md"
 
@@ -89,9 +90,8 @@ def counts(found: Counter[str]) -> dict[str, float]:
 
 
 def parts(image: str) -> dict[str, tuple[str, dict[str, object]]]:
-    """Modules of an image's block, and their parameters. `image` is a name of hw/images."""
-    core = yaml.safe_load((ROOT / "hw" / "images" / f"{image}.yml").read_text())
-    (block,) = (each for each in core["noc_blocks"].values() if each["block_desc"].startswith("perhop"))
+    """Modules of an image's block, and their parameters. `image` is a name of hw/images/image_cores.py."""
+    (block,) = (each for each in image_cores()[image]["noc_blocks"].values() if each["block_desc"].startswith("perhop"))
     given = block["parameters"]
     shell: dict[str, object] = {"CLOCKS_PER_US": given.get("CLOCKS_PER_US", 60), "LOOP_SAMPLES": given["LOOP_SAMPLES"]}
     shell |= {name: given[name] for name in ("SAMPLES_PER_CHIP", "RATE_IN", "RATE_22") if name in given}
