@@ -45,10 +45,6 @@ class RegisterField:
     members: tuple[tuple[str, int, str], ...]  # of the enumeration: name, value, meaning
 
     @property
-    def high_bit(self) -> int:
-        return self.low_bit + self.bits - 1
-
-    @property
     def mask(self) -> int:
         return ((1 << self.bits) - 1) << self.low_bit
 

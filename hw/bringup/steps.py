@@ -17,7 +17,6 @@ from perhop.registers.radio import RadioRegisters, modem_delays_clocks
 from perhop.registers.shell import ShellRegisters
 
 SIFS_US = 10.0
-SAMPLE_US = 1 / recording.SAMPLES_PER_US
 RATE_TOLERANCE = 0.01
 """Of a rate that the host's clock measures over a second."""
 

@@ -102,11 +102,6 @@ class Flow
         return m_key;
     }
 
-    const perhop::run::flow_config& GetConfig() const
-    {
-        return m_config;
-    }
-
     /// Makes the flow known to the shims of its ends. Called once, before Start().
     virtual void Attach(HopAdapter& atSource, HopAdapter& atSink) = 0;
 

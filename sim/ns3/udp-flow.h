@@ -70,11 +70,6 @@ class UdpFlow : public Flow
         return m_source;
     }
 
-    const Ptr<Node>& GetSink() const
-    {
-        return m_sink;
-    }
-
     /// The receiver's socket; what it sends goes to the flow's source.
     const Ptr<Socket>& GetReceiver() const
     {

@@ -23,11 +23,6 @@ class FrameHeader:
         return self.kind + "".join(f" {word} {way}" for word, way in zip(("from", "to"), ways, strict=True) if way)
 
 
-def address_text(address: int) -> str:
-    """02:00:00:00:00:01."""
-    return address.to_bytes(6, "big").hex(":")
-
-
 def with_fcs(mpdu: bytes) -> bytes:
     """The MPDU and its FCS."""
     return mpdu + zlib.crc32(mpdu).to_bytes(FCS_BYTES, "little")
