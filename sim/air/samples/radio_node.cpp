@@ -63,23 +63,17 @@ std::uint32_t radio_node::read(std::uint32_t address) {
 void radio_node::configure(const air_config& config) {
   write(registers::control::address, 0);
   write(registers::error::address, every_error);
-  std::vector<register_setting> waiting = radio_settings(config, node_), refused;
-  while (!waiting.empty()) {
-    refused.clear();
-    for (const register_setting& each : waiting) {
-      write(each.address, each.word);
-      // The MAC's registers and the modem's refuse by themselves.
-      const std::uint32_t error_address =
-          each.address < radio_registers_base ? registers::error::address : registers::radio::error::address;
-      if ((read(error_address) & every_error) == 0) continue;
-      refused.push_back(each);
-      write(error_address, every_error);
-    }
-    if (refused.size() == waiting.size()) {
-      throw std::runtime_error("node " + std::to_string(node_) + ": register " + std::to_string(refused.front().address) +
-                               " of the radio refuses the setting " + std::to_string(refused.front().word));
-    }
-    waiting.swap(refused);
+  const auto refused = write_settings(radio_settings(config, node_), [this](const register_setting& each) {
+    write(each.address, each.word);
+    // The MAC's registers and the modem's refuse by themselves.
+    const std::uint32_t error_address = each.address < radio_registers_base ? registers::error::address : registers::radio::error::address;
+    if ((read(error_address) & every_error) == 0) return true;
+    write(error_address, every_error);
+    return false;
+  });
+  if (refused) {
+    throw std::runtime_error("node " + std::to_string(node_) + ": register " + std::to_string(refused->address) +
+                             " of the radio refuses the setting " + std::to_string(refused->word));
   }
   write(registers::control::address, 1);
 }

@@ -3,37 +3,17 @@
 /// Frames as bytes, for benches of the byte-level MAC: made and read by IEEE 802.11-2012, clause 8, not by the gateware.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "host/core/wire/generated/protocol.hpp"
+#include "sim/air/fcs.hpp"
 
 namespace perhop::bench {
 
 using bytes = std::vector<std::uint8_t>;
-
-namespace detail {
-constexpr std::array<std::uint32_t, 256> crc_table() {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t value = 0; value < 256; ++value) {
-    std::uint32_t crc = value;
-    for (int bit = 0; bit < 8; ++bit) crc = crc & 1 ? crc >> 1 ^ 0xEDB88320U : crc >> 1;
-    table[value] = crc;
-  }
-  return table;
-}
-inline constexpr std::array<std::uint32_t, 256> crc32_of_byte = crc_table();
-}  // namespace detail
-
-/// CRC-32 of IEEE 802.3, as the FCS holds it.
-inline std::uint32_t crc32(std::span<const std::uint8_t> data) {
-  std::uint32_t crc = ~0U;
-  for (const std::uint8_t byte : data) crc = crc >> 8 ^ detail::crc32_of_byte[(crc ^ byte) & 0xFF];
-  return ~crc;
-}
 
 inline void put_address(bytes& frame, std::uint64_t address) {
   for (int shift = 40; shift >= 0; shift -= 8) frame.push_back(static_cast<std::uint8_t>(address >> shift));
@@ -46,7 +26,7 @@ inline void put_16(bytes& frame, std::uint32_t value) {
 
 /// The frame and its FCS (8.2.4.8).
 inline bytes with_fcs(bytes frame) {
-  const std::uint32_t fcs = crc32(frame);
+  const std::uint32_t fcs = air::crc32_ieee(frame);
   put_16(frame, fcs & 0xFFFF);
   put_16(frame, fcs >> 16);
   return frame;
@@ -89,12 +69,8 @@ struct frame_fields {
 };
 
 inline std::optional<frame_fields> read_frame(std::span<const std::uint8_t> frame) {
-  if (frame.size() < 14) return std::nullopt;
+  if (frame.size() < 14 || !air::fcs_good(frame)) return std::nullopt;
   const auto body = frame.first(frame.size() - 4);
-  const std::uint32_t fcs = crc32(body);
-  for (int byte = 0; byte < 4; ++byte) {
-    if (frame[body.size() + static_cast<std::size_t>(byte)] != (fcs >> 8 * byte & 0xFF)) return std::nullopt;
-  }
   const auto address = [&](std::size_t at) {
     std::uint64_t value = 0;
     for (std::size_t byte = 0; byte < 6; ++byte) value = value << 8 | frame[at + byte];

@@ -10,6 +10,7 @@
 #include "host/core/wire/generated/frames.hpp"
 #include "host/core/wire/generated/registers.hpp"
 #include "host/core/wire/profile_settings.hpp"
+#include "sim/air/register_setting.hpp"
 #include "verilated.h"
 
 namespace perhop::bench {
@@ -72,13 +73,8 @@ void mac_device::forget() {
 
 namespace {
 
-struct register_word {
-  std::uint32_t address = 0;
-  std::uint32_t word = 0;
-};
-
 /// Every register that a station and its profile need.
-std::vector<register_word> settings_of(const station_settings& station) {
+std::vector<air::register_setting> settings_of(const station_settings& station) {
   mac_settings settings = profile_settings(*station.profile);
   settings.address = station.address;
   settings.bssid = station.bssid;
@@ -89,7 +85,7 @@ std::vector<register_word> settings_of(const station_settings& station) {
   settings.short_retry_limit = station.short_retry_limit;
   settings.long_retry_limit = station.long_retry_limit;
   settings.rts_threshold_bytes = station.rts_threshold_bytes;
-  std::vector<register_word> list;
+  std::vector<air::register_setting> list;
   for_each_setting_word(settings, [&](std::uint32_t address, std::uint32_t word) { list.push_back({address, word}); });
   return list;
 }
@@ -107,20 +103,13 @@ void mac_device::configure(const station_settings& station) {
   write(registers::control::address, 0);
   forget();
   write(registers::error::address, every_error);
-  // A rule may join two settings: what is refused now may be right when others are there.
-  std::vector<register_word> waiting = settings_of(station), refused;
-  while (!waiting.empty()) {
-    refused.clear();
-    for (const register_word& each : waiting) {
-      write(each.address, each.word);
-      if ((read(registers::error::address) & every_error) == 0) continue;
-      refused.push_back(each);
-      write(registers::error::address, every_error);
-    }
-    if (refused.size() == waiting.size())
-      throw std::runtime_error("register " + std::to_string(refused.front().address) + " refuses its setting");
-    waiting.swap(refused);
-  }
+  const auto refused = air::write_settings(settings_of(station), [this](const air::register_setting& each) {
+    write(each.address, each.word);
+    if ((read(registers::error::address) & every_error) == 0) return true;
+    write(registers::error::address, every_error);
+    return false;
+  });
+  if (refused) throw std::runtime_error("register " + std::to_string(refused->address) + " refuses its setting");
   write(registers::control::address, 1);
 }
 
