@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """How a test waits: for a condition, never for a time by which it will have come."""
 
+import re
+import subprocess
 import time
 from collections.abc import Callable
 from typing import Any
@@ -15,3 +17,10 @@ def wait_until(holds: Callable[[], Any], timeout_s: float = 60, what: str = "wha
         assert time.monotonic() - start_s < timeout_s, f"{what}: still not so after {timeout_s:g} s"
         time.sleep(POLL_S)
     return time.monotonic() - start_s
+
+
+def acknowledged_bytes(address: str, *enter: str) -> int:
+    """Of the TCP connection that has sent most to an address; `enter` are the words that run a program there."""
+    command = [*enter, "ss", "-Htin", "state", "established", "dst", address]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return max((int(count) for count in re.findall(r"bytes_acked:(\d+)", said)), default=0)

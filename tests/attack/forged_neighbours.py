@@ -7,7 +7,6 @@ The attacked node knows its neighbours by what it heard from them; nothing is co
 from __future__ import annotations
 
 import ipaddress
-import time
 
 from bench import Bench, Outcome, udp_packet, wait_until
 
@@ -23,23 +22,29 @@ def run(bench: Bench, outcome: Outcome) -> None:
     for node in (NEIGHBOUR, FORGER):
         wait_until(lambda node=node: bench.answers(node, victim), 10, f"node {node} reaches the attacked one")
     known = _addresses(bench)
+    had = _arrived(bench)
     raw = bench.raw_socket(FORGER, 4)
     raw.sendto(udp_packet(neighbour, victim, 9, b"here I am"), (victim, 0))
-    _wait_for_packets(bench)
+    _wait_for_packets(bench, had + 1)
     _judge(bench, outcome, known, "one forged packet", forger, neighbour)
+    had = _arrived(bench)
     for number in range(FORGED):
         claimed = str(ipaddress.ip_address("10.99.0.0") + number)
         raw.sendto(udp_packet(claimed, victim, 9, b"here I am"), (victim, 0))
         if number % 20 == 19:
-            _wait_for_packets(bench)
-    _wait_for_packets(bench)
+            _wait_for_packets(bench, had + number + 1)
+    _wait_for_packets(bench, had + FORGED)
     _judge(bench, outcome, known, f"{FORGED} forged packets", forger, neighbour)
 
 
-def _wait_for_packets(bench: Bench) -> None:
-    """Until the forger's daemon has sent what it has."""
-    wait_until(lambda: bench.daemon(FORGER)["queued_packets"] == 0, 20, "the forged packets are sent")
-    time.sleep(0.05)
+def _arrived(bench: Bench) -> int:
+    """Packets that the attacked node has taken for itself."""
+    count: int = bench.daemon(VICTIM)["packets"]["to_ip"]
+    return count
+
+
+def _wait_for_packets(bench: Bench, count: int) -> None:
+    wait_until(lambda: _arrived(bench) >= count, 20, "the forged packets have arrived")
 
 
 def _addresses(bench: Bench) -> dict[str, str]:

@@ -166,10 +166,10 @@ def test_lost_samples_are_told_and_end_the_flowgraph():
     node = Node("serial=A")
     node.graph.start()
     assert node.radio.faults.stopped.wait(30)
+    looks = [-1]
+    wait_until(lambda: looks.append(len(node.sink.data())) or looks[-1] == looks[-2])
     time.sleep(0.3)
-    samples = len(node.sink.data())
-    time.sleep(0.3)
-    assert len(node.sink.data()) == samples, "it goes on"
+    assert len(node.sink.data()) == looks[-1], "it goes on"
     node.stop()
     fault = node.radio.faults.first
     assert fault.kind == "overflow" and "5000 samples (0.23 ms) were lost" in fault.problem

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Live networks for tests: namespaces, the kernel's TCP, the Verilated MACs. Skipped, loudly, where that cannot be."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -8,7 +9,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from perhop.errors import PerhopError
 from perhop.live import namespaces, network
-from waiting import wait_until
+from waiting import acknowledged_bytes, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAIN = ROOT / "sim/experiments/chain"
@@ -48,6 +48,8 @@ def run_perhop(*words: str, state: Path, timeout_s: float = 60) -> subprocess.Co
 
 # Three hops of SYNs cost 8 ms, of full segments 24 ms.
 FULL_SEGMENTS_US = 18_000
+# So much of a transfer has arrived when something is done to it.
+UNDER_WAY_BYTES = 50_000
 
 
 @dataclass
@@ -61,13 +63,16 @@ class Live:
     def perhop(self, *words: str) -> subprocess.CompletedProcess[str]:
         return run_perhop(*words, state=self.state)
 
+    def inside(self, node: int, *command: str) -> list[str]:
+        return ["ip", "netns", "exec", namespaces_of(self.name, node), *command]
+
     def run(self, node: int, *command: str, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
         """Run a program on a node."""
-        inside = ["ip", "netns", "exec", namespaces_of(self.name, node), *command]
+        inside = self.inside(node, *command)
         return subprocess.run(inside, capture_output=True, text=True, timeout=timeout_s, check=False)
 
     def start(self, node: int, *command: str) -> subprocess.Popen[str]:
-        inside = ["ip", "netns", "exec", namespaces_of(self.name, node), *command]
+        inside = self.inside(node, *command)
         process = subprocess.Popen(inside, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.started.append(process)
         return process
@@ -94,16 +99,16 @@ class Live:
         kill_hard(old)
         wait_until(lambda: self.pid(f"node-{node}") != old and (self.daemon(node) or {}).get("mac_up"), 10)
 
-    def transfer(self, kilobytes: int, *disturb: Callable[[], Any], destination: str = "10.0.0.4") -> None:
-        """A TCP transfer from the first to the last node that has to end, with things done to it every second."""
+    def transfer(self, kilobytes: int, disturb: Callable[[], Any] | None = None, destination: str = "10.0.0.4") -> None:
+        """A TCP transfer from the first to the last node that has to end, with something done to it on its way."""
         last = len(self.status()["nodes"]) - 1
         listening = self.start(last, "iperf3", "-s", "-1")
         wait_until(lambda: "5201" in self.run(last, "ss", "-Hltn").stdout, 5)
         sending = self.start(0, "iperf3", "-c", destination, "-C", "reno", "-n", f"{kilobytes}K")
-        for act in disturb:
-            time.sleep(1)
+        if disturb is not None:
+            wait_until(lambda: self.acknowledged_bytes(destination) > UNDER_WAY_BYTES, 30)
             assert sending.poll() is None, sending.stdout.read()
-            act()
+            disturb()
         said, _ = sending.communicate(timeout=120)
         assert sending.returncode == 0, said
         listening.wait(20)
@@ -124,6 +129,25 @@ class Live:
         said: dict[str, Any] = json.loads(output)
         assert "error" not in said, said
         return said
+
+    def acknowledged_bytes(self, destination: str = "10.0.0.4") -> int:
+        """Of the connection of node 0 that has sent most to there."""
+        return acknowledged_bytes(destination, *self.inside(0))
+
+    @contextlib.contextmanager
+    def captured(self, packets: str, file: Path, namespace: str, interface: str, address: str) -> Iterator[None]:
+        """What passes an interface meanwhile is in `file` afterwards: a last ping to `address` can be seen there."""
+        enter = ["ip", "netns", "exec", namespace]
+        words = ["tshark", "-q", "-i", interface, "-f", f"({packets}) or icmp", "-w", str(file)]
+        tshark = subprocess.Popen([*enter, *words], stderr=subprocess.DEVNULL, text=True)
+        self.started.append(tshark)
+        wait_until(lambda: file.exists() and file.stat().st_size > 0, 20, "tshark captures")
+        yield
+        mark = os.urandom(16)
+        subprocess.run([*enter, "ping", "-n", "-c", "1", "-p", mark.hex(), address], capture_output=True, check=False)
+        wait_until(lambda: mark in file.read_bytes(), 20, "tshark has written what it captured")
+        tshark.terminate()
+        tshark.wait(20)
 
     def settle(self, source_port: int, policy: str) -> None:
         """Wait until the limit of node 0's flow comes from the delays of full segments; count what is in flight anew.

@@ -14,6 +14,11 @@ import time
 from perhop import rates
 
 
+def taken(rate: rates.Rate) -> int:
+    """Packets that the daemon has had from the interface."""
+    return rate.sent_packets + rate.waiting_packets + rate.refused_packets
+
+
 def main() -> None:
     address, port, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
     payload = bytes(int(sys.argv[4]) if len(sys.argv) > 4 else 1400)
@@ -30,8 +35,10 @@ def main() -> None:
                     # Between two routes there may be none.
                     if error.errno not in (errno.ENETUNREACH, errno.EHOSTUNREACH):
                         raise
-                # The daemon takes it out of the interface before the next one comes.
-                time.sleep(0.001)
+                # The daemon takes it out of the interface before the next one comes; without a route it is not there.
+                before, patience_s = taken(flow.rate), time.monotonic() + 0.1
+                while taken(flow.ask()) == before and time.monotonic() < patience_s:
+                    pass
             else:
                 flow.wait(0.1)
             rate = flow.rate

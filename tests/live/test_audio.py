@@ -6,6 +6,8 @@ import math
 import time
 from pathlib import Path
 
+from waiting import wait_until
+
 HERE = Path(__file__).parent
 AUDIO = HERE.parents[1] / "host/python/examples/audio_stream.py"
 LAST = "10.0.0.4"
@@ -32,7 +34,7 @@ def test_audio_makes_room_for_other_flows_at_once_and_takes_it_back_after_five_s
     receiver = live.start_python(3, AUDIO, "receive", "--idle-s", "1")
     assert "listening" in receiver.stdout.readline()
     sender = live.start_python(0, AUDIO, "send", LAST, "--seconds", "18")
-    time.sleep(2)
+    wait_until(lambda: live.daemon(0)["exact"]["sent"] > 2 * FRAMES_PER_S, 20)
     sinks = [live.start_python(3, HERE / "udp_sink.py", LAST, str(port)) for port in (6001, 6002, 6003)]
     for sink in sinks:
         assert sink.stdout.readline() == "listening\n"

@@ -15,7 +15,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -229,13 +228,11 @@ def test_a_wrong_configuration_file_is_one_message_with_line_and_field(cable, tm
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 def test_wireshark_reads_a_whole_session_without_complaint(cable, tmp_path):
     capture = tmp_path / "dlep.pcap"
-    tshark = cable.start("tshark", "-q", "-i", cable.router_end, "-f", "port 854", "-w", str(capture))
-    wait_until(lambda: capture.exists() and capture.stat().st_size > 0, 10)
-    with cable.modem():
+    with (
+        cable.live.captured("port 854", capture, cable.namespace, cable.router_end, MODEM),
+        cable.modem(),
+    ):
         assert cable.router().returncode == 0
-        time.sleep(0.5)
-    tshark.terminate()
-    tshark.wait(20)
     fields = ["dlep.signal.type", "dlep.message.type", "dlep.dataitem.latency", "_ws.malformed", "_ws.expert.severity"]
     command = ["tshark", "-n", "-r", str(capture), "-Y", "ip.src == " + MODEM + " && dlep", "-T", "fields"]
     done = subprocess.run(

@@ -24,13 +24,17 @@ def test_the_files_events_happen_at_their_times(start_network):
     assert state["of"] == len(WORKS) - 1
     offset_s = time.time() - time.monotonic()
     pinging = live.start(0, "ping", "-n", "-D", "-i", "0.1", "-W", "1", "-w", "19", "10.0.0.4")
-    time.sleep(1)
-    over_first, over_second = (live.daemon(node)["packets"]["forwarded"] for node in (1, 2))
-    assert over_first > 10 and over_second == 0
-    time.sleep(2)
-    first_left = live.daemon(1)["packets"]["forwarded"]
-    time.sleep(0.7)
-    assert live.daemon(2)["packets"]["forwarded"] > 10 and live.daemon(1)["packets"]["forwarded"] == first_left
+
+    def forwarded(node):
+        return live.daemon(node)["packets"]["forwarded"]
+
+    wait_until(lambda: forwarded(1) > 10, 5)
+    assert forwarded(2) == 0
+    # The first ping and its reply over node 2: nothing is on its way over node 1 any more, and nothing comes.
+    wait_until(lambda: forwarded(2) > 2, 5)
+    first_left = forwarded(1)
+    wait_until(lambda: forwarded(2) > 10, 5)
+    assert forwarded(1) == first_left
     said, _ = pinging.communicate(timeout=60)
     replies = [float(found) for found in re.findall(r"^\[([\d.]+)\] \d+ bytes from 10\.0\.0\.4", said, re.MULTILINE)]
     heard = [0] * len(WORKS)

@@ -5,14 +5,11 @@ import json
 import shutil
 import socket
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 from perhop import rates, wireshark
 from perhop.errors import PerhopError
-from perhop.live import network
 from waiting import wait_until
 
 from .conftest import kill_hard
@@ -100,18 +97,18 @@ def test_wireshark_reads_path_headers_riders_and_hellos_of_a_live_router(live, t
 
 
 def test_top_shows_the_rate_that_a_flow_may_have(live):
-    shown = {}
+    flow = {}
 
-    def look():
-        time.sleep(3)
+    def is_shown():
+        flow.clear()
         done = live.perhop("top", "--name", live.name, "--once", "--json")
-        shown.update(json.loads(done.stdout))
+        flow.update(*(flow for flow in json.loads(done.stdout)["flows"] if flow["destination_port"] == 5010))
+        # It counts what was sent since it began to look, which may be before the flow has its rate.
+        return flow.get("sent_bps", 0) == pytest.approx(flow.get("exact_bps"), rel=0.15)
 
-    told, _ = transfer(live, 10, port=5010, before_end=look)
-    flow = next(flow for flow in shown["flows"] if flow["destination_port"] == 5010)
+    told, _ = transfer(live, 10, port=5010, before_end=lambda: wait_until(is_shown, 8))
     assert flow["protocol"] == "UDP" and (flow["from_node"], flow["to_node"]) == ("0", "3")
     assert flow["exact_bps"] == pytest.approx(told[-1]["rate_bps"], rel=0.1)
-    assert flow["sent_bps"] == pytest.approx(flow["exact_bps"], rel=0.15)
 
 
 def test_ipv6_flows_have_rates_too(live):
@@ -151,27 +148,30 @@ def test_a_flow_goes_on_after_its_senders_daemon_was_killed(live):
 
 
 def test_an_application_that_goes_leaves_an_ordinary_flow(live):
-    program = """
-import socket, time
-from perhop import rates, wireshark
-sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-sock.connect(("10.0.0.4", 6004))
-with rates.follow(sock):
-    sock.send(bytes(100))
-    time.sleep(0.5)
-for _ in range(5):
-    sock.send(bytes(100))
-time.sleep(0.5)
-"""
-    sink = live.start_python(3, HERE / "udp_sink.py", LAST, "6004")
+    def flows_sent():
+        return live.daemon(0)["exact"]["sent"]
+
+    def taken():
+        return live.daemon(0)["packets"]["from_ip"]
+
+    def followers():
+        """Connections that the daemon has not closed."""
+        return live.run(0, "ss", "-Hxp", "state", "connected", "src", f"{live.state}/{live.name}/rates-0.sock").stdout
+
+    sink = live.start_python(3, HERE / "udp_sink.py", LAST, "6004", "5")
     assert sink.stdout.readline() == "listening\n"
-    before = live.daemon(0)
-    done = live.run(0, *network.command_in(live.name, "0", [sys.executable, "-c", program])[4:])
-    assert done.returncode == 0, done.stderr
-    after = live.daemon(0)
-    assert after["exact"]["sent"] == before["exact"]["sent"] + 1
-    assert after["packets"]["from_ip"] >= before["packets"]["from_ip"] + 6
+    sent_before, taken_before = flows_sent(), taken()
+    leaver = live.start_python(0, HERE / "leaving_sender.py", LAST, "6004", stdin=subprocess.PIPE)
+    assert leaver.stdout.readline() == "following\n"
+    wait_until(lambda: flows_sent() == sent_before + 1, 10)
+    assert followers()
+    leaver.stdin.write("leave\n")
+    leaver.stdin.flush()
+    wait_until(lambda: not followers(), 10, "the daemon knows that the application has left")
+    assert leaver.communicate("send\n", timeout=10)[0] == "" and leaver.returncode == 0
+    wait_until(lambda: taken() >= taken_before + 6, 10)
     assert json.loads(sink.communicate(timeout=60)[0])["packets"] == 6
+    assert flows_sent() == sent_before + 1
 
 
 def test_the_socket_says_what_is_wrong(live):
@@ -217,15 +217,13 @@ def test_with_all_udp_paced_a_program_that_knows_nothing_of_exact_leaves_the_que
     listening = paced.start(3, "iperf3", "-s", "-1")
     wait_until(lambda: "5201" in paced.run(3, "ss", "-Hltn").stdout, 10)
     sending = paced.start(0, "iperf3", "-u", "-c", LAST, "-b", "800K", "-l", "1400", "-t", "8", "-J")
-    time.sleep(5)
+    wait_until(lambda: paced.daemon(0)["exact"]["refused"] > 100, 6)
     answers = paced.ping(0, LAST, 10)
     said = json.loads(sending.communicate(timeout=60)[0])
     listening.wait(20)
     assert "error" not in said, said
     received = said["end"]["sum_received"]
     assert 350_000 < received["bits_per_second"] < 450_000
-    state = paced.daemon(0)["exact"]
-    assert state["refused"] > 100
     for node in paced.status()["nodes"]:
         assert node["daemon"]["packets"]["queue_drops"] == 0
     # A ping crosses what full queues would hold for 0.9 s.

@@ -18,7 +18,7 @@ from perhop.live import messages, namespaces, state_files
 from perhop.registers import spec_generated as spec
 from waiting import wait_until
 
-from .conftest import kill_hard
+from .conftest import UNDER_WAY_BYTES, kill_hard
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +141,7 @@ def test_a_stopped_medium_puts_time_off_instead_of_catching_up(live):
     listening = live.start(3, "iperf3", "-s", "-1")
     wait_until(lambda: "5201" in live.run(3, "ss", "-Hltn").stdout, 5)
     sending = live.start(0, "iperf3", "-c", "10.0.0.4", "-C", "reno", "-n", "200K")
-    time.sleep(1)
+    wait_until(lambda: live.acknowledged_bytes() > UNDER_WAY_BYTES, 30)
     pid = live.pid("air")
     os.kill(pid, signal.SIGSTOP)
     time.sleep(1)

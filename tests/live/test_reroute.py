@@ -42,18 +42,24 @@ def start_flow(live, seconds):
     return sender, sink
 
 
+def more_reports(live):
+    """Until the flow has been on its path for some round trips more."""
+    before = rate_of(live)["reports"]
+    wait_until(lambda: rate_of(live)["reports"] >= before + 5, 10)
+
+
 def test_the_rate_of_a_new_path_is_known_after_one_round_trip(start_network):
     live = start_network("--set", "exact.mode=m2", "--set", "events=[]", file=TWO_PATHS)
     sender, sink = start_flow(live, 10)
     took_us, round_trips_us, hops = [], [], []
     for change, (there, back) in enumerate([(5, 7), (2, 3), (5, 7), (2, 3)], 1):
-        time.sleep(1)
+        more_reports(live)
         for node, target, gateway in ((0, LAST, there), (3, "10.0.0.1", back)):
             route = f"{target} via 10.0.0.{gateway} dev radio0 onlink src 10.0.0.{node + 1}"
             assert live.run(node, "ip", "route", "replace", *route.split()).returncode == 0
         wait_until(lambda change=change: rate_of(live)["reroutes"] == change, 3)
         took_us.append(rate_of(live)["reroute_us"])
-        time.sleep(1)
+        more_reports(live)
         round_trips_us.append(rate_of(live)["round_trip_us"])
         hops.append(rate_of(live)["hops"])
     print(f"re-routed in {took_us} us, round trips {round_trips_us} us")
@@ -108,10 +114,17 @@ class RouteHistory:
         }
         # Time, node, destination, next hop, and whether it is gone.
         self.changes = []
-        time.sleep(0.5)  # Nothing is missed between what was there and the first change.
+        # Nothing is missed between what was there and the first change.
+        wait_until(lambda: all(map(self._listens, self.monitors.values())), 10)
         for node in nodes:
             for line in live.run(node, "ip", "-4", "route", "show", "proto", "babel").stdout.splitlines():
                 self._note(0.0, node, line)
+
+    @staticmethod
+    def _listens(monitor):
+        """Whether it has joined a group of the kernel's rtnetlink, in its namespace."""
+        sockets = [row.split() for row in Path(f"/proc/{monitor.pid}/net/netlink").read_text().splitlines()]
+        return any(row[1:3] == ["0", str(monitor.pid)] and int(row[3], 16) for row in sockets)
 
     def _note(self, at_s, node, line):
         words = line.removeprefix("Deleted ").split()
@@ -203,8 +216,7 @@ def kill_a_node_below_a_flow(live):
         killed_s = time.monotonic()
         looks = []
         wait_until(lambda: looks.append(rate_of(live)) or looks[-1]["hops"] == 4, 20)
-        time.sleep(3)
-        after = rate_of(live)
+        after = steady_rate_of(live, 4, 3)
     finally:
         os.kill(supervisor, signal.SIGCONT)
     routes.stop()

@@ -5,13 +5,12 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from perhop.live import namespaces
-from waiting import wait_until
+from waiting import acknowledged_bytes, wait_until
 
 from .conftest import ROOT, run_perhop
 
@@ -24,9 +23,13 @@ def words(out: Path, *settings: str) -> list[str]:
     return ["run", str(EXPERIMENT), "--backend", "live", "--out", str(out), *more]
 
 
-def runs_namespaces() -> list[str]:
+def runs_namespaces(out: Path) -> list[str]:
+    """Of the runs whose results go there; other live networks of this machine are none of ours."""
+    ours = {folder.name.partition(".")[0][:12] for folder in out.glob("runs/*")}
+    assert ours
     folder = namespaces.NAMESPACES
-    return [entry.name for entry in folder.iterdir() if "run-" in entry.name] if folder.is_dir() else []
+    found = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+    return [name for name in found if any(f"run-{run}-" in name for run in ours)]
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +37,7 @@ def finished(state, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("live") / "out"
     done = run_perhop(*words(out), state=state, timeout_s=120)
     assert done.returncode == 0, done.stderr
-    assert not runs_namespaces()
+    assert not runs_namespaces(out)
     return out
 
 
@@ -93,10 +96,12 @@ def test_an_interrupt_leaves_no_namespace_and_keeps_what_was_measured(state, tmp
         [sys.executable, "-c", program, *words(tmp_path / "out")], stderr=subprocess.PIPE, text=True
     )
     wait_until(lambda: list((tmp_path / "out").glob("runs/*.running/started")), 60)
-    time.sleep(4)
+    sender = next(name for name in runs_namespaces(tmp_path / "out") if name.endswith("-0"))
+    # 4 s at what the chain carries; the first one is its warm-up.
+    wait_until(lambda: acknowledged_bytes("10.0.0.4", "ip", "netns", "exec", sender) > 200_000, 30)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
-    assert not runs_namespaces()
+    assert not runs_namespaces(tmp_path / "out")
     (flow,) = pq.read_table(tmp_path / "out/flows.parquet").to_pylist()
     assert flow["interrupted"] and flow["goodput_bps"] > 0.25e6

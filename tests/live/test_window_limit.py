@@ -13,14 +13,15 @@ from perhop.live.plan import one_policy
 from perhop.node import ebpf
 from waiting import wait_until
 
+from .conftest import namespaces_of
+
 # Linux puts timestamps into every segment.
 SEGMENT_BYTES = 1448
 LIMITS = (8, 2, 1, 4)
-LIMIT_S = 3.0
 # An ACK that was delivered before the limit moved may still lead to packets.
 MARGIN_S = 0.1
-# Of each limit, or it says little.
-LEAST_SEGMENTS = 40
+# Sent under each limit; so many are looked at, or it says little.
+SEGMENTS, LEAST_SEGMENTS = 100, 60
 UNLIMITED = 0
 BURST_SENDER = Path(__file__).parent / "burst_sender.py"
 BURST_RECEIVER = Path(__file__).parent / "burst_receiver.py"
@@ -32,7 +33,8 @@ def packets_of(capture):
     """Rows of (time, from the sender, raw sequence number, raw TCP ACK, payload bytes, ports, bytes in SACK blocks)."""
     fields = ["frame.time_epoch", "ip.src", "tcp.seq_raw", "tcp.ack_raw", "tcp.len", "tcp.dstport", "tcp.srcport"]
     fields += ["tcp.options.sack_le", "tcp.options.sack_re"]
-    command = ["tshark", "-r", capture, "-T", "fields", *(word for field in fields for word in ("-e", field))]
+    command = ["tshark", "-r", capture, "-Y", "tcp", "-T", "fields"]
+    command += [word for field in fields for word in ("-e", field)]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     for line in text.splitlines():
         at, source, sequence, tcp_ack, payload, to, by, left, right = line.split("\t")
@@ -68,47 +70,40 @@ def set_limit(live, limit):
     network.set_policy(live.name, f"fixed {limit}")
 
 
-def flow_under(live, tmp_path, limits, limit_s=LIMIT_S, change=set_limit, without_sacked=False, margin_s=MARGIN_S):
+def flow_under(live, tmp_path, limits, change=set_limit, without_sacked=False):
     """A greedy flow whose limit moves; the first one is there already. Gives (limit, packets in flight with each new
     packet) for each, from a margin after it was set and a TCP ACK behind that which confirms more: Linux takes no
     smaller window from one that does not (tcp_may_update_window), such as those while a lost packet is mended."""
     capture = tmp_path / "sender.pcapng"
-    tshark = live.start(0, "tshark", "-q", "-i", "radio0", "-f", "tcp port 5201", "-w", str(capture))
-    wait_until(capture.exists, 20)
-    listening = live.start(3, "iperf3", "-s", "-1")
-    wait_until(lambda: "5201" in live.run(3, "ss", "-Hltn").stdout, 5)
-    sending = live.start(0, "iperf3", "-c", "10.0.0.4", "-C", "reno", "-t", "600")
+    with live.captured("tcp port 5201", capture, namespaces_of(live.name, 0), "radio0", "10.0.0.2"):
+        listening = live.start(3, "iperf3", "-s", "-1")
+        wait_until(lambda: "5201" in live.run(3, "ss", "-Hltn").stdout, 5)
+        sending = live.start(0, "iperf3", "-c", "10.0.0.4", "-C", "reno", "-t", "600")
 
-    def segments():
-        return live.daemon(0)["packets"]["data_segments"]
+        def use_limit():
+            def segments():
+                return live.daemon(0)["packets"]["data_segments"]
 
-    def use_limit():
-        """For its time, and until the flow has used it: TCP may be waiting for what was lost just before."""
-        time.sleep(margin_s)
-        before = segments()
-        time.sleep(limit_s - margin_s)
-        wait_until(lambda: segments() - before >= LEAST_SEGMENTS, 60)
+            before = segments()
+            wait_until(lambda: segments() - before >= SEGMENTS, 60)
 
-    held = [(time.time(), limits[0])]
-    ends = []
-    use_limit()
-    for limit in limits[1:]:
-        ends.append(time.time())
-        change(live, limit)
-        held.append((time.time(), limit))
+        held = [(time.time(), limits[0])]
+        ends = []
         use_limit()
-    sending.send_signal(signal.SIGINT)
-    sending.wait(20)
-    listening.wait(20)
-    time.sleep(0.5)
-    tshark.terminate()
-    tshark.wait(20)
+        for limit in limits[1:]:
+            ends.append(time.time())
+            change(live, limit)
+            held.append((time.time(), limit))
+            use_limit()
+        sending.send_signal(signal.SIGINT)
+        sending.wait(20)
+        listening.wait(20)
 
     rows = in_flight(capture, without_sacked)
     assert len(rows) > 100
     for (start, limit), end in zip(held, [*ends, float("inf")], strict=True):
-        counts = [packets for at, packets, told_at in rows if start + margin_s < at < end and told_at > start]
-        assert counts, f"nothing was sent at limit {limit}"
+        counts = [packets for at, packets, told_at in rows if start + MARGIN_S < at < end and told_at > start]
+        assert len(counts) >= LEAST_SEGMENTS, f"{len(counts)} segments at limit {limit} say little"
         yield limit, counts
 
 
@@ -140,7 +135,7 @@ def cgroup():
 
 def test_a_congestion_window_clamped_by_ebpf_never_exceeds_a_limit_that_moves(start_network, tmp_path, cgroup):
     live = start_network("--policy", f"fixed {LIMITS[0]}", "--enforce", "ebpf")
-    for limit, counts in flow_under(live, tmp_path, LIMITS, limit_s=1.5):
+    for limit, counts in flow_under(live, tmp_path, LIMITS):
         assert max(counts) == limit, f"limit {limit}: {max(counts)} packets in flight"
     sender = live.daemon(0)
     assert sender["shim"]["windows_rewritten"] == 0
@@ -152,28 +147,25 @@ def test_a_congestion_window_that_is_not_used_up_is_clamped_by_ebpf_too(start_ne
     limit = 2
     live = start_network("--policy", "none", "--enforce", "ebpf")
     capture = tmp_path / "sender.pcapng"
-    tshark = live.start(0, "tshark", "-q", "-i", "radio0", "-f", f"tcp port {BURST_PORT}", "-w", str(capture))
-    wait_until(capture.exists, 20)
-    receiver = live.start_python(3, BURST_RECEIVER, str(BURST_PORT), str(BURST_BYTES))
-    assert receiver.stdout.readline() == "listening\n"
-    sender = live.start_python(0, BURST_SENDER, "10.0.0.4", str(BURST_PORT), str(BURST_BYTES), stdin=subprocess.PIPE)
+    with live.captured(f"tcp port {BURST_PORT}", capture, namespaces_of(live.name, 0), "radio0", "10.0.0.2"):
+        receiver = live.start_python(3, BURST_RECEIVER, str(BURST_PORT), str(BURST_BYTES))
+        assert receiver.stdout.readline() == "listening\n"
+        words = ("10.0.0.4", str(BURST_PORT), str(BURST_BYTES))
+        sender = live.start_python(0, BURST_SENDER, *words, stdin=subprocess.PIPE)
 
-    def burst():
-        sender.stdin.write("\n")
-        sender.stdin.flush()
-        assert sender.stdout.readline() == "sent\n"
+        def burst():
+            sender.stdin.write("\n")
+            sender.stdin.flush()
+            assert sender.stdout.readline() == "sent\n"
 
-    burst()
-    burst()
-    limited_s = time.time()
-    set_limit(live, limit)
-    burst()
-    sender.stdin.close()
-    sender.wait(20)
-    receiver.wait(20)
-    time.sleep(0.5)
-    tshark.terminate()
-    tshark.wait(20)
+        burst()
+        burst()
+        limited_s = time.time()
+        set_limit(live, limit)
+        burst()
+        sender.stdin.close()
+        sender.wait(20)
+        receiver.wait(20)
     rows = in_flight(capture)
     assert max(packets for at, packets, _ in rows if at < limited_s) > 3 * limit
     counts = [packets for at, packets, _ in rows if at > limited_s]
@@ -191,11 +183,11 @@ def test_a_connection_older_than_the_daemon_is_clamped_too(start_network, tmp_pa
             config.update(cwl={"enforce": "ebpf", "cgroup": cgroup}, policy=one_policy(f"fixed {limit}").run_json())
 
         live.reconfigure(0, clamp)
+        # What the old daemon had queued is lost: TCP finds out after a second, and then mends it.
+        sent_bytes = live.acknowledged_bytes() + 2 * 15 * SEGMENT_BYTES
+        wait_until(lambda: live.acknowledged_bytes() > sent_bytes, 30, "the connection has mended what was lost")
 
-    # What the old daemon had queued is lost: TCP finds out after a second, and then mends it.
-    limits = flow_under(
-        live, tmp_path, (UNLIMITED, 5), limit_s=5, change=clamp_from_now_on, without_sacked=True, margin_s=3
-    )
+    limits = flow_under(live, tmp_path, (UNLIMITED, 5), change=clamp_from_now_on, without_sacked=True)
     (_, before), (_, after) = limits
     assert max(before) > 8 and max(after) == 5
     assert live.daemon(0)["cwl"]["scans"] >= 1

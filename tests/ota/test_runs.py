@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from perhop.live import namespaces
-from waiting import wait_until
+from waiting import acknowledged_bytes, wait_until
 
 from .hosts import Hosts
 
@@ -49,8 +49,8 @@ def nothing_left(hosts: Hosts, timeout_s: float = 3) -> None:
     wait_until(lambda: not any(hosts.leftovers(index) for index in range(4)), timeout_s, "hosts are as before")
 
 
-def wait_for_run(out: Path, seed: int, seconds: float) -> None:
-    """Until the run with this seed has flows for so long."""
+def wait_for_run(hosts: Hosts, out: Path, seed: int, segments: int) -> None:
+    """Until the run with this seed has moved so many segments; without contention there are 30 a second."""
 
     def is_there() -> bool:
         for file in out.glob("runs/*.running/run.json"):
@@ -59,7 +59,8 @@ def wait_for_run(out: Path, seed: int, seconds: float) -> None:
         return False
 
     wait_until(is_there, 60, f"the run with seed {seed}")
-    time.sleep(seconds)
+    enter = ("ip", "netns", "exec", hosts.namespace(0))
+    wait_until(lambda: acknowledged_bytes("10.0.0.4", *enter) >= 1448 * segments, 30, f"{segments} segments")
 
 
 def pid_on(hosts: Hosts, index: int, words: str) -> int:
@@ -226,7 +227,7 @@ def test_an_accident_is_named_what_was_collected_is_kept_and_a_second_call_compl
     out = tmp_path / "out"
     command = hosts.run_words(out, hosts.inventory())
     process = hosts.start_perhop(*command)
-    wait_for_run(out, 2, 4)
+    wait_for_run(hosts, out, 2, 120)
     happened_s = time.monotonic()
     happen(hosts)
     said, errors = process.communicate(timeout=90)
@@ -256,7 +257,7 @@ def test_after_two_accidents_a_third_call_completes(hosts, tmp_path):
     command = hosts.run_words(out, hosts.inventory())
     for seed in (1, 3):
         process = hosts.start_perhop(*command)
-        wait_for_run(out, seed, 1)
+        wait_for_run(hosts, out, seed, 30)
         kill_daemon(hosts)
         process.communicate(timeout=90)
         assert process.returncode == 1
@@ -270,7 +271,7 @@ def test_after_two_accidents_a_third_call_completes(hosts, tmp_path):
 def test_an_interrupt_ends_in_order_and_leaves_nothing_on_the_hosts(hosts, tmp_path, number):
     out = tmp_path / "out"
     process = hosts.start_perhop(*hosts.run_words(out, hosts.inventory()))
-    wait_for_run(out, 1, 4)
+    wait_for_run(hosts, out, 1, 120)
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
@@ -293,7 +294,7 @@ def test_an_interrupt_while_hosts_are_set_up_leaves_nothing(hosts, tmp_path):
 def test_killed_itself_it_leaves_nothing_on_the_hosts(hosts, tmp_path):
     out = tmp_path / "out"
     process = hosts.start_perhop(*hosts.run_words(out, hosts.inventory()))
-    wait_for_run(out, 1, 1)
+    wait_for_run(hosts, out, 1, 30)
     process.kill()
     process.communicate()
     nothing_left(hosts, LEFT_ALONE_S)
@@ -304,7 +305,7 @@ def test_killed_itself_it_leaves_nothing_on_the_hosts(hosts, tmp_path):
 def test_two_studies_do_not_share_a_host(hosts, tmp_path):
     out = tmp_path / "one"
     process = hosts.start_perhop(*hosts.run_words(out, hosts.inventory()))
-    wait_for_run(out, 1, 0)
+    wait_for_run(hosts, out, 1, 0)
     second = hosts.perhop(*hosts.run_words(tmp_path / "two", hosts.inventory()))
     looked = hosts.perhop("doctor", "--inventory", hosts.inventory(), "--json")
     said, errors = process.communicate(timeout=120)

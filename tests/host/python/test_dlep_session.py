@@ -694,7 +694,7 @@ def test_without_a_descriptor_it_does_not_spin_and_takes_routers_when_there_is_o
         router = asyncio.create_task(in_session(port))
         async with asyncio.timeout(5):
             while not full.tried:
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0)
         # The socket is readable all the while: a loop that spins comes by in each of its rounds.
         for _ in range(100):
             await asyncio.sleep(0)

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -90,6 +89,10 @@ def test_the_same_seed_gives_the_same_results_on_any_number_of_jobs(perhop, tmp_
     assert told[0] == told[1]
 
 
+def recorded_bytes(folder):
+    return sum(file.stat().st_size for file in folder.glob("out/runs/*.running/packets.pcapng"))
+
+
 @needs("perhop-sim")
 def test_an_interrupted_simulator_leaves_results_so_far(tmp_path):
     call = [
@@ -105,8 +108,7 @@ def test_an_interrupted_simulator_leaves_results_so_far(tmp_path):
     process = subprocess.Popen(
         [str(word) for word in call], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ
     )
-    wait_until(lambda: list(tmp_path.glob("out/runs/*.running/run.json")), what="a simulator is started")
-    time.sleep(3)
+    wait_until(lambda: recorded_bytes(tmp_path) > 2_000_000, what="a simulator has sent some thousand frames")
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
     assert process.returncode == 130

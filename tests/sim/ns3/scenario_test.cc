@@ -427,8 +427,9 @@ TEST_F(BinaryTest, AnInterruptKeepsTheResultsSoFar)
     nlohmann::json run = run_file::Chain(2, m_folder.Path());
     run["duration_s"] = 1e6;
     const pid_t child = Start(run);
-    // Wait until it is under way: a progress line after the first.
-    for (int i = 0; i < 200 && Text("stdout").find("PROGRESS", 10) == std::string::npos; ++i)
+    // A progress line after the first one says that it is under way.
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (Text("stdout").find("PROGRESS", 10) == std::string::npos && std::chrono::steady_clock::now() < give_up)
     {
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
