@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The errors a user of perhop sees: what is wrong, where, and what to do about it."""
+"""The errors a user of perhop sees: what is wrong, where, and what to do about it.
+
+The standard library only: flowgraphs and hosts with radios use it without the packages of .venv.
+"""
 
 from __future__ import annotations
 
 import difflib
 import errno
 from collections.abc import Iterable
-
-from pydantic_core import PydanticCustomError
 
 
 class PerhopError(Exception):
@@ -85,11 +86,6 @@ class FieldError(Exception):
         self.path = path
         self.problem = problem
         self.remedy = remedy
-
-
-def refused(problem: str, remedy: str) -> PydanticCustomError:
-    """A rule of ours about one value, for pydantic to locate; `load` reads the remedy from the context."""
-    return PydanticCustomError("refused", "{problem}", {"problem": problem, "remedy": remedy})
 
 
 def near_miss(word: object, known: Iterable[str]) -> str | None:

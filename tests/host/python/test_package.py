@@ -25,3 +25,11 @@ def test_the_wheel_holds_every_file_of_the_package(tmp_path):
     wanted = {str(path.relative_to(copy)) for path in (copy / "perhop").rglob("*") if path.is_file()}
     assert "perhop/flowgraph/link.py" in wanted and "perhop/wireshark/perhop.lua" in wanted
     assert packed == wanted
+
+
+def test_flowgraphs_and_radios_need_none_of_the_packages_of_the_perhop_command():
+    """.venv-gnuradio and .venv-bench have Debian's packages: no pydantic, no typer, no rich."""
+    absent = "import sys; sys.modules.update(dict.fromkeys(('pydantic', 'pydantic_core', 'typer', 'rich', 'pyarrow')))"
+    used = "import perhop.errors, perhop.registers, perhop.phy.constants"
+    done = subprocess.run([sys.executable, "-c", f"{absent}; {used}"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

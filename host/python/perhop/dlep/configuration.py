@@ -10,9 +10,10 @@ from pydantic import AfterValidator, Field, ValidationError
 
 from perhop.dlep import wire
 from perhop.dlep.modem import networks
-from perhop.errors import PerhopError, refused
+from perhop.errors import PerhopError
 from perhop.experiment.load import explained, read
 from perhop.experiment.schema import Section
+from perhop.refusal import refused
 
 
 def _router(text: str) -> str:

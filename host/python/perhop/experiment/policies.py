@@ -12,9 +12,10 @@ import re
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from perhop.errors import choose_from, refused
+from perhop.errors import choose_from
 from perhop.experiment.policy_parts import Group, Kind, Number
 from perhop.experiment.policy_table import ALWAYS, GROUPS, WHOLE, PolicyFields
+from perhop.refusal import refused
 
 
 def _forms() -> str:

@@ -13,11 +13,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from perhop.errors import refused as _refused
 from perhop.experiment.policies import FORMS as POLICY_FORMS
 from perhop.experiment.policies import parse_policy
 from perhop.experiment.section import Link, Section
 from perhop.experiment.settings_table import ExactSettings
+from perhop.refusal import refused as _refused
 from perhop.registers import spec_generated as spec
 
 # --- topology -------------------------------------------------------------------------------------------------------

@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, ValidationError
 
-from perhop.errors import FieldError, PerhopError, refused
+from perhop.errors import FieldError, PerhopError
 from perhop.experiment.load import Document, explained, located, read
 from perhop.experiment.schema import Section
+from perhop.refusal import refused
 from perhop.registers import spec_generated as spec
 
 EXAMPLE = "flowgraphs/links/bench_chain.yml"

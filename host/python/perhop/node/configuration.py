@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationError
 
-from perhop.errors import refused
 from perhop.experiment.load import explained, read
 from perhop.experiment.policies import FORMS as POLICY_FORMS
 from perhop.experiment.policies import parse_policy
@@ -17,6 +16,7 @@ from perhop.experiment.schema import OnePolicy, Section
 from perhop.experiment.settings_table import ExactSettings
 from perhop.node import ebpf
 from perhop.node.drivers import Driver, Mac, Socket
+from perhop.refusal import refused
 from perhop.registers import spec_generated as spec
 
 

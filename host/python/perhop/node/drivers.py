@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal, Union
 
 from pydantic import AfterValidator, BeforeValidator, Field, create_model
 
-from perhop.errors import refused
 from perhop.experiment.schema import Section
+from perhop.refusal import refused
 
 MOST_SOCKET_BYTES = 107
 # Written by host/drivers/describe.py from `perhop-node --drivers`.

@@ -9,10 +9,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
-from perhop.errors import ExperimentError, refused
+from perhop.errors import ExperimentError
 from perhop.experiment.load import Document, explained, read
 from perhop.experiment.schema import Section
 from perhop.node.drivers import MOST_SOCKET_BYTES, Driver
+from perhop.refusal import refused
 
 EXAMPLE = "hw/inventory/hosts.yml"
 # Of the longest name of a socket in a run's own folder below `folder`.
