@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -89,19 +90,46 @@ def tshark(capture: Path) -> dict[str, int]:
     return {"frames": len(rows), "bad_fcs": bad, "malformed": sum(bool(text) for _, _, text in rows)}
 
 
-def air_of(capture: Path) -> list[tuple[str, int]]:
-    """Kind and start in microseconds of every frame, as tshark reads them."""
-    fields = ["wlan.fc.type_subtype", "frame.time_epoch"]
+@dataclass(frozen=True)
+class OnAir:
+    """A frame as tshark reads it. Its start in microseconds; a CTS and a MAC ACK name no transmitter."""
+
+    kind: str
+    start_us: int
+    transmitter: str
+    receiver: str
+
+
+def air_of(capture: Path) -> list[OnAir]:
+    """Every frame, in order."""
+    fields = ["wlan.fc.type_subtype", "frame.time_epoch", "wlan.ta", "wlan.ra"]
     command = ["tshark", "-r", str(capture), "-T", "fields", *(word for field in fields for word in ("-e", field))]
     shown = subprocess.run(command, capture_output=True, text=True, check=True)
     rows = [line.split("\t") for line in shown.stdout.splitlines()]
-    return [(SUBTYPES.get(f"{int(kind, 0):#06x}", kind), round(float(time_s) * 1e6)) for kind, time_s in rows]
+    return [OnAir(SUBTYPES.get(f"{int(row[0], 0):#06x}", row[0]), round(float(row[1]) * 1e6), *row[2:]) for row in rows]
 
 
-def exchanges_of(air: list[tuple[str, int]]) -> list[tuple[int, int]]:
-    """Start of the RTS and end of the MAC ACK of every RTS, CTS, DATA, MAC ACK that nothing interrupts."""
-    fours = [air[index : index + 4] for index in range(len(air) - 3)]
-    return [(four[0][1], four[3][1] + MAC_ACK_AIRTIME_US) for four in fours if [kind for kind, _ in four] == EXCHANGE]
+def exchanges_of(air: list[OnAir]) -> list[tuple[int, int]]:
+    """Start of the first RTS and end of the MAC ACK of every packet with RTS, CTS, DATA, MAC ACK on the air in order.
+
+    Two nodes that decide to send within the latency of their PHYs both send: an exchange may lie within another one,
+    and an RTS may be repeated.
+    """
+    found: list[tuple[int, int]] = []
+    begun: dict[str, tuple[int, list[str]]] = {}  # by the node that sends the data: its first RTS, and what followed
+    for frame in air:
+        if frame.kind == "rts" and frame.transmitter not in begun:
+            begun[frame.transmitter] = (frame.start_us, [])
+        start_us, kinds = begun.get(frame.transmitter or frame.receiver, (0, []))
+        # A repeated RTS begins anew; another frame counts when it is the next one.
+        if frame.kind == "rts":
+            kinds.clear()
+        if frame.kind == EXCHANGE[len(kinds)]:
+            kinds.append(frame.kind)
+        if kinds == EXCHANGE:
+            found.append((start_us, frame.start_us + MAC_ACK_AIRTIME_US))
+            del begun[frame.transmitter or frame.receiver]
+    return found
 
 
 def annotations_of(base: Path) -> list[dict[str, Any]]:
@@ -140,7 +168,7 @@ def check_three_node_chain(picture: bool) -> dict[str, Any]:
         require(first["t_first_tx_us"] < second["t_enqueue_us"] < first["t_done_us"], f"packet {number}: hops overlap")
     sent = [sum(kinds.get(kind, 0) for kinds in result["kinds"]) for kind in ("rts", "cts", "data", "mac_ack")]
     require(all(count >= 2 * CHAIN_PACKETS for count in sent), f"rts, cts, data, mac_ack: {sent}")
-    # A listener sees the same on the air: each exchange, from where its RTS begins to where its MAC ACK ends.
+    # A listener sees the same on the air: each exchange, from where its first RTS begins to where its MAC ACK ends.
     exchanges = exchanges_of(air_of(OUT / "chain.pcapng"))
     require(len(exchanges) == 2 * CHAIN_PACKETS, f"{len(exchanges)} exchanges on the air of {2 * CHAIN_PACKETS}")
     told = sorted(
@@ -160,7 +188,7 @@ def check_three_node_chain(picture: bool) -> dict[str, Any]:
         require("perhop:receiver" in each and each["perhop:snr_db"] > 10, f"annotation: {each}")
         require(("perhop:transmitter" in each) == (kind in ("rts", "data")), f"annotation: {each}")
     kept_us = (OUT / "chain.sigmf-data").stat().st_size / 4 / 22
-    whole = sum(time_us + 2000 < kept_us for _, time_us in air_of(OUT / "chain.pcapng"))
+    whole = sum(frame.start_us + 2000 < kept_us for frame in air_of(OUT / "chain.pcapng"))
     require(whole <= len(annotations) <= whole + 4, f"{len(annotations)} annotations of {whole} frames")
     return {
         "packets": CHAIN_PACKETS,
