@@ -255,3 +255,26 @@ def test_one_station_gets_what_the_exchange_allows(bianchi):
     found = bianchi.predict(setting(bianchi, 1, rts=False))
     # DATA 6336, SIFS 10, MAC ACK 304, DIFS 50, 2 us of propagation and 310 us of mean backoff.
     assert found.throughput_bps == pytest.approx(12000 / 7012e-6, rel=1e-9)
+
+
+# --- the largest retransmission timeout -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("back_s", "timeouts", "passed"),
+    [(31.9, 11, True), (32.6, 11, False), (31.9, 7, False), (None, 11, False)],
+)
+def test_b22_holds_when_tcp_is_back_within_the_bound_after_many_timeouts(back_s, timeouts, passed, tmp_path):
+    largest_rto = module(EXPERIMENTS / "largest_rto/check.py")
+    flows, intervals = [], []
+    for bound_ms, heard_s, expiries in ((2000, back_s, timeouts), (60000, 38.0, 7)):
+        run = str(bound_ms)
+        flows.append({"run": run, "label": run, "sweep.flows.0.max_rto_ms": bound_ms, "timeouts": expiries})
+        for tenth in range(600):
+            start_s = tenth / 10
+            delivers = start_s < 10 or (heard_s is not None and start_s >= heard_s)
+            row = {"run": run, "t_start_s": start_s, "t_end_s": start_s + 0.1, "goodput_bps": 1e5 if delivers else 0.0}
+            intervals.append(row)
+    found = largest_rto.check(Results(flows, [], intervals), tmp_path)
+    assert found.passed == passed
+    assert found.rows["B-22"].verdict == ("pass" if passed else "fail")
