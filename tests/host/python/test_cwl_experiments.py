@@ -341,3 +341,22 @@ def limited(
 )
 def test_a_limit_caps_the_window_and_leaves_it_alone_below(changed, verdict, tmp_path):
     assert verdicts("window_limit", limited(tmp_path, **changed), tmp_path)["B-01"].verdict == verdict
+
+
+# --- B-24: the order of the bounds ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "verdict"),
+    [
+        (lambda packets: packets, "finding"),
+        (lambda packets: packets * 0.7, "fail"),  # then the order would be a theorem
+        (lambda packets: packets * 1.7, "fail"),  # then it would not hold on a chain either
+    ],
+)
+def test_b24_the_order_holds_on_an_idle_chain_and_fails_where_tcp_acks_are_slow(changed, verdict, monkeypatch):
+    parts = load_check(EXPERIMENTS / "cwl_bounds" / "check.py").__globals__
+    right = core.delay_bound_packets
+    monkeypatch.setattr(core, "delay_bound_packets", lambda path: changed(right(path)))
+    found = parts["_order"]()
+    assert found.verdict == verdict and bool(found.evidence) == (verdict == "finding")
