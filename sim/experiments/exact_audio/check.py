@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Row X-16: audio under DIID is never above the signal, changes seldom, and takes less than it could on average.
+Row X-17: the test-bed's steps, as the second and the third flow come, and what DIID makes of the quality's changes.
 
 Three patterns of the wireless LAN nearby, each judged alone: the verdict is a pass only when all of them hold.
 Judged under M1, which measures its own bandwidth as the paper's routers do; M2, whose signal moves less, is beside it.
@@ -26,6 +27,10 @@ PATTERNS = 3  # of the LAN nearby
 LONG_BURST_PACKETS = 25
 STARTS_S = (0.1, 65.0, 130.0)
 SETTLING_S = 10.0
+# X-17: what the first flow keeps of what it had alone, "1, 1/2, 1/3"; the audio of the third sends smaller packets.
+SHARES = ((2, 0.4, 0.6), (3, 0.25, 0.42))
+GREEDY_WITHIN = 0.1
+REDUCED_MOST = 0.5  # "greatly reduced": less than half of the raw signal's changes
 
 
 def broken(series: list[Signal]) -> dict[str, int]:
@@ -78,6 +83,32 @@ def steps(results: Results, mode: str, runs: set[str]) -> list[list[float]]:
     ]
 
 
+def test_bed(stepped: dict[str, list[list[float]]], share: dict[str, float]) -> RowVerdict:
+    """X-17 by pattern of the LAN: each flow's rate with one to three flows, and the share of quality changes left."""
+    wrong, told = [], []
+    for pattern, step in stepped.items():
+        kept = {count: step[count - 1][0] / step[0][0] for count, _, _ in SHARES}
+        wrong += [
+            f"{pattern}: the first of {count} flows keeps {kept[count]:.2f} of its rate alone"
+            for count, least, most in SHARES
+            if not least <= kept[count] <= most
+        ]
+        wrong += [
+            f"{pattern}: the greedy of {count} flows get {step[count - 1][0]:.0f} and {step[count - 1][1]:.0f} kb/s"
+            for count, _, _ in SHARES
+            if abs(step[count - 1][1] / step[count - 1][0] - 1) > GREEDY_WITHIN
+        ]
+        if share[pattern] >= REDUCED_MOST:
+            wrong.append(f"{pattern}: {share[pattern]:.2f} of the quality changes are left")
+        told.append(
+            f"{pattern}: {step[0][0]:.0f} kb/s alone, then {kept[2]:.2f} and {kept[3]:.2f} of it; "
+            f"{share[pattern]:.2f} of the audio's quality changes are left"
+        )
+    if len(stepped) != PATTERNS:
+        wrong.append(f"{len(stepped)} patterns of {PATTERNS}")
+    return RowVerdict("fail" if wrong else "pass", "; ".join([*wrong, *told]))
+
+
 def check(results: Results | None, folder: Path) -> Check:
     """The rules of DIID at every signal of every run; changes and means under M1, the paper's kind of router."""
     assert results is not None
@@ -107,6 +138,7 @@ def check(results: Results | None, folder: Path) -> Check:
     share: dict[tuple[str, str], float] = {}
     ratio: dict[tuple[str, str], float] = {}
     moves: dict[tuple[str, str], float] = {}
+    stepped: dict[tuple[str, str], list[list[float]]] = {}
     for (pattern, mode), rows in audio.items():
         key = (pattern, mode)
         changes = mean(row["rate_changes"] for row in rows)
@@ -123,9 +155,10 @@ def check(results: Results | None, folder: Path) -> Check:
             f"{raw.value:.1f} (+-{raw.half:.1f}): {share[key]:.3f}; changes of the rate {moves[key]:.3f}; "
             f"allowed {allowed.value / 1e3:.1f} kb/s of a signal of {signal.value / 1e3:.1f} kb/s: {ratio[key]:.3f}"
         )
+        stepped[key] = steps(results, mode, {row["run"] for row in rows})
         shape = [
             f"{sum(step):.0f} = {' + '.join(f'{rate:.0f}' for rate in step[: index + 1])}"
-            for index, step in enumerate(steps(results, mode, {row["run"] for row in rows}))
+            for index, step in enumerate(stepped[key])
         ]
         lines.append(
             f"{pattern}, {mode.upper()}: kb/s with one, two and three flows: {'; '.join(shape)} "
@@ -188,4 +221,9 @@ def check(results: Results | None, folder: Path) -> Check:
         "rate_changes_share": by_name(moves),
         "rules": rules,
     }
-    return Check(passed, lines, numbers, [figure], {"X-16": verdict})
+    bed = test_bed(
+        {pattern: stepped[pattern, mode] for pattern, mode in judged},
+        {pattern: share[pattern, mode] for pattern, mode in judged},
+    )
+    lines.append(f"X-17: {bed.measured}: {bed.verdict}")
+    return Check(passed and bed.verdict == "pass", lines, numbers, [figure], {"X-16": verdict, "X-17": bed})

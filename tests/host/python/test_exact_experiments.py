@@ -156,6 +156,24 @@ def test_x16_every_broken_rule_of_diid_is_counted():
     assert broken(late)["early"] == 1, "above the least signal of the last 5 s"
 
 
+@pytest.mark.parametrize(
+    ("steps", "left", "verdict", "said"),
+    [
+        ([[400, 0, 0], [200, 200, 0], [125, 125, 80]], 0.3, "pass", "400 kb/s alone, then 0.50 and 0.31 of it"),
+        ([[400, 0, 0], [250, 230, 0], [125, 125, 80]], 0.3, "fail", "the first of 2 flows keeps 0.62"),
+        ([[400, 0, 0], [200, 200, 0], [80, 80, 80]], 0.3, "fail", "the first of 3 flows keeps 0.20"),
+        ([[400, 0, 0], [200, 170, 0], [125, 125, 80]], 0.3, "fail", "200 and 170 kb/s"),
+        ([[400, 0, 0], [200, 200, 0], [125, 125, 80]], 0.5, "fail", "0.50 of the quality changes are left"),
+    ],
+)
+def test_x17_the_steps_of_the_test_bed_are_a_half_and_a_third(steps, left, verdict, said):
+    judge = check_module("exact_audio")["test_bed"]
+    patterns = ("no LAN", "long bursts", "short bursts")
+    found = judge(dict.fromkeys(patterns, steps), dict.fromkeys(patterns, left))
+    assert found.verdict == verdict and said in found.measured
+    assert judge({"no LAN": steps}, {"no LAN": left}).verdict == "fail", "patterns are missing"
+
+
 def test_what_held_at_a_moment_is_the_last_signal_before_it():
     series = seen((1, 80, 80, 70), (2, 90, 90, 70))
     assert exact_logs.at(series, 999_999) is None
