@@ -339,3 +339,30 @@ events:
   - {at_s: 5, kind: route, path: [0, 1, 3]}
 """
     assert runs("seeds=[1]", "policies=[none]", "topology.hops=3", append=events)
+
+
+def test_a_grid_has_a_flow_for_each_column_and_for_each_hop_along_its_rows(experiment):
+    experiment.write_text(
+        "name: grid\ntopology: {kind: grid, rows: 3, columns: 2}\nduration_s: 9\nflows:\n"
+        "  - {kind: tcp, src: top, dst: bottom, stagger_s: 0.5}\n  - {kind: tcp, src: each, dst: right, start_s: 2}\n"
+    )
+    (run,) = resolve(load(experiment))
+    flows = [(flow["src"], flow["dst"], flow["start_s"]) for flow in run.config["flows"]]
+    assert flows == [(0, 4, 0.1), (1, 5, 0.6), (0, 1, 2), (2, 3, 2), (4, 5, 2)]
+    assert all("stagger_s" not in flow for flow in run.config["flows"])  # runs of before keep their names
+
+
+@pytest.mark.parametrize("ends", ["src: each, dst: bottom", "src: top, dst: last", "src: 0, dst: right"])
+def test_words_of_a_grid_go_in_pairs_and_are_refused_elsewhere(experiment, ends):
+    for topology in ("{kind: grid, rows: 3, columns: 2}", "{kind: chain, hops: 2}"):
+        experiment.write_text(f"name: grid\ntopology: {topology}\nduration_s: 9\nflows:\n  - {{kind: tcp, {ends}}}\n")
+        with pytest.raises(ExperimentError, match="names no flows of a"):
+            resolve(load(experiment))
+
+
+def test_rows_and_columns_are_words_of_grids_alone(experiment):
+    experiment.write_text(
+        "name: chain\ntopology: {kind: chain, hops: 2}\nduration_s: 9\nflows:\n  - {kind: tcp, src: top, dst: bottom}\n"
+    )
+    with pytest.raises(ExperimentError, match="names no flows of a chain"):
+        resolve(load(experiment))

@@ -246,15 +246,34 @@ def _resolve_point(point: Point) -> list[Run]:
 def _flows(experiment: ex.Experiment, node_count: int) -> list[ResolvedFlow]:
     flows = []
     for index, flow in enumerate(experiment.flows):
-        dst = node_of(flow.dst, node_count, ("flows", index, "dst"))
-        if flow.src == "each":
-            flows += [ResolvedFlow(index, src, dst, flow) for src in range(node_count) if src != dst]
+        if flow.src in ("each", "top") or flow.dst in ("right", "bottom"):
+            for number, (src, dst) in enumerate(_ends(experiment.topology, flow, index, node_count)):
+                start_s = flow.start_s + number * flow.stagger_s
+                flows.append(ResolvedFlow(index, src, dst, flow.model_copy(update={"start_s": start_s})))
             continue
+        dst = node_of(flow.dst, node_count, ("flows", index, "dst"))
         src = node_of(flow.src, node_count, ("flows", index, "src"))
         if src == dst:
             raise FieldError(("flows", index, "dst"), f"node {dst} would send to itself", "name two different nodes")
         flows.append(ResolvedFlow(index, src, dst, flow))
     return flows
+
+
+def _ends(topology: ex.Topology, flow: ex.Flow, index: int, node_count: int) -> list[tuple[int, int]]:
+    """The flows that one of the file stands for."""
+    if flow.src == "each" and flow.dst not in ("right", "bottom"):
+        dst = node_of(flow.dst, node_count, ("flows", index, "dst"))
+        return [(src, dst) for src in range(node_count) if src != dst]
+    if not isinstance(topology, ex.Grid) or (flow.src, flow.dst) not in (("each", "right"), ("top", "bottom")):
+        raise FieldError(
+            ("flows", index, "dst"),
+            f"is {flow.dst} with src {flow.src}, which names no flows of a {topology.kind}",
+            "in a grid write src: each, dst: right, or src: top, dst: bottom; elsewhere name the nodes",
+        )
+    rows, columns = topology.rows, topology.columns
+    if flow.src == "each":
+        return [(node, node + 1) for node in range(rows * columns) if (node + 1) % columns]
+    return [(column, (rows - 1) * columns + column) for column in range(columns)] if rows > 1 else []
 
 
 def _path(links: list[list[int]], flow: ResolvedFlow, experiment: ex.Experiment) -> list[int]:
@@ -310,7 +329,8 @@ def _medium(medium: ex.Medium) -> dict[str, Any]:
 def _flow(flow: ResolvedFlow, policy: Policy) -> dict[str, Any]:
     # What came later is written only where it says something: runs of before keep their names.
     later = LATER_TCP_FIELDS - flow.model.model_dump(exclude_defaults=True).keys()
-    fields = flow.model.model_dump(exclude={"policy"} | later if isinstance(flow.model, ex.TcpFlow) else {"policy"})
+    left_out = {"policy", "stagger_s"}
+    fields = flow.model.model_dump(exclude=left_out | later if isinstance(flow.model, ex.TcpFlow) else left_out)
     fields |= {"src": flow.src, "dst": flow.dst}
     if isinstance(flow.model, ex.TcpFlow):
         own = parse_policy(flow.model.policy)[0] if flow.model.policy else policy

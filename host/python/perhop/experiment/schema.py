@@ -285,14 +285,18 @@ OnePolicy = Annotated[str | None, BeforeValidator(_one_policy)]
 # --- traffic --------------------------------------------------------------------------------------------------------
 
 
+END_WORDS = ("first", "last", "right", "bottom")
+SOURCE_WORDS = ("first", "last", "each", "top")
+
+
 def _end(value: Any) -> Any:
-    if isinstance(value, str) and value not in ("first", "last", "each"):
+    if isinstance(value, str) and value not in (*END_WORDS, *SOURCE_WORDS):
         raise _refused(f"is {value!r}, which names no node", "use a node's index, first or last")
     return value
 
 
-End = Annotated[Literal["first", "last"] | Annotated[int, Field(ge=0)], BeforeValidator(_end)]
-Source = Annotated[Literal["first", "last", "each"] | Annotated[int, Field(ge=0)], BeforeValidator(_end)]
+End = Annotated[Literal["first", "last", "right", "bottom"] | Annotated[int, Field(ge=0)], BeforeValidator(_end)]
+Source = Annotated[Literal["first", "last", "each", "top"] | Annotated[int, Field(ge=0)], BeforeValidator(_end)]
 
 
 LONGEST_RTO_MS = 60_000
@@ -301,9 +305,16 @@ LONGEST_RTO_MS = 60_000
 class FlowBase(Section):
     """Who sends to whom, and when."""
 
-    src: Source = Field(default="first", description="a node's index, first, last, or each (every other node sends)")
-    dst: End = Field(default="last", description="a node's index, first or last")
+    src: Source = Field(
+        default="first",
+        description="a node's index, first, last, each (every other node sends), or top (each of a grid's first row)",
+    )
+    dst: End = Field(
+        default="last",
+        description="a node's index, first, last, or in a grid right (of each, the next in its row), bottom (of top)",
+    )
     start_s: float = Field(default=0.1, ge=0, description="when the flow starts")
+    stagger_s: float = Field(default=0, ge=0, description="of each and top: a flow starts so much after the last one")
     stop_s: float | None = Field(default=None, gt=0, description="when it stops; null: at the end")
 
 
