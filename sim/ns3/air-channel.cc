@@ -20,6 +20,7 @@ AirChannel::GetTypeId()
 
 AirChannel::AirChannel(const perhop::air::air_config& config, AirSimulatorImpl& simulator, perhop::run::run_report& report)
     : m_mac(config.mac),
+      m_radios(config.nodes.size()),
       m_simulator(simulator),
       m_report(report),
       m_air(config, *this)
@@ -44,7 +45,7 @@ AirChannel::Add(Ptr<AirNetDevice> device)
 void
 AirChannel::CaptureTo(const std::filesystem::path& file)
 {
-    m_capture = std::make_unique<FrameCapture>(file, m_mac, m_devices.size(), m_slots);
+    m_capture = std::make_unique<FrameCapture>(file, m_mac, m_radios, m_slots);
 }
 
 void

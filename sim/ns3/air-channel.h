@@ -53,6 +53,12 @@ class AirChannel : public Channel, public TickSource, private perhop::air::liste
         return m_slots;
     }
 
+    /// A server has none.
+    bool HasRadio(uint32_t node) const
+    {
+        return node < m_radios;
+    }
+
     bool CanSubmit(uint32_t node) const
     {
         return m_air.can_submit(node);
@@ -122,6 +128,7 @@ class AirChannel : public Channel, public TickSource, private perhop::air::liste
     void on_completion(perhop::air::tick now, const perhop::air::completion& record) override;
 
     perhop::air::mac_config m_mac;
+    std::size_t m_radios;
     AirSimulatorImpl& m_simulator;
     perhop::run::run_report& m_report;
     perhop::air::air m_air;

@@ -97,6 +97,7 @@ AirNetDevice::DoDispose()
     m_linkFailure = nullptr;
     m_exact = nullptr;
     m_dsr = nullptr;
+    m_wires.Dispose();
     NetDevice::DoDispose();
 }
 
@@ -118,6 +119,13 @@ AirNetDevice::Attach(Ptr<AirChannel> channel,
     shim.policy.cwl.kind = perhop::policy::cwl_kind::none; // flows bring their own
     shim.exact = exact;
     m_hop = std::make_unique<HopAdapter>(shim, mac.queue_packets, mac.average_shift, m_ipAddress, *this);
+}
+
+void
+AirNetDevice::AddWire(uint32_t neighbour, Ptr<PointToPointNetDevice> end, perhop::run::run_report& report)
+{
+    m_wires.Start(m_channel->GetMacConfig().path_header);
+    m_wires.Add(m_index, neighbour, end, report);
 }
 
 void
@@ -157,6 +165,14 @@ AirNetDevice::Send(Ptr<Packet> packet, const Address& dest, uint16_t protocolNum
     const std::optional<perhop::shim::ip_packet_view> view = ReadIpView(packet);
     NS_ASSERT_MSG(view, "a packet without an IPv4 header was sent");
     m_macTx(packet);
+    if (Mac48Address::ConvertFrom(dest).IsBroadcast() && m_resolveByArp)
+    {
+        m_wires.SendToAll(*packet);
+        if (!m_channel->HasRadio(m_index))
+        {
+            return true;
+        }
+    }
     HopPacket outgoing{.view = *view, .content = {.packet = packet, .receiver = FromMac48Address(Mac48Address::ConvertFrom(dest))}};
     if (PathHeaderTag tag; packet->RemovePacketTag(tag))
     {
@@ -276,6 +292,23 @@ AirNetDevice::MakeHello(uint64_t nowUs, std::span<const uint8_t> hello, uint8_t 
 }
 
 bool
+AirNetDevice::IsWired(uint64_t receiver) const
+{
+    return m_wires.LeadTo(receiver) || !m_channel->HasRadio(m_index);
+}
+
+bool
+AirNetDevice::SendOnWire(HopPacket&& packet, const perhop::wire::path_header& header, uint64_t receiver)
+{
+    const bool taken = m_wires.Send(*packet.content.packet, packet.content.ttlSpent, header, packet.rider, receiver);
+    if (!taken)
+    {
+        OnQueueDrop(packet.view);
+    }
+    return taken;
+}
+
+bool
 AirNetDevice::CanSubmit() const
 {
     return m_channel->CanSubmit(m_index) && (!m_purgeOnLinkFailure || m_inMac == 0);
@@ -353,6 +386,21 @@ AirNetDevice::Receive(uint64_t nowUs, const PacketSlot& slot)
     }
     // The sender's address as a MAC address would cost a conversion for a value that IPv4 without ARP does not look at.
     m_receive(this, packet, Ipv4L3Protocol::PROT_NUMBER, m_address);
+}
+
+bool
+AirNetDevice::ReceiveFromWire(Ptr<NetDevice>, Ptr<const Packet> packet, uint16_t, const Address&)
+{
+    const WirePorts::Unpacked arrival = m_wires.Unpack(*packet);
+    PacketSlot slot;
+    slot.packet = arrival.packet;
+    slot.view = ReadIpView(slot.packet).value();
+    slot.header = arrival.header;
+    slot.exact = arrival.rider;
+    const bool group = NodeOfIpv4Address(slot.view.flow.destination.ipv4()) == MAX_NODES;
+    slot.request.ra = group ? perhop::broadcast_address : perhop::air::mac_address(m_index);
+    Receive(m_channel->NowUs(), slot);
+    return true;
 }
 
 void

@@ -17,6 +17,7 @@
 #include "sim/ns3/hop-adapter.h"
 #include "sim/ns3/host-routing.h"
 #include "sim/ns3/packet-slots.h"
+#include "sim/ns3/wire-ports.h"
 
 #include "ns3/mac48-address.h"
 #include "ns3/net-device.h"
@@ -61,6 +62,12 @@ class AirNetDevice : public NetDevice, public HopDevice
 
     /// This node passes packets on without a shim: it leaves their path headers as they are.
     void SetSilent();
+
+    /// A wire leads to a neighbour, and packets for it leave by the wire.
+    void AddWire(uint32_t neighbour, Ptr<PointToPointNetDevice> end, perhop::run::run_report& report);
+
+    /// A packet arrived over a wire: it is for this node, or goes on.
+    bool ReceiveFromWire(Ptr<NetDevice> end, Ptr<const Packet> packet, uint16_t protocolNumber, const Address& from);
 
     /// nullptr without EXACT.
     ExactNode* GetExact() const
@@ -121,6 +128,8 @@ class AirNetDevice : public NetDevice, public HopDevice
                   uint64_t receiver,
                   const perhop::shim::next_hop& next) override;
     uint64_t MakeHello(uint64_t nowUs, std::span<const uint8_t> hello, uint8_t peer, uint32_t mpduBytes) override;
+    bool IsWired(uint64_t receiver) const override;
+    bool SendOnWire(HopPacket&& packet, const perhop::wire::path_header& header, uint64_t receiver) override;
     bool CanSubmit() const override;
     void Submit(uint64_t place) override;
     void OnQueueDrop(const perhop::shim::ip_packet_view& packet) override;
@@ -147,6 +156,7 @@ class AirNetDevice : public NetDevice, public HopDevice
     TracedCallback<const perhop::air::completion&> m_completion;
 
     std::unique_ptr<HopAdapter> m_hop;
+    WirePorts m_wires;
     std::unique_ptr<ExactNode> m_exact;
     std::unique_ptr<DsrNode> m_dsr;
     bool m_silent = false;

@@ -63,6 +63,19 @@ class HopDevice
                           uint64_t receiver,
                           const perhop::shim::next_hop& next) = 0;
     virtual uint64_t MakeHello(uint64_t nowUs, std::span<const uint8_t> hello, uint8_t peer, uint32_t mpduBytes) = 0;
+
+    /// A wire leads there, not the MAC.
+    virtual bool IsWired(uint64_t) const
+    {
+        return false;
+    }
+
+    /// @return false when the wire's queue had no room
+    virtual bool SendOnWire(HopPacket&&, const perhop::wire::path_header&, uint64_t)
+    {
+        return false;
+    }
+
     virtual bool CanSubmit() const = 0;
     virtual void Submit(uint64_t place) = 0;
     /// The queue had no room.
@@ -163,6 +176,16 @@ class HopAdapter
     uint64_t make_hello(uint64_t nowUs, std::span<const uint8_t> hello, uint8_t peer, uint32_t mpduBytes)
     {
         return m_device.MakeHello(nowUs, hello, peer, mpduBytes);
+    }
+
+    bool is_wired(uint64_t receiver) const
+    {
+        return m_device.IsWired(receiver);
+    }
+
+    bool send_on_wire(HopPacket&& packet, const perhop::wire::path_header& header, uint64_t receiver)
+    {
+        return m_device.SendOnWire(std::move(packet), header, receiver);
     }
 
     static bool mac_is_up()

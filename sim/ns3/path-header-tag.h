@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Carries a packet's path header across the IP layer of a node that forwards it: the header stands below IP, and ns-3's forwarding
-// knows nothing of it. Never travels from node to node (there the header goes with the frame).
+// Carries a packet's path header across the IP layer of a node that forwards it, and along a wire: the header stands below IP, and ns-3's
+// forwarding knows nothing of it. On the air the header goes with the frame.
 #pragma once
 
 #include "host/core/hop/exact_rider.hpp"

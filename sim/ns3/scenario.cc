@@ -17,6 +17,7 @@
 #include "sim/ns3/scripted-events.h"
 #include "sim/ns3/tcp-flow.h"
 #include "sim/ns3/tfrc-flow.h"
+#include "sim/ns3/wire-ports.h"
 
 #include "ns3/boolean.h"
 #include "ns3/global-value.h"
@@ -132,7 +133,7 @@ class Network
     /// @param exactLog for nodes with EXACT; nullptr: none has it
     Network(const run_config& config, AirSimulatorImpl& simulator, perhop::run::run_report& report, ExactLog* exactLog)
     {
-        const std::size_t count = config.air.nodes.size();
+        const std::size_t count = config.node_count();
         if (count > MAX_NODES)
         {
             throw config_error("field nodes: " + std::to_string(count) + " nodes, but only " + std::to_string(MAX_NODES) +
@@ -147,6 +148,7 @@ class Network
         {
             AddDevice(config, i, exactLog);
         }
+        JoinByWires(config, m_devices, report);
         SetRoutes(config, m_devices);
         simulator.SetTickSource(PeekPointer(m_channel));
     }
@@ -229,7 +231,7 @@ class Network
         ip->SetDefaultTtl(onDemand ? TIME_TO_LIVE - 1 : TIME_TO_LIVE);
         if (onDemand)
         {
-            ResolveAllNodes(ip, interface, static_cast<uint32_t>(config.air.nodes.size()));
+            ResolveAllNodes(ip, interface, static_cast<uint32_t>(config.node_count()));
             device->SetLinkFailureCallback(
                 [agent](Ipv4Address neighbour)
                 {

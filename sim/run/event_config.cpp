@@ -10,7 +10,7 @@ namespace perhop::run {
 
 using nlohmann::json;
 
-event_config read_event(json_section event, std::size_t nodes) {
+event_config read_event(json_section event, std::size_t radios, std::size_t nodes) {
   using event_kind = event_config::event_kind;
   event_config config;
   config.at_s = event.number("at_s", 0, 1e9);
@@ -22,7 +22,7 @@ event_config read_event(json_section event, std::size_t nodes) {
                                           {"node_up", event_kind::node_up},
                                           {"move", event_kind::move},
                                           {"loss", event_kind::loss}});
-  const auto node = [&](const char* key) { return static_cast<node_id>(event.integer(key, 0, nodes - 1)); };
+  const auto node = [&](const char* key) { return static_cast<node_id>(event.integer(key, 0, radios - 1)); };
   switch (config.kind) {
     case event_kind::route: {
       const json& path = event.list("path");

@@ -35,7 +35,7 @@ struct event_config {
   tick at() const { return static_cast<tick>(std::llround(at_s * ticks_per_second)); }
 };
 
-/// @param nodes how many there are
-event_config read_event(json_section event, std::size_t nodes);
+/// @param radios how many nodes have one; @param nodes how many there are, which routes may name
+event_config read_event(json_section event, std::size_t radios, std::size_t nodes);
 
 }  // namespace perhop::run

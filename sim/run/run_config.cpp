@@ -61,10 +61,26 @@ std::vector<air::link_rate> read_links(json_section& run, std::size_t nodes, std
   return links;
 }
 
-std::vector<event_config> read_events(json_section& run, std::size_t nodes) {
+/// Who has no radio is reached over wires alone.
+bool can_cross(const run_config& config, node_id here, node_id there) {
+  return std::max(here, there) < config.air.nodes.size() || config.wired(here, there);
+}
+
+std::string no_wire(node_id here, node_id there) {
+  return "leads from node " + std::to_string(here) + " to node " + std::to_string(there) +
+         ", of which one has no radio, and no wire joins the two; add it to wires";
+}
+
+std::vector<event_config> read_events(json_section& run, const run_config& config) {
   std::vector<event_config> events;
   for (std::size_t index = 0; index < run.list("events").size(); ++index) {
-    events.push_back(read_event(run.element("events", index), nodes));
+    events.push_back(read_event(run.element("events", index), config.air.nodes.size(), config.node_count()));
+    const std::vector<node_id>& path = events.back().path;
+    for (std::size_t hop = 1; hop < path.size(); ++hop) {
+      if (!can_cross(config, path[hop - 1], path[hop])) {
+        run.fail("events[" + std::to_string(index) + "].path", no_wire(path[hop - 1], path[hop]));
+      }
+    }
     if (index > 0 && events[index].at_s < events[index - 1].at_s) {
       run.fail("events[" + std::to_string(index) + "].at_s", "is earlier than that of the event before; list events in order of time");
     }
@@ -91,6 +107,10 @@ exact_config read_exact(json_section object, std::size_t nodes) {
 
 }  // namespace
 
+bool run_config::wired(node_id a, node_id b) const {
+  return std::ranges::any_of(wires, [a, b](const wire_config& wire) { return wire.joins(a, b); });
+}
+
 std::optional<node_id> run_config::next_hop(node_id node, node_id destination) const {
   for (const route_config& route : routes) {
     if (route.node == node && route.destination == destination) return route.next_hop;
@@ -102,7 +122,7 @@ std::vector<node_id> run_config::path(node_id src, node_id dst) const {
   std::vector<node_id> nodes = {src};
   while (nodes.back() != dst) {
     const auto next = next_hop(nodes.back(), dst);
-    if (!next || nodes.size() > air.nodes.size()) return {};
+    if (!next || nodes.size() > node_count()) return {};
     nodes.push_back(*next);
   }
   return nodes;
@@ -132,15 +152,24 @@ run_config parse_run_config(const std::string& text, const std::string& name) {
   config.air.warp = run.one_of<warp_mode>(
       "warp", "warp mode", {{"on", warp_mode::on}, {"all_nodes", warp_mode::all_nodes}, {"every_tick", warp_mode::every_tick}});
 
-  const std::size_t nodes = run.list("nodes").size();
-  if (nodes == 0) run.fail("nodes", "is empty; give at least one");
-  for (std::size_t index = 0; index < nodes; ++index) {
+  const std::size_t radios = run.list("nodes").size();
+  if (radios == 0) run.fail("nodes", "is empty; give at least one");
+  for (std::size_t index = 0; index < radios; ++index) {
     json_section node = run.element("nodes", index);
     config.air.nodes.push_back({node.number("x_m", -1e7, 1e7), node.number("y_m", -1e7, 1e7)});
     node.finish();
   }
-  if (run.has("links")) config.air.mac.link_rates = read_links(run, nodes, config.air.mac.profile->rates.size());
+  if (run.has("servers")) config.servers = run.integer("servers", 0, most_servers);
+  const std::size_t nodes = config.node_count();
+  config.wires = read_wires(run, nodes, radios);
+  if (run.has("links")) config.air.mac.link_rates = read_links(run, radios, config.air.mac.profile->rates.size());
   config.routes = read_routes(run, nodes);
+  for (std::size_t index = 0; index < config.routes.size(); ++index) {
+    const route_config& route = config.routes[index];
+    if (!can_cross(config, route.node, route.next_hop)) {
+      run.fail("routes[" + std::to_string(index) + "]", no_wire(route.node, route.next_hop));
+    }
+  }
   if (run.has("routing")) {
     config.routing = run.one_of<routing_kind>("routing", "routing protocol",
                                               {{"static", routing_kind::fixed}, {"aodv", routing_kind::aodv}, {"dsr", routing_kind::dsr}});
@@ -149,7 +178,10 @@ run_config parse_run_config(const std::string& text, const std::string& name) {
     config.link_failure = run.one_of<link_failure_kind>("link_failure", "answer to a failed link",
                                                         {{"ignore", link_failure_kind::ignore}, {"purge", link_failure_kind::purge}});
   }
-  if (run.has("events")) config.events = read_events(run, nodes);
+  if (!config.wires.empty() && config.routing == routing_kind::dsr) {
+    run.fail("routing", "is dsr, which crosses no wire; give static or aodv, or leave wires out");
+  }
+  if (run.has("events")) config.events = read_events(run, config);
   const std::size_t flows = run.list("flows").size();
   for (std::size_t index = 0; index < flows; ++index) {
     config.flows.push_back(read_flow(run.element("flows", index), nodes));
@@ -159,6 +191,9 @@ run_config parse_run_config(const std::string& text, const std::string& name) {
       run.fail("flows[" + std::to_string(index) + "]", "has a policy, which needs the path header; set mac.path_header to true");
     }
     const bool unreachable = config.path(flow.src, flow.dst).empty() || (answers(flow.kind) && config.path(flow.dst, flow.src).empty());
+    if (!config.wires.empty() && (!has_ip(flow.kind) || flow.kind == flow_kind::exact)) {
+      run.fail("flows[" + std::to_string(index) + "].kind", "crosses no wire; use kind tcp, cbr or tfrc, or leave wires out");
+    }
     if (has_ip(flow.kind) && unreachable && config.routing == routing_kind::fixed) {
       run.fail("flows[" + std::to_string(index) + "].dst", "routes do not lead from node " + std::to_string(flow.src) + " to node " +
                                                                std::to_string(flow.dst) + " and back; add them to routes");

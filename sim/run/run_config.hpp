@@ -13,6 +13,7 @@
 #include "sim/run/config_error.hpp"
 #include "sim/run/event_config.hpp"
 #include "sim/run/flow_config.hpp"
+#include "sim/run/wire_config.hpp"
 
 namespace perhop::run {
 
@@ -55,6 +56,8 @@ struct run_config {
   double duration_s = 0;
   double warmup_s = 0;
   air_config air;
+  std::size_t servers = 0;  ///< nodes without a radio, numbered after those of the air
+  std::vector<wire_config> wires;
   std::vector<route_config> routes;
   routing_kind routing = routing_kind::fixed;
   link_failure_kind link_failure = link_failure_kind::ignore;
@@ -63,6 +66,10 @@ struct run_config {
   exact_config exact;
   output_config outputs;
 
+  /// How many nodes there are, servers included.
+  std::size_t node_count() const { return air.nodes.size() + servers; }
+  /// A wire joins the two.
+  bool wired(node_id a, node_id b) const;
   /// First node after `node` on the way to `destination`, if a route says so.
   std::optional<node_id> next_hop(node_id node, node_id destination) const;
   /// The nodes from src to dst, both included; empty if the routes do not lead there.

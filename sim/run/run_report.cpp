@@ -141,10 +141,20 @@ run_report::run_report(const run_config& config, std::ostream* lines, std::ostre
       trace_(lines),
       completions_csv_(completions_csv),
       phy_csv_(phy_csv),
-      queue_drops_(config.air.nodes.size()),
-      link_failure_drops_(config.air.nodes.size()) {
+      queue_drops_(config.node_count()),
+      link_failure_drops_(config.node_count()) {
+  for (const wire_config& wire : config.wires) {
+    wires_.push_back({.from = wire.a, .to = wire.b});
+    wires_.push_back({.from = wire.b, .to = wire.a});
+  }
   if (completions_csv_ != nullptr) *completions_csv_ << completions_header;
   if (phy_csv_ != nullptr) *phy_csv_ << phy_header;
+}
+
+void run_report::on_wire_packet(tick now, node_id from, node_id to, bool taken) {
+  if (now < measure_from_) return;
+  const auto wire = std::ranges::find_if(wires_, [from, to](const wire_sums& sums) { return sums.from == from && sums.to == to; });
+  ++(taken ? wire->packets : wire->drops);
 }
 
 run_report::hop_sums& run_report::hop(const hop_key& key) {
@@ -288,6 +298,9 @@ ordered_json run_report::result(tick end, const air_counters& counters, const cp
   if (std::ranges::any_of(config_.flows, [](const flow_config& flow) { return has_ip(flow.kind); })) {
     result["link_failures"] = link_failures_;
     result["false_link_failures"] = false_link_failures_;
+  }
+  for (const wire_sums& wire : wires_) {
+    result["wires"].push_back({{"from", wire.from}, {"to", wire.to}, {"packets", wire.packets}, {"drops", wire.drops}});
   }
   for (std::size_t index = 0; index < config_.flows.size() && index < flows.size(); ++index) {
     result["flows"].push_back(flow_json(config_.flows[index], flows[index], end > measure_from_));

@@ -93,6 +93,9 @@ public:
   /// A packet that has crossed one hop only showed this total delay in its path header at the far end.
   void on_path_header_delay(tick now, node_id from, node_id to, double delay_us, hop_traffic traffic = hop_traffic::data);
 
+  /// A node gave a packet to a wire. @param taken false: the queue had no room
+  void on_wire_packet(tick now, node_id from, node_id to, bool taken);
+
   /// The interface queue of a node was full.
   void on_queue_drop(node_id node) { ++queue_drops_[node]; }
 
@@ -148,6 +151,13 @@ private:
     }
   };
 
+  struct wire_sums {
+    node_id from = 0;
+    node_id to = 0;
+    std::uint64_t packets = 0;  // that it took in the measured time
+    std::uint64_t drops = 0;
+  };
+
   hop_sums& hop(const hop_key& key);
   nlohmann::ordered_json hops_json() const;
 
@@ -167,6 +177,7 @@ private:
   std::vector<hop_sums> hops_;
   std::vector<hop_key> hop_keys_;  // parallel to hops_
   std::size_t last_hop_ = 0;
+  std::vector<wire_sums> wires_;  // one a direction
 };
 
 /// Microseconds that the neighbour averages of a completion predict for its own packet.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Fuzzes what takes bytes from outside: C++ under address, undefined behaviour and leak sanitizers, and DLEP's Python.
 
-`make fuzz` runs a round, two targets at a time: 11 million inputs to the codecs and state machines of host/core, and
+`make fuzz` runs a round, two targets at a time: 13 million inputs to the codecs and state machines of host/core, and
 ten minutes each of the targets of host/node, host/drivers and DLEP. A round that is interrupted goes on where it was;
 what the fuzzers learnt (out/fuzz/corpus) stays from round to round. Then faults are planted in a copy of the sources,
 and the fuzzers have to find each one. An input that breaks something is kept in out/fuzz/crashes, and the command that
@@ -75,6 +75,7 @@ TARGETS = {
     "tfrc": Target(Share(inputs=1_500_000), 1024),
     "shim": Target(Share(inputs=2_000_000), 1024),
     "dsr": Target(Share(inputs=1_000_000), 512),
+    "wires": Target(Share(inputs=500_000), 1024),
     "packet_path": Target(MINUTES_10, 1024),
     "air_driver": Target(MINUTES_10, 1024),
     "configuration": Target(MINUTES_10, 2048),
@@ -189,6 +190,14 @@ FAULTS = (
         "host/node/json_fields.hpp",
         " || found->get<std::uint64_t>() > high) {",
         ") {",
+        "INVARIANT BROKEN: ",
+    ),
+    Fault(
+        "two nodes may be joined by two wires",
+        "wires",
+        "sim/run/wire_config.hpp",
+        "(a == one && b == other) || (a == other && b == one)",
+        "(a == one && b == other)",
         "INVARIANT BROKEN: ",
     ),
     Fault(

@@ -27,6 +27,7 @@ SHORT_RUNS = {
     "tfrc": 15_000,
     "shim": 25_000,
     "dsr": 20_000,
+    "wires": 10_000,
     "packet_path": 700,
     "air_driver": 2_000,
     "configuration": 20_000,

@@ -4,6 +4,7 @@
 ///   IP sends         -> waiting room (TCP ACKs that are thinned, data that is paced) -> path header -> queue -> MAC
 ///   radio, for here  -> shim -> IP
 ///   radio, for there -> path header -> queue -> MAC
+///   either of them   -> path header -> wire, when the next hop is reached by one
 ///   MAC completes    -> what its slot of the neighbour table held before is taken out -> shim -> next frames to the MAC
 ///
 /// Sans I/O, in the manner of Linux's codel_impl.h: the algorithm is here, and the packet, IP above, the MAC below and what else the
@@ -25,6 +26,11 @@
 ///   void on_purged(frame&&)                      a frame that waited for a neighbour which does not answer
 ///   uint32 node_of(uint64 address)               by which EXACT's hellos name the node with this MAC address
 ///   window_packets, on_room                      see waiting_room
+///
+/// A host whose node has wires besides the MAC, and lets path headers cross them, has these, too:
+///
+///   bool is_wired(uint64 receiver)               a wire leads there
+///   bool send_on_wire(packet&&, const path_header&, uint64 receiver)     @return false when the wire lost it, which the host counts
 #pragma once
 
 #include <algorithm>
@@ -98,25 +104,20 @@ public:
   bool pass(time_us now, packet&& what, bool stamp = true) {
     const std::optional<std::uint64_t> receiver = host_.receiver_of(what);
     if (!receiver) return false;
+    if constexpr (requires { host_.is_wired(*receiver); }) {
+      if (host_.is_wired(*receiver)) {
+        const shim::next_hop wire{.medium = shim::hop_medium::wired};
+        const wire::path_header header = stamped(now, what, *receiver, wire, stamp);
+        return host_.send_on_wire(std::move(what), header, *receiver);
+      }
+    }
     if (queue_.full()) {
       host_.on_lost(what.view, loss::queue_full);
       return false;
     }
     const std::uint8_t peer = peer_of(*receiver);
     const shim::next_hop next = host_.describe(what, *receiver, peer);
-    const std::uint64_t arrived_bps = what.header ? what.header->explicit_rate_bps : what.view.exact.wanted_rate_bps;
-    wire::path_header header;
-    if (what.header) {
-      header = *what.header;
-      if (stamp) shim_->on_forward(now, header, what.view, next);
-    } else if (what.from == origin::here) {
-      host_.before_leaving(what);
-      header = shim_->on_originate(now, what.view, next, what.packets_in_flight);
-    } else {
-      header = shim_->on_forward_plain(now, what.view, next);
-      header.wired_hop_seen |= what.from == origin::elsewhere;
-    }
-    host_.on_left(now, what, *receiver, header, arrived_bps);
+    const wire::path_header header = stamped(now, what, *receiver, next, stamp);
     const std::uint8_t priority = what.priority;
     frame made = host_.make(now, std::move(what), header, *receiver, next);
     push(now, {.receiver_address = *receiver, .mpdu_bytes = next.mpdu_bytes, .what = std::move(made), .priority = priority});
@@ -214,6 +215,24 @@ public:
   const peer_slots& peers() const { return peers_; }
 
 private:
+  /// The header of a packet that leaves for `next`.
+  wire::path_header stamped(time_us now, packet& what, std::uint64_t receiver, const shim::next_hop& next, bool stamp) {
+    const std::uint64_t arrived_bps = what.header ? what.header->explicit_rate_bps : what.view.exact.wanted_rate_bps;
+    wire::path_header header;
+    if (what.header) {
+      header = *what.header;
+      if (stamp) shim_->on_forward(now, header, what.view, next);
+    } else if (what.from == origin::here) {
+      host_.before_leaving(what);
+      header = shim_->on_originate(now, what.view, next, what.packets_in_flight);
+    } else {
+      header = shim_->on_forward_plain(now, what.view, next);
+      header.wired_hop_seen |= what.from == origin::elsewhere;
+    }
+    host_.on_left(now, what, receiver, header, arrived_bps);
+    return header;
+  }
+
   void push(time_us now, entry&& last) {
     queue_.push(std::move(last));
     // What waits already goes when the MAC is done with a frame.

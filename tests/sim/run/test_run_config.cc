@@ -338,6 +338,72 @@ TEST(run_config, the_policies_of_a_tcp_flow_are_read_and_default_to_none) {
             "run.json: field flows[0].policy.pacing: unknown pacing 'slow'; one of none, window, adaptive, path");
 }
 
+/// run.json of two nodes with radios, and a server behind the second.
+json hybrid_run() {
+  json run = two_node_run();
+  run["servers"] = 1;
+  run["wires"] = json::parse(R"([{"a": 1, "b": 2, "rate_bps": 1e7, "delay_us": 30000, "queue_packets": 100}])");
+  run["routes"] = {{0, 2, 1}, {1, 2, 2}, {2, 0, 1}, {1, 0, 0}};
+  run["flows"] = json::parse(R"([{"kind": "cbr", "src": 0, "dst": 2, "payload_bytes": 1000, "rate_bps": 1e5}])");
+  return run;
+}
+
+std::string hybrid_message(const std::function<void(json&)>& change) {
+  return message([&change](json& run) {
+    run = hybrid_run();
+    change(run);
+  });
+}
+
+TEST(run_config, a_wire_leads_to_a_server) {
+  const run_config config = parse_run_config(hybrid_run().dump(), "run.json");
+  EXPECT_EQ(config.air.nodes.size(), 2U);
+  EXPECT_EQ(config.node_count(), 3U);
+  EXPECT_EQ(config.path(0, 2), (std::vector<node_id>{0, 1, 2}));
+  EXPECT_TRUE(config.wired(2, 1));
+  EXPECT_FALSE(config.wired(0, 2));
+  EXPECT_EQ(config.wires.at(0).delay_us, 30'000U);
+  EXPECT_EQ(config.wires.at(0).queue_packets, 100U);
+  EXPECT_EQ(config.wires.at(0).rate_bps, 1e7);
+}
+
+TEST(run_config, nothing_reaches_a_server_but_over_its_wires) {
+  EXPECT_EQ(
+      hybrid_message([](json& run) { run["routes"][0] = {0, 2, 2}; }),
+      "run.json: field routes[0]: leads from node 0 to node 2, of which one has no radio, and no wire joins the two; add it to wires");
+  EXPECT_EQ(hybrid_message([](json& run) { run["events"] = json::parse(R"([{"at_s": 0.1, "kind": "route", "path": [0, 2]}])"); }),
+            "run.json: field events[0].path: leads from node 0 to node 2, of which one has no radio, and no wire joins the two; add it to "
+            "wires");
+  EXPECT_EQ(hybrid_message([](json& run) { run["events"] = json::parse(R"([{"at_s": 0.1, "kind": "node_down", "node": 2}])"); }),
+            "run.json: field events[0].node: 2 is not a whole number from 0 to 1");
+  EXPECT_EQ(hybrid_message([](json& run) { run["wires"] = json::array(); }),
+            "run.json: field servers: node 2 is a server without a wire; add one to wires");
+}
+
+TEST(run_config, wires_are_checked) {
+  EXPECT_EQ(hybrid_message([](json& run) { run["wires"][0]["b"] = 1; }), "run.json: field wires[0].b: is a itself; name another node");
+  EXPECT_EQ(hybrid_message([](json& run) {
+              run["wires"].push_back(run["wires"][0]);
+              std::swap(run["wires"][1]["a"], run["wires"][1]["b"]);
+            }),
+            "run.json: field wires[1].b: is joined to node 2 by another wire already; remove one of the two");
+  EXPECT_EQ(hybrid_message([](json& run) { run["wires"][0]["queue_packets"] = 0; }),
+            "run.json: field wires[0].queue_packets: 0 is not a whole number from 1 to 1000000");
+  EXPECT_EQ(hybrid_message([](json& run) { run["wires"][0]["rate_bps"] = 1; }),
+            "run.json: field wires[0].rate_bps: 1 is out of range; give a number from 1000 to 1e+12");
+  EXPECT_EQ(hybrid_message([](json& run) { run["wires"][0]["loss"] = 1; }),
+            "run.json: field wires[0].loss: unknown field; known here: a, b, rate_bps, delay_us, queue_packets");
+  EXPECT_EQ(hybrid_message([](json& run) { run["wires"][0]["b"] = 3; }), "run.json: field wires[0].b: 3 is not a whole number from 0 to 2");
+  EXPECT_EQ(hybrid_message([](json& run) { run["routing"] = "dsr"; }),
+            "run.json: field routing: is dsr, which crosses no wire; give static or aodv, or leave wires out");
+  EXPECT_EQ(hybrid_message([](json& run) {
+              run["flows"] = json::parse(R"([{"kind": "exact", "src": 0, "dst": 1, "payload_bytes": 1000, "application": "greedy"}])");
+            }),
+            "run.json: field flows[0].kind: crosses no wire; use kind tcp, cbr or tfrc, or leave wires out");
+  EXPECT_EQ(hybrid_message([](json& run) { run["links"] = json::parse(R"([{"from": 1, "to": 2, "data_rate_index": 0}])"); }),
+            "run.json: field links[0].to: 2 is not a whole number from 0 to 1");
+}
+
 TEST(run_config, broken_json_is_told_with_its_line) {
   try {
     parse_run_config("{\n \"schema\": 1,\n \"label\": }", "run.json");

@@ -15,6 +15,7 @@ from perhop.experiment import motion, profiles
 from perhop.experiment import routes as static
 from perhop.experiment import schema as ex
 from perhop.experiment import topology as topo
+from perhop.experiment import wires as wired
 from perhop.experiment.load import Point, located
 from perhop.experiment.policies import Policy, parse_policy
 from perhop.experiment.rules import (
@@ -159,12 +160,13 @@ def _resolve_point(point: Point) -> list[Run]:
     check_times(experiment)
     rate_index = profiles.rate_index(experiment.mac.profile, experiment.mac.data_rate_mbps)
     check_medium(experiment)
-    links = topo.neighbours(nodes, experiment.medium.tx_range_m)
+    wires = wired.of(experiment, len(nodes))
+    links = wires.neighbours(topo.neighbours(nodes, experiment.medium.tx_range_m))
     link_rates = check_links(experiment, nodes)
     flows = _flows(experiment, len(nodes))
     paths = [_path(links, flow, experiment) for flow in flows]
     routes = static.routes(links, [(path[0], path[-1]) for path in paths if path])
-    check_neighbours(point.document, routes)
+    check_neighbours(point.document, [route for route in routes if not wires.joins(route.node, route.next_hop)])
 
     has_tcp = any(isinstance(flow.model, ex.TcpFlow) for flow in flows)
     has_exact = any(isinstance(flow.model, ex.ExactFlow) for flow in flows)
@@ -178,7 +180,7 @@ def _resolve_point(point: Point) -> list[Run]:
             )
     check_exact(experiment, len(nodes))
     check_routing(experiment, has_ip)
-    check_events(experiment, motion.whole_trace(experiment, trace))
+    check_events(experiment, motion.whole_trace(experiment, trace), wires.joins)
     check_samples(experiment, rate_index, has_ip)
     check_fama(experiment.mac)
     hops = max(len(paths[0]) - 1, 0)
@@ -218,6 +220,7 @@ def _resolve_point(point: Point) -> list[Run]:
                 "nodes": [{"x_m": x, "y_m": y} for x, y in nodes],
                 "routes": [[route.node, route.destination, route.next_hop] for route in routes],
                 **({"links": link_rates} if link_rates else {}),
+                **wires.run_json(),
                 **_routing(experiment, motion.moves(trace, experiment.duration_s)),
                 "flows": [_flow(flow, policy) for flow in flows],
                 **({"exact": experiment.exact.model_dump()} if has_exact else {}),
@@ -247,22 +250,24 @@ def _flows(experiment: ex.Experiment, node_count: int) -> list[ResolvedFlow]:
     flows = []
     for index, flow in enumerate(experiment.flows):
         if flow.src in ("each", "top") or flow.dst in ("right", "bottom"):
-            for number, (src, dst) in enumerate(_ends(experiment.topology, flow, index, node_count)):
+            for number, (src, dst) in enumerate(
+                _ends(experiment.topology, flow, index, node_count, experiment.servers)
+            ):
                 start_s = flow.start_s + number * flow.stagger_s
                 flows.append(ResolvedFlow(index, src, dst, flow.model_copy(update={"start_s": start_s})))
             continue
-        dst = node_of(flow.dst, node_count, ("flows", index, "dst"))
-        src = node_of(flow.src, node_count, ("flows", index, "src"))
+        dst = node_of(flow.dst, node_count, ("flows", index, "dst"), experiment.servers)
+        src = node_of(flow.src, node_count, ("flows", index, "src"), experiment.servers)
         if src == dst:
             raise FieldError(("flows", index, "dst"), f"node {dst} would send to itself", "name two different nodes")
         flows.append(ResolvedFlow(index, src, dst, flow))
     return flows
 
 
-def _ends(topology: ex.Topology, flow: ex.Flow, index: int, node_count: int) -> list[tuple[int, int]]:
+def _ends(topology: ex.Topology, flow: ex.Flow, index: int, node_count: int, servers: int) -> list[tuple[int, int]]:
     """The flows that one of the file stands for."""
     if flow.src == "each" and flow.dst not in ("right", "bottom"):
-        dst = node_of(flow.dst, node_count, ("flows", index, "dst"))
+        dst = node_of(flow.dst, node_count, ("flows", index, "dst"), servers)
         return [(src, dst) for src in range(node_count) if src != dst]
     if not isinstance(topology, ex.Grid) or (flow.src, flow.dst) not in (("each", "right"), ("top", "bottom")):
         raise FieldError(
@@ -286,7 +291,7 @@ def _path(links: list[list[int]], flow: ResolvedFlow, experiment: ex.Experiment)
         raise FieldError(
             ("flows", flow.index, "dst"),
             f"node {flow.dst} cannot be reached from node {flow.src}: no chain of links up to "
-            f"medium.tx_range_m = {experiment.medium.tx_range_m:g} m joins them",
+            f"medium.tx_range_m = {experiment.medium.tx_range_m:g} m, or of wires, joins them",
             "move nodes closer, widen medium.tx_range_m, or name another destination",
         ) from None
     if not isinstance(flow.model, IP_FLOWS) and len(nodes) > 2:

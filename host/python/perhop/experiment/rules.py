@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from perhop.errors import FieldError
@@ -30,16 +31,20 @@ class ResolvedFlow:
     model: ex.Flow
 
 
-def node_of(end: int | str, node_count: int, path: tuple[str | int, ...]) -> int:
+def node_of(end: int | str, node_count: int, path: tuple[str | int, ...], servers: int = 0) -> int:
+    """The index of the node that a field names. @param servers follow the `node_count` nodes of the topology"""
     if end == "first":
         return 0
     if end == "last":
         return node_count - 1
-    if not isinstance(end, int) or end >= node_count:
+    if end == "server" and servers:
+        return node_count
+    if end == "server":
+        raise FieldError(path, "is server, but there is none", "set servers: 1, and join it by one of `wires`")
+    if not isinstance(end, int) or end >= node_count + servers:
+        count = f"the topology has {node_count} nodes" + (f" and there are {servers} servers" if servers else "")
         raise FieldError(
-            path,
-            f"is {end}, but the topology has {node_count} nodes",
-            f"use an index from 0 to {node_count - 1}, first or last",
+            path, f"is {end}, but {count}", f"use an index from 0 to {node_count + servers - 1}, first or last"
         )
     return end
 
@@ -147,16 +152,17 @@ def nodes_of_event(event: ex.Event) -> tuple[str, list[int]]:
     return "", []
 
 
-def check_events(experiment: ex.Experiment, trace: Trace) -> None:
+def check_events(experiment: ex.Experiment, trace: Trace, wired: Callable[[int, int], bool]) -> None:
     """Events name nodes of the topology, lie within the run, and lead routes over links that are there.
 
-    `trace` says where nodes are, events of the experiment among what moves them.
+    `trace` says where nodes are, events of the experiment among what moves them; `wired`, which two a wire joins.
     """
-    count = len(trace.starts)
+    radios = len(trace.starts)
     blocked: set[frozenset[int]] = set()
     dead: set[int] = set()
     for index, event in sorted(enumerate(experiment.events), key=lambda item: item[1].at_s):
         field, named = nodes_of_event(event)
+        count = radios + (experiment.servers if event.kind == "route" else 0)
         for node in named:
             if node >= count:
                 raise FieldError(
@@ -183,6 +189,14 @@ def check_events(experiment: ex.Experiment, trace: Trace) -> None:
                 dead.discard(event.node)
             case "route":
                 for here, there in itertools.pairwise(event.path):
+                    if wired(here, there):
+                        continue
+                    if max(here, there) >= radios:
+                        raise FieldError(
+                            ("events", index, "path"),
+                            f"goes from node {here} to node {there}, of which one is a server, and no wire joins them",
+                            "lead it over a gateway",
+                        )
                     distance_m = math.dist(trace.at(here, event.at_s), trace.at(there, event.at_s))
                     cut = frozenset((here, there)) in blocked or bool(dead & {here, there})
                     if distance_m > experiment.medium.tx_range_m or cut:

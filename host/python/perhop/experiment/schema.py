@@ -138,6 +138,25 @@ Topology = Annotated[
 ]
 
 
+def _wire_end(value: Any) -> Any:
+    if isinstance(value, str) and value not in ("first", "last", "server"):
+        raise _refused(f"is {value!r}, which names no node", "use a node's index, first, last or server")
+    return value
+
+
+WireEnd = Annotated[Literal["first", "last", "server"] | Annotated[int, Field(ge=0)], BeforeValidator(_wire_end)]
+
+
+class Wire(Section):
+    """A wired link between two nodes, both ways at once. A node of the topology with a wire is a gateway."""
+
+    a: WireEnd = Field(default="last", description="a node's index, first, last, or server (the first one)")
+    b: WireEnd = Field(default="server", description="another")
+    rate_mbps: float = Field(default=100, ge=1e-3, le=1e6, description="of each direction")
+    delay_ms: float = Field(ge=0, le=10_000, description="one way")
+    queue_packets: int = Field(default=100, ge=1, le=1_000_000, description="at each end, drop tail")
+
+
 # --- radio and MAC --------------------------------------------------------------------------------------------------
 
 
@@ -285,8 +304,8 @@ OnePolicy = Annotated[str | None, BeforeValidator(_one_policy)]
 # --- traffic --------------------------------------------------------------------------------------------------------
 
 
-END_WORDS = ("first", "last", "right", "bottom")
-SOURCE_WORDS = ("first", "last", "each", "top")
+END_WORDS = ("first", "last", "server", "right", "bottom")
+SOURCE_WORDS = ("first", "last", "server", "each", "top")
 
 
 def _end(value: Any) -> Any:
@@ -295,8 +314,12 @@ def _end(value: Any) -> Any:
     return value
 
 
-End = Annotated[Literal["first", "last", "right", "bottom"] | Annotated[int, Field(ge=0)], BeforeValidator(_end)]
-Source = Annotated[Literal["first", "last", "each", "top"] | Annotated[int, Field(ge=0)], BeforeValidator(_end)]
+End = Annotated[
+    Literal["first", "last", "server", "right", "bottom"] | Annotated[int, Field(ge=0)], BeforeValidator(_end)
+]
+Source = Annotated[
+    Literal["first", "last", "server", "each", "top"] | Annotated[int, Field(ge=0)], BeforeValidator(_end)
+]
 
 
 LONGEST_RTO_MS = 60_000
@@ -307,11 +330,11 @@ class FlowBase(Section):
 
     src: Source = Field(
         default="first",
-        description="a node's index, first, last, each (every other node sends), or top (each of a grid's first row)",
+        description="a node's index, first, last, server, each (all others send), or top (each of a grid's first row)",
     )
     dst: End = Field(
         default="last",
-        description="a node's index, first, last, or in a grid right (of each, the next in its row), bottom (of top)",
+        description="a node's index, first, last, server, or in a grid right (of each, its next), bottom (of top)",
     )
     start_s: float = Field(default=0.1, ge=0, description="when the flow starts")
     stagger_s: float = Field(default=0, ge=0, description="of each and top: a flow starts so much after the last one")
@@ -511,6 +534,8 @@ class Experiment(Section):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="letters, digits, _ . -")
     description: str = Field(default="", description="a sentence for the report")
     topology: Topology = Field(description="where the nodes are")
+    servers: int = Field(default=0, ge=0, le=64, description="nodes without radio, numbered after the topology's")
+    wires: list[Wire] = Field(default=[], description="wired links, between gateways and servers or among either")
     medium: Medium = Medium()
     mac: Mac = Mac()
     links: list[Link] = Field(default=[], description="links with another rate than mac.data_rate_mbps")

@@ -36,6 +36,10 @@ def check_real_time(point: Point, backend: str) -> None:
 def _check(experiment: ex.Experiment, backend: str) -> None:
     where = f"--backend {backend}"
     check_jumps(experiment, f"with {where}")
+    if experiment.wires:
+        raise FieldError(
+            ("wires",), f"is not empty, and {where} has no wired links", "leave it out, or use --backend sim"
+        )
     for index, flow in enumerate(experiment.flows):
         if not isinstance(flow, IP_FLOWS) or isinstance(flow, ex.TfrcFlow):
             raise FieldError(
