@@ -11,6 +11,14 @@
 namespace ns3
 {
 
+namespace
+{
+
+// ns-3 waits for 3 s times 2^n before the n-th repetition of a SYN, in 32 bits. So many doublings are beyond any upper bound of ours.
+constexpr uint32_t MOST_SYN_DOUBLINGS = 6;
+
+} // namespace
+
 NS_OBJECT_ENSURE_REGISTERED(MeasuredTcpSocket);
 
 TypeId
@@ -110,6 +118,10 @@ void
 MeasuredTcpSocket::SendEmptyPacket(uint8_t flags)
 {
     const bool timerStarts = m_retxEvent.IsExpired();
+    if ((flags & TcpHeader::SYN) != 0 && m_synRetries > m_synCount + MOST_SYN_DOUBLINGS)
+    {
+        m_synCount = m_synRetries - MOST_SYN_DOUBLINGS;
+    }
     TcpSocketBase::SendEmptyPacket(flags);
     if (!timerStarts || !m_retxEvent.IsPending())
     {

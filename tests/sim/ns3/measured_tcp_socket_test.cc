@@ -326,6 +326,19 @@ TEST_F(MeasuredTcpSocketTest, TheUpperBoundHoldsForBackedOffTimeoutsAndForSyns)
     }
 }
 
+TEST_F(MeasuredTcpSocketTest, ASynMayBeRepeatedMoreOftenThanATimeoutCanBeDoubled)
+{
+    m_losses->lostSyns = 70;
+    Send(16,
+         [](MeasuredTcpSocket& sender)
+         {
+             sender.SetAttribute("ConnCount", UintegerValue(1000));
+             sender.SetMaxRto(MilliSeconds(200));
+         });
+    EXPECT_EQ(m_losses->synsS.size(), 71U);
+    EXPECT_EQ(m_receivedBytes, 16 * SEGMENT_BYTES);
+}
+
 TEST_F(MeasuredTcpSocketTest, TheUpperBoundHoldsForWhatRoundTripsAskFor)
 {
     // The last segment is lost: nothing but the timer helps, by the estimate alone, which the least timeout stands for.
