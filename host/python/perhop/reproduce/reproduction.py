@@ -17,10 +17,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ruamel.yaml import YAML
-
 from perhop import paths
-from perhop.errors import PerhopError, choose_from
+from perhop.errors import PerhopError
+from perhop.reproduce.rows import GRADES, Catalogue, Grade, Row, catalogue, experiments, select
 from perhop.study import runner
 from perhop.study.check import Check, Judge, RowVerdict, load_check
 from perhop.study.outcomes import Owner, Study
@@ -29,42 +28,6 @@ from perhop.study.results import collect, write
 
 Verdict = Literal["pass", "finding", "fail", "not finished", "not built"]
 VERDICTS: tuple[Verdict, ...] = ("pass", "finding", "fail", "not finished", "not built")
-# `quick`: shorter runs, fewer seeds. `full`: the papers' durations.
-Grade = Literal["quick", "full"]
-GRADES: tuple[Grade, ...] = ("quick", "full")
-
-
-@dataclass(frozen=True)
-class Row:
-    """One claim. `experiment` is the folder that judges it, None while there is none.
-
-    `seeds_least` and `grade_least` are what the row asks of the runs behind its verdict; `missing` names the part of it
-    that nothing here runs yet. With less than it asks for, a row is not finished.
-    """
-
-    id: str
-    paper: str
-    title: str
-    claim: str
-    check: str
-    experiment: str | None
-    numeric: bool
-    seeds_least: int = 0
-    grade_least: Grade = "quick"
-    missing: str = ""
-
-    def __post_init__(self) -> None:
-        if self.grade_least not in GRADES or not isinstance(self.seeds_least, int) or self.seeds_least < 0:
-            raise TypeError(f"grade_least is one of {', '.join(GRADES)}, seeds_least a whole number")
-
-
-@dataclass(frozen=True)
-class Catalogue:
-    """All rows, by id and in order, and the titles of the papers."""
-
-    folder: Path
-    papers: dict[str, str]
-    rows: dict[str, Row]
 
 
 @dataclass
@@ -218,59 +181,6 @@ def cpu_s(study: Study | None) -> float:
     return sum(float(result.get("cpu_s", {}).get("total", 0.0)) for result in results)
 
 
-def experiments() -> Path:
-    """Where rows.yaml and the experiment folders are."""
-    return paths.repository() / "sim" / "experiments"
-
-
-def catalogue(folder: Path) -> Catalogue:
-    """Read rows.yaml of `folder`. Raises PerhopError when a row is not as it must be."""
-    file = folder / "rows.yaml"
-    try:
-        content = YAML(typ="safe", pure=True).load(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise PerhopError(
-            f"{paths.shown(file)} cannot be read: {error.strerror}", "run in a checkout of perhop"
-        ) from None
-    rows = {}
-    for name, fields in content["rows"].items():
-        try:
-            row = Row(id=name, **fields)
-        except TypeError as error:
-            raise PerhopError(
-                f"{paths.shown(file)}: row {name}: {error}", "write the fields that the others have"
-            ) from None
-        if row.experiment is not None and not (folder / row.experiment / "check.py").is_file():
-            raise PerhopError(
-                f"{paths.shown(file)}: row {name} names the experiment {row.experiment!r}, which has no check.py",
-                "name a folder beside rows.yaml, or null",
-            )
-        rows[name] = row
-    return Catalogue(folder, content["papers"], rows)
-
-
-def select(known: Catalogue, asked: Iterable[str]) -> list[Row]:
-    """The rows that the words name: `all`, a paper, a row, or a folder. Raises PerhopError for any other word."""
-    chosen: set[str] = set()
-    for word in asked:
-        found = {
-            row.id
-            for row in known.rows.values()
-            if word == "all" or word.upper() == row.id or word.lower() in (row.paper, row.experiment)
-        }
-        if not found:
-            # All row ids would be a page; those of the near miss's paper say how they look.
-            words = ["all", *known.papers, *known.rows]
-            remedy = choose_from(word.upper() if word[:1].upper() + "-01" in known.rows else word, words)
-            if "did you mean" in remedy:
-                remedy = remedy.partition(" Known:")[0]
-            else:
-                remedy = f"use all, a paper ({', '.join(known.papers)}), or a row such as {next(iter(known.rows))}"
-            raise PerhopError(f"there is no row or paper {word!r}", remedy)
-        chosen |= found
-    return [row for row in known.rows.values() if row.id in chosen]
-
-
 def run(
     asked: list[str],
     quick: bool = True,
@@ -295,7 +205,8 @@ def run(
     full_of = list(full_of)
     folder = (out or paths.output() / ("reproduce" if quick else "reproduce-full")).resolve()
     named = select(known, full_of)
-    parts = _parts(known, rows, {row.experiment for row in (named if quick else rows)}, folder)
+    in_full = {name for row in (named if quick else rows) for name in row.folders}
+    parts = _parts(known, rows, in_full, folder)
     runs = {run.id: run for part in parts if part.planned for run in part.planned.runs}
     for part in parts:
         _load_judge(part, known)
@@ -318,11 +229,11 @@ def run(
     )
 
 
-def _parts(known: Catalogue, rows: list[Row], in_full: Collection[str | None], out: Path) -> list[Part]:
+def _parts(known: Catalogue, rows: list[Row], in_full: Collection[str], out: Path) -> list[Part]:
     by_folder: dict[str, list[Row]] = {}
     for row in rows:
-        if row.experiment is not None:
-            by_folder.setdefault(row.experiment, []).append(row)
+        for name in row.folders:
+            by_folder.setdefault(name, []).append(row)
     parts = []
     for name, of_folder in by_folder.items():
         quick = name not in in_full
@@ -387,10 +298,25 @@ def _link_runs(place: Path) -> None:
 
 
 def _result(row: Row, parts: list[Part]) -> RowResult:
-    part = next((part for part in parts if part.name == row.experiment), None)
-    if part is None:
+    by_name = {part.name: part for part in parts}
+    results = [_result_of(row, by_name[name]) for name in row.folders]
+    if not results:
         return RowResult(row, "not built")
+    # A row passes where both folders say so.
+    order: tuple[Verdict, ...] = ("fail", "not finished", "finding", "pass")
+    joined = {
+        name: separator.join(text for result in results if (text := getattr(result, name).strip()))
+        for name, separator in (("measured", "; "), ("interval", "; "), ("evidence", "\n"))
+    }
+    return replace(
+        results[0],
+        verdict=min((result.verdict for result in results), key=order.index),
+        figures=[figure for result in results for figure in result.figures],
+        **joined,
+    )
 
+
+def _result_of(row: Row, part: Part) -> RowResult:
     def result(verdict: Verdict, measured: str, given: RowVerdict | None = None) -> RowResult:
         found = RowResult(row, verdict, measured, part=part)
         return found if given is None else replace(found, interval=given.interval, evidence=given.evidence)
