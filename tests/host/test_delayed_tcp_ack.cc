@@ -460,6 +460,17 @@ TEST(dca, the_first_packet_whose_sender_had_the_tcp_ack_tells_the_round_trip) {
   EXPECT_EQ(node.thinning.window_packets(), 5U) << "90 ms";
 }
 
+TEST(dca, a_packet_that_was_on_its_way_does_not_answer_a_duplicate_tcp_ack) {
+  receiver node({.kind = tcp_ack_kind::dca, .rule = dca_window_rule::delay});
+  node.arrives(0, 0, 1);
+  node.arrives(90'000, 1, 1);
+  node.arrives(180'000, 2, 1);
+  node.arrives(270'000, 4, 2);  // segment 3 is missing: the TCP ACK for 2 once more
+  node.arrives(271'000, 5, 3);  // sent before that came, by a sender that had the first one
+  node.arrives(272'000, 6, 20);
+  EXPECT_EQ(node.thinning.window_packets(), 5U) << "90 ms, not 1";
+}
+
 TEST(dca, timestamps_tell_the_round_trip) {
   delayed_tcp_ack node({.kind = tcp_ack_kind::dca, .rule = dca_window_rule::delay});
   node.on_data(0, {.sequence = 0, .payload_bytes = 1000, .packets_in_flight = 20, .timestamp_echo = 1});

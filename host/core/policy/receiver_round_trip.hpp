@@ -7,7 +7,8 @@
 //  - timestamps: the data packet echoes the timestamp of the TCP ACK that is timed (or a later one);
 //  - without them: the path header tells how many packets the sender had in flight, this one included. That many full
 //    segments before its end lies what was acknowledged when it was sent. Small segments make it look earlier, so that
-//    a sample can only be too long;
+//    a sample can only be too long. A TCP ACK that acknowledges no more than an earlier one is not timed then: packets
+//    that were sent before it look like its answer;
 //  - samples are too long where the sender had nothing to send at once. The paper accepts that; the smallest is right;
 //  - two-way data are the shim's business, which times what this node itself sends.
 
@@ -25,7 +26,9 @@ class receiver_round_trip {
 public:
   /// @param timestamp_value of the TCP ACK, when the connection uses timestamps
   void on_tcp_ack_sent(time_us now, std::uint32_t tcp_ack, std::optional<std::uint32_t> timestamp_value) {
-    if (timing_) return;
+    const bool acknowledges_more = !highest_tcp_ack_ || !not_after(tcp_ack, *highest_tcp_ack_);
+    if (acknowledges_more) highest_tcp_ack_ = tcp_ack;
+    if (timing_ || (!acknowledges_more && !timestamp_value)) return;
     timing_ = true;
     sent_at_ = now;
     tcp_ack_ = tcp_ack;
@@ -65,6 +68,7 @@ private:
   bool timing_ = false;
   time_us sent_at_ = 0;
   std::uint32_t tcp_ack_ = 0;
+  std::optional<std::uint32_t> highest_tcp_ack_;
   std::optional<std::uint32_t> timestamp_value_;
   std::uint32_t largest_payload_bytes_ = 0;
   std::uint32_t min_us_ = 0;
