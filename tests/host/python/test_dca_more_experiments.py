@@ -4,6 +4,7 @@
 from pathlib import Path
 
 import pytest
+from perhop import core
 from perhop.study.check import RowVerdict, load_check
 from perhop.study.results import Results
 
@@ -49,3 +50,53 @@ def grid(**changed: float) -> Results:
 )
 def test_d25_small_windows_are_alike_and_dca_is_above_each(changed, verdict, tmp_path):
     assert verdict_of("D-25", "dca_grid", grid(**changed), tmp_path).verdict == verdict
+
+
+# --- D-26: the delay rule -------------------------------------------------------------------------------------------
+
+BY_HOP, BY_DELAY, BY_BOTH = "dca no resend", "dca by delay no resend", "dca by hop and delay no resend"
+
+
+def delay_rule(ms_a_hop: float = 7.7, **changed: dict[int, float]) -> Results:
+    """Chains whose empty round trip grows with the hops; packets a TCP ACK stands for by policy's word and hops."""
+    flows, intervals = [], []
+    for hops in (1, 3, 5, 8, 10, 12, 15):
+        rtt_ms = ms_a_hop * hops
+        table = 20.0 if hops <= 3 else 4.4 if hops < 10 else 2.9
+        packets = {"cwl 1": 1.0, "dca 5 no resend": 4.4, "dca cwnd no resend": 20.0, BY_HOP: table}
+        packets[BY_DELAY] = changed.get("delay", {}).get(hops, 20.0 if rtt_ms <= 80 else 4.4)
+        packets[BY_BOTH] = changed.get("both", {}).get(hops, table)
+        for policy, count in packets.items():
+            row = {"hops": hops, "policy": policy, "seed": 1, "run": f"{hops}{policy}"}
+            flows.append({**row, "tcp_acks_per_packet": 1 / count})
+            intervals.append({**row, "t_start_s": 0.1, "rtt_ms": rtt_ms / 2})  # the SYN's
+            intervals += [{**row, "t_start_s": 5.0 + i, "rtt_ms": rtt_ms * (1 + 0.1 * i)} for i in range(3)]
+    return Results(flows, [], intervals)
+
+
+@pytest.mark.parametrize(
+    ("results", "verdict", "said"),
+    [
+        (delay_rule(), "pass", "77.0 ms"),
+        (delay_rule(ms_a_hop=11.5), "fail", "least round trip 115.0 ms"),
+        (delay_rule(delay={8: 4.4}), "fail", "8 hops, below the switch: dca by delay"),
+        (delay_rule(delay={12: 20.0}), "fail", "12 hops, above the switch: dca by delay"),
+        (delay_rule(delay={12: 2.9}), "fail", "12 hops, above the switch: dca by delay"),
+        (delay_rule(both={15: 4.4}), "fail", "15 hops, above the switch: dca by hop and delay"),
+        (delay_rule(both={3: 4.4}), "fail", "3 hops, below the switch: dca by hop and delay"),
+    ],
+)
+def test_d26_the_window_switches_where_the_round_trip_does(results, verdict, said, tmp_path):
+    found = verdict_of("D-26", "dca_delay_rule", results, tmp_path)
+    assert found.verdict == verdict and said in found.measured
+
+
+@pytest.mark.parametrize("at_us", [80_000, 80_001])
+def test_d26_a_rule_that_switches_elsewhere_fails(at_us, tmp_path, monkeypatch):
+    right = core.dca_window_limit_packets
+
+    def other(rule, hops, rtt_us):
+        return 7 if rtt_us == at_us and rule == core.DcaWindowRule.delay else right(rule, hops, rtt_us)
+
+    monkeypatch.setattr(core, "dca_window_limit_packets", other)
+    assert verdict_of("D-26", "dca_delay_rule", delay_rule(), tmp_path).verdict == "fail"
