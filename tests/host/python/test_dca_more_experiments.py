@@ -100,3 +100,54 @@ def test_d26_a_rule_that_switches_elsewhere_fails(at_us, tmp_path, monkeypatch):
 
     monkeypatch.setattr(core, "dca_window_limit_packets", other)
     assert verdict_of("D-26", "dca_delay_rule", delay_rule(), tmp_path).verdict == "fail"
+
+
+# --- D-31: the joint sweep ------------------------------------------------------------------------------------------
+
+
+def joint(
+    tcp_acks: float = 1.0, in_flight: float = 1.0, paced_drops: float = 1.0, without: tuple[int, int] | None = None
+) -> Results:
+    """Two seeds; `without` leaves a seed of one number of hops out; the factors plant one defect each."""
+    windows = ["1", "2", "3", "4", "5", "cwnd"]
+    policies = ["no limit", *(f"dca {w} no resend" for w in windows), *(f"dca {w} no resend + paced" for w in windows)]
+    policies += [f"cwl {limit} + dca {w} no resend" for limit in (2, 4, 6, 8, 12) for w in windows[:-1]]
+    flows = []
+    for hops in (3, 6, 10):
+        for policy in policies:
+            limit = int(policy.split()[1]) if policy.startswith("cwl") else None
+            word = policy.split("dca ")[1].split()[0] if "dca" in policy else "1"
+            window = min(int(word) if word != "cwnd" else 30, limit or 30)
+            paced = policy.endswith("paced")
+            for seed in (1, 2):
+                if without == (hops, seed) and policy == "cwl 4 + dca 2 no resend":
+                    continue
+                flows.append(
+                    {
+                        "hops": hops,
+                        "policy": policy,
+                        "seed": seed,
+                        "goodput_bps": 2e5 + window,
+                        "tcp_acks_per_packet": (tcp_acks if policy == "cwl 8 + dca 3 no resend" else 1.0) / window,
+                        "max_packets_in_flight": (limit or 60) + (in_flight - 1 if limit == 6 else 0),
+                        "mac_drops_data_packets": 50.0 * (paced_drops * 0.5 if paced else 1.0) * (hops > 3),
+                        "delivered_packets": 10_000.0,
+                    }
+                )
+    return Results(flows, [], [])
+
+
+@pytest.mark.parametrize(
+    ("results", "verdict", "said"),
+    [
+        (joint(), "pass", "114 cells of 2 seeds"),
+        (joint(tcp_acks=1.3), "fail", "cwl 8 + dca 3"),
+        (joint(tcp_acks=0.9), "fail", "cwl 8 + dca 3"),
+        (joint(in_flight=2.0), "fail", "7 packets in flight"),
+        (joint(paced_drops=2.0), "fail", "when bursts are spread"),
+        (joint(without=(6, 2)), "fail", "1 cells lack a seed"),
+    ],
+)
+def test_d31_each_knob_must_move_what_it_is_for(results, verdict, said, tmp_path):
+    found = verdict_of("D-31", "dca_future", results, tmp_path)
+    assert found.verdict == verdict and said in found.measured
