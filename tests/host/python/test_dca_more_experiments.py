@@ -151,3 +151,40 @@ def joint(
 def test_d31_each_knob_must_move_what_it_is_for(results, verdict, said, tmp_path):
     found = verdict_of("D-31", "dca_future", results, tmp_path)
     assert found.verdict == verdict and said in found.measured
+
+
+# --- D-27: a wire before the wireless hops --------------------------------------------------------------------------
+
+
+def hybrid(**share: float) -> Results:
+    """Of standard TCP's rate, by policy's word; `two_daa=0.7` changes two wireless hops alone."""
+    of = {
+        "no limit": 1.0,
+        "dca by hop and delay": 1.2,
+        "dca by delay": 1.2,
+        "dca": 1.1,
+        "daa": 0.4,
+        "daa as in 001": 0.4,
+    }
+    flows = []
+    for hops, kbps in ((1, 900), (2, 450)):
+        for policy, ratio in of.items():
+            word = policy.replace(" ", "_")
+            now = share.get(f"two_{word}" if hops == 2 else "", share.get(word, ratio))
+            rows = [{"sweep.topology.hops": hops, "policy": policy, "seed": seed} for seed in (1, 2, 3)]
+            flows += [{**row, "goodput_bps": kbps * 1e3 * now * (1 + 0.001 * row["seed"])} for row in rows]
+    return Results(flows, [], [])
+
+
+@pytest.mark.parametrize(
+    ("share", "verdict"),
+    [
+        ({}, "pass"),
+        ({"dca_by_hop_and_delay": 1.05}, "fail"),
+        ({"two_dca_by_hop_and_delay": 1.3}, "fail"),
+        ({"daa": 0.65}, "fail"),
+        ({"two_daa_as_in_001": 0.61}, "fail"),
+    ],
+)
+def test_d27_dca_gains_behind_a_wire_and_daa_does_not_fill_it(share, verdict, tmp_path):
+    assert verdict_of("D-27", "dca_hybrid", hybrid(**share), tmp_path).verdict == verdict
