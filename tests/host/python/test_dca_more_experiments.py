@@ -188,3 +188,38 @@ def hybrid(**share: float) -> Results:
 )
 def test_d27_dca_gains_behind_a_wire_and_daa_does_not_fill_it(share, verdict, tmp_path):
     assert verdict_of("D-27", "dca_hybrid", hybrid(**share), tmp_path).verdict == verdict
+
+
+# --- D-20: routing --------------------------------------------------------------------------------------------------
+
+
+def routings(**ratio: float) -> Results:
+    """Chains over static routes and over AODV; `h9=0.9` is AODV over static routes at Table I's window and two more."""
+    flows = []
+    for routing in ("static", "aodv"):
+        for hops in (4, 6, 9, 10):
+            for word in ("no limit", *(f"dca {w} no resend" for w in (2, 3, 4, 5, 6, 7, 8, "cwnd"))):
+                bps = 2e5
+                if routing == "aodv" and word == f"dca {7 if hops < 10 else 5} no resend":
+                    bps *= ratio.get(f"h{hops}", 1.05)
+                elif routing == "aodv" and word == "no limit":
+                    bps *= ratio.get("standard", 1.0)
+                for seed in (1, 2, 3):
+                    row = {"hops": hops, "policy": word, "sweep.routing": routing, "seed": seed}
+                    flows.append({**row, "goodput_bps": bps * (1 + 0.001 * seed)})
+    return Results(flows, [], [])
+
+
+@pytest.mark.parametrize(
+    ("ratio", "verdict"),
+    [
+        ({}, "pass"),
+        ({"h9": 0.99}, "fail"),
+        ({"h10": 0.9}, "fail"),
+        ({"h10": 0.9, "standard": 0.8}, "finding"),
+        ({"h10": 0.4, "standard": 0.8}, "fail"),
+    ],
+)
+def test_d20_aodv_is_no_worse_at_a_slightly_larger_window(ratio, verdict, tmp_path):
+    found = verdict_of("D-20", "dca_routing", routings(**ratio), tmp_path)
+    assert found.verdict == verdict and bool(found.evidence) == (verdict == "finding")
