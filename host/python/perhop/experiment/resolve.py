@@ -40,6 +40,7 @@ from perhop.experiment.words import swept_word
 SCHEMA = 1
 # Outputs that a run has or has not, and that change nothing else in it.
 OPTIONAL_OUTPUTS = ("pcapng", "trace", "completions")
+LARGEST_UNSCALED_WINDOW_BYTES = 65_535
 LATER_TCP_FIELDS = {"max_rto_ms", "transfer_bytes", "rate_bps"}
 
 
@@ -340,4 +341,8 @@ def _flow(flow: ResolvedFlow, policy: Policy) -> dict[str, Any]:
     if isinstance(flow.model, ex.TcpFlow):
         own = parse_policy(flow.model.policy)[0] if flow.model.policy else policy
         fields["policy"] = own.run_json()
+        if fields["policy"]["cwl"] != "none":
+            # Where a limit rules, there is no window scaling.
+            fits = max(LARGEST_UNSCALED_WINDOW_BYTES // fields["segment_bytes"], 1)
+            fields["max_window_packets"] = min(fields["max_window_packets"], fits)
     return fields

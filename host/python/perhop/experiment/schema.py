@@ -371,7 +371,9 @@ class TcpFlow(FlowBase):
     rate_bps: float | None = Field(
         default=None, gt=0, le=1e9, description="at which the application writes (interactive); null: as TCP takes it"
     )
-    max_window_packets: int = Field(default=44, ge=1, le=1024, description="the receiver's window")
+    max_window_packets: int = Field(
+        default=44, ge=1, le=1024, description="the receiver's window; with a window limit it is at most 65,535 bytes"
+    )
     policy: OnePolicy = Field(default=None, description=f"{POLICY_FORMS}; null: each of `policies`")
 
 
