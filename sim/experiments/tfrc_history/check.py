@@ -17,7 +17,7 @@ FLAT_FROM = 8
 SPREAD_MOST = 0.15
 # What EVIDENCE speaks of: a path on which TFRC gets more than TCP at every length.
 INVERTED = 1.0
-EVIDENCE = """On this path TFRC gets several times what TCP gets, for the far end is hidden from the source (row X-05, in ns-2.35 as well): loss events are few, some twenty in 1000 s a flow, so that lengths from 32 on are the same run, and a spread of 0.15 is less than what a seed makes. Tried: all seven lengths. The estimate varies less with length, as in the paper, where lengths differ at all (0.84, 0.76, 0.63 and 0.55 at 2, 4, 8 and 16, two seeds of 200 s). With nodes 180 m apart, so that the ends hear each other (the paper names no spacing), Fig. 9 is there (1000 s, one seed, L = 2 to 128): ratio 0.81, 0.83, 0.85, 0.82, 0.82, 0.98 and 0.84, smoothness 0.84, 0.53, 0.36, 0.30, 0.29, 0.27 and 0.28, TFRC's loss 7.4 to 7.7 %, variation of the estimate 0.62, 0.45, 0.38, 0.28, 0.24, 0.22 and 0.18."""  # noqa: E501
+EVIDENCE = """On this path TFRC gets several times what TCP gets, for the far end is hidden from the source (row X-05, in ns-2.35 as well): loss events are few, some twenty a flow in 1000 s, so that lengths from 32 on are nearly the same run, and ratios of 4.3 to 5.5 have no order (1000 s, one seed). The paper names no spacing. Tried: with nodes 180 m apart, so that the ends hear each other, Fig. 9 is there (1000 s, one seed, L = 2 to 128): ratio 0.81, 0.83, 0.85, 0.82, 0.82, 0.98 and 0.84, smoothness 0.84, 0.53, 0.36, 0.30, 0.29, 0.27 and 0.28, TFRC's loss 7.4 to 7.7 %, variation of the estimate 0.62, 0.45, 0.38, 0.28, 0.24, 0.22 and 0.18."""  # noqa: E501
 PANELS = {
     "fairness": "Throughput, TFRC / TCP",
     "smoothness": "Smoothness index, TFRC / TCP",
@@ -43,10 +43,8 @@ def check(results: Results | None, folder: Path) -> Check:
     ratios = table["fairness"]
     interval = f"ratio: {ratios[FLAT_FROM].count} runs each, at most ± {max(r.half for r in ratios.values()):.2f}"
     inverted = all(ratio.value > INVERTED for ratio in ratios.values())
-    estimate = [value.value for length, value in table["loss_event_variation"].items() if length <= 2 * FLAT_FROM]
-    steadier = all(after < before for before, after in itertools.pairwise(estimate))
     measured = "; ".join([*wrong, told])
-    if wrong and inverted and steadier and list(ratios) == LENGTHS:
+    if wrong and inverted and list(ratios) == LENGTHS:
         row = RowVerdict("finding", measured, interval, EVIDENCE)
     else:
         row = RowVerdict("fail" if wrong else "pass", measured, interval)

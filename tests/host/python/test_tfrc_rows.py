@@ -314,3 +314,16 @@ def test_all_flows_of_a_point_of_the_history_remember_alike():
     for point in load(EXPERIMENTS / "tfrc_history" / "experiment.yaml"):
         lengths = {flow.loss_intervals for flow in point.experiment.flows if flow.kind == "tfrc"}
         assert len(lengths) == 1, json.dumps(sorted(lengths))
+
+
+@pytest.mark.parametrize(("ratio", "verdict"), [(1.2, "finding"), (0.99, "fail")])
+def test_a_history_without_order_is_a_finding_only_where_tfrc_gets_more_than_tcp(ratio, verdict, tmp_path, monkeypatch):
+    check = check_of("tfrc_history")
+    lengths = (2, 4, 8, 16, 32, 64, 128)
+    flows = [
+        {"run": f"{length}", "flow": 0, "sweep.flows": [{"loss_intervals": length}, {"kind": "cbr"}]}
+        for length in lengths
+    ]
+    measured = {f"{length}": replace(AS_IN_THE_PAPER, fairness=ratio, smoothness=length / 99) for length in lengths}
+    monkeypatch.setitem(check, "measure", lambda results, folder: measured)
+    assert check["check"](Results(flows, [], []), tmp_path).rows["X-12"].verdict == verdict
