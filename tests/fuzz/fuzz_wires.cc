@@ -3,6 +3,7 @@
 // The wires of run.json: any text gives an error that can be shown, or wires that a network can be built of. The first two bytes say how
 // many nodes have a radio, and how many have none. Texts with `#` are read with each of some numbers in its place.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -38,7 +39,9 @@ void check(const std::string& text, std::size_t radios, std::size_t servers) {
     expect(wire.rate_bps >= 1e3 && wire.rate_bps <= 1e12, "a wire has a rate");
     expect(wire.delay_us <= 10'000'000, "a delay is up to ten seconds");
     expect(wire.queue_packets >= 1 && wire.queue_packets <= 1'000'000, "a queue holds a packet");
-    for (std::size_t other = 0; other < index; ++other) expect(!wires[other].joins(wire.a, wire.b), "one wire joins two nodes");
+    for (std::size_t other = 0; other < index; ++other) {
+      expect(std::minmax(wires[other].a, wires[other].b) != std::minmax(wire.a, wire.b), "one wire joins two nodes");
+    }
     reached[wire.a] = reached[wire.b] = true;
   }
   for (std::size_t server = radios; server < nodes; ++server) expect(reached[server], "a wire leads to each server");

@@ -14,7 +14,7 @@ from perhop.study.summaries import Mean, mean
 
 FIRST_START_S = 0.1  # the default of a flow
 STARTS_LEAST = 20
-SERVER = 5
+SERVER = 7
 MIXED, OUT, IN, IN_SHORT = "IN and OUT, 8 MB", "OUT, 1 MB", "IN, 8 MB", "IN, 1 MB"
 
 OUT_SHARE_MOST = 0.2  # S-03

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
+# A minute of compiling.
+pytestmark = pytest.mark.long
+
 TEST = "tests/host/hop/test_wired_hop.cc"
 COMPILE = ("g++", "-std=c++20", "-O0", "-w", "-c")
 
