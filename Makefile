@@ -19,7 +19,7 @@ export CCACHE_BASEDIR := $(CURDIR)
 # Objects with debugging information serve another clone, too; what they say of its folder is then of the first one.
 export CCACHE_NOHASHDIR := 1
 
-.PHONY: help setup programs build bindings chain live live-sanitized ota soak attack flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples verify-hashes verify-bounds bench-antenna bench-bound bench-core bench-exact bench-phy bench-robust bench-sifs bench-sim peers synth prove test test-gateware mutate test-long fuzz fuzz-python fuzz-gateware clean
+.PHONY: help setup programs build bindings chain live live-sanitized ota soak attack flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples verify-hashes verify-bounds bench-antenna bench-bound bench-core bench-exact bench-mesh bench-phy bench-robust bench-sifs bench-sim peers synth prove test test-gateware mutate test-long fuzz fuzz-python fuzz-gateware clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -142,6 +142,9 @@ bench-core: setup out/build/build.ninja ## Cost of the shim a packet: sender, fo
 
 bench-exact: programs ## Cost of an EXACT router at 10 to 1000 flows; distance of M1 and M2 from the max-min optimum
 	@$(PYTHON) sim/bench/bench_exact.py
+
+bench-mesh: programs ## EXACT on the air on grids and on 20 random meshes: M2 beside M1, air of the hellos, distance from the max-min optimum
+	@$(PYTHON) sim/bench/bench_mesh.py --jobs $(JOBS)
 
 bench-phy: bindings bench-antenna ## Frame errors of the DSSS modem against theory, carrier sense, echoes, spectrum; SIFS (some minutes)
 	@$(PYTHON) sim/bench/bench_phy.py

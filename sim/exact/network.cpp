@@ -17,7 +17,6 @@ constexpr std::uint32_t header_bytes = mac_header_bytes + llc_snap_bytes + path_
 constexpr std::uint32_t data_extra_bytes = header_bytes + static_cast<std::uint32_t>(wire::exact_data::size_bytes);
 constexpr std::uint32_t report_extra_bytes = header_bytes + static_cast<std::uint32_t>(wire::exact_feedback::size_bytes);
 constexpr std::uint32_t report_ip_bytes = 28;  // IPv4 and UDP, nothing in them
-constexpr time_us hello_us = 2'000;            // on the air
 constexpr std::uint8_t first_ttl = 64;
 constexpr std::uint16_t first_port = 1000;
 constexpr std::uint64_t fastest_bps = 11'000'000;
@@ -128,34 +127,38 @@ void network::pass(std::uint32_t node, study_packet&& p, const shim::exact_view&
 }
 
 void network::on_submitted(std::uint32_t node) {
-  const study_packet& what = nodes_[node]->node.in_mac->what;
-  if (what.hello.empty()) {
-    start_transmissions();
-    return;
-  }
-  largest_hello_bytes_ = std::max(largest_hello_bytes_, what.hello.size());
-  at(now_us_ + hello_us, [this, node] { finish(node); });
+  largest_hello_bytes_ = std::max(largest_hello_bytes_, nodes_[node]->node.in_mac->what.hello.size());
+  start_transmissions();
+}
+
+// What a node's frame takes: a link, or all that it hears of a hello's sender.
+link network::link_of(std::uint32_t node) const {
+  const study_node::frame& frame = *nodes_[node]->node.in_mac;
+  return {node, frame.what.hello.empty() ? frame.to : node};
 }
 
 // Everybody whose link is free of others starts, those first who have waited longest.
 void network::start_transmissions() {
   std::vector<std::uint32_t> waiting;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
-    if (!nodes_[i]->sending && nodes_[i]->node.in_mac && nodes_[i]->node.in_mac->what.hello.empty()) waiting.push_back(i);
+    if (!nodes_[i]->sending && nodes_[i]->node.in_mac) waiting.push_back(i);
   }
   std::ranges::stable_sort(waiting, {}, [this](std::uint32_t i) { return nodes_[i]->node.head_since_us; });
   for (const std::uint32_t i : waiting) {
     node_state& state = *nodes_[i];
     const study_packet& p = state.node.in_mac->what;
-    const link wanted{i, state.node.in_mac->to};
+    const link wanted = link_of(i);
     bool free = true;
     for (std::uint32_t other = config_.exclusive_medium ? 0 : static_cast<std::uint32_t>(nodes_.size()); other < nodes_.size() && free;
          ++other) {
-      free = !nodes_[other]->sending || !topology_.exclude(wanted, {other, nodes_[other]->node.in_mac->to});
+      free = !nodes_[other]->sending || !topology_.exclude(wanted, link_of(other));
     }
     if (!free) continue;
     state.sending = true;
-    const double delay_us = idle_delay_us(wanted.from, wanted.to, p.ip_bytes, p.is_report() ? report_extra_bytes : data_extra_bytes);
+    const double delay_us = p.hello.empty()
+                                ? idle_delay_us(wanted.from, wanted.to, p.ip_bytes, p.is_report() ? report_extra_bytes : data_extra_bytes)
+                                : idle_.broadcast_delay_us(state.node.in_mac->mpdu_bytes);
+    if (!p.hello.empty()) state.hello_us += static_cast<time_us>(delay_us);
     at(now_us_ + static_cast<time_us>(delay_us), [this, i] { finish(i); });
   }
 }
@@ -267,6 +270,18 @@ void network::send_report(std::uint32_t node, study_ends::due_report&& due) {
                  .ttl = first_ttl,
                  .rider = *wire::decode_exact_report(wire::encode(due.report))};
   pass(node, std::move(p), {.follows = true});
+}
+
+time_us network::most_hello_us() const {
+  time_us most_us = 0;
+  for (std::uint32_t here = 0; here < topology_.size(); ++here) {
+    time_us sensed_us = 0;
+    for (std::uint32_t from = 0; from < topology_.size(); ++from) {
+      if (topology_.distance_m(from, here) <= exact_study::interference_range_m) sensed_us += nodes_[from]->hello_us;
+    }
+    most_us = std::max(most_us, sensed_us);
+  }
+  return most_us;
 }
 
 // ---- What is to be expected

@@ -5,7 +5,8 @@
 // A packet's way through a node is that of all nodes (host/core/hop).
 //
 // The medium: a packet takes the time that it takes on an idle medium (DIFS, mean backoff, the whole exchange). Links that
-// exclude each other (topology.hpp) take turns: whoever has waited longest at the head of its queue goes first. The service
+// exclude each other (topology.hpp) take turns: whoever has waited longest at the head of its queue goes first. A hello excludes
+// whatever is within interference range of its sender, takes its bytes at the lowest basic rate, and reaches all neighbours. The service
 // time that a router hears of is therefore the waiting for others plus the exchange, as the MAC's averages tell it.
 #pragma once
 
@@ -94,6 +95,9 @@ public:
   const std::vector<std::uint32_t>& path(std::size_t flow) const { return flows_[flow].config.path; }
   std::uint64_t identity(std::size_t flow) const { return shim::shim::flow_identity(flows_[flow].key); }
   std::size_t largest_hello_bytes() const { return largest_hello_bytes_; }
+
+  /// Channel time that hellos took so far of the station that senses most of them.
+  time_us most_hello_us() const;
   std::size_t flows() const { return flows_.size(); }
 
   /// The smallest allocation that the routers of the flow's path have for it now; nothing when one does not know it.
@@ -109,7 +113,8 @@ private:
         : node(all, index, all.config_.queue_packets, of_flows) {}
 
     study_node node;
-    bool sending = false;  // ... on the air; a hello does not keep others off it
+    bool sending = false;
+    time_us hello_us = 0;  // of channel time, for hellos so far
     std::array<policy::neighbour_averages, neighbour_slots> averages{};
     std::array<bool, neighbour_slots> measured{};
     std::optional<time_us> woken_at_us{};
@@ -137,6 +142,7 @@ private:
   const study_ends::source& source(std::size_t flow) const { return *nodes_[flows_[flow].from]->node.ends.find(flows_[flow].key); }
   study_ends::source& source(std::size_t flow) { return *nodes_[flows_[flow].from]->node.ends.find(flows_[flow].key); }
   void pass(std::uint32_t node, study_packet&& p, const shim::exact_view& exact);
+  link link_of(std::uint32_t node) const;
   void broadcast(std::uint32_t node, std::vector<std::uint8_t> hello);
   void start_transmissions();
   void finish(std::uint32_t node);

@@ -35,6 +35,18 @@ json gap(policy::exact_mode mode, bool positions_known, bool exclusive_medium) {
           {"largest_hello_bytes", r.largest_hello_bytes}};
 }
 
+json meshes(std::uint32_t first) {
+  json plans = json::array();
+  for (const mesh_plan& plan : mesh_plans(first, 20)) {
+    json nodes = json::array();
+    for (std::uint32_t node = 0; node < plan.nodes.size(); ++node) {
+      nodes.push_back({{"x_m", plan.nodes.at(node).x_m}, {"y_m", plan.nodes.at(node).y_m}});
+    }
+    plans.push_back({{"nodes", nodes}, {"paths", plan.paths}, {"optimum_bps", plan.optimum_bps}, {"eta", plan.eta}});
+  }
+  return plans;
+}
+
 json costs() {
   return both_modes([](policy::exact_mode mode) {
     json rows = json::object();
@@ -43,6 +55,7 @@ json costs() {
       rows[std::to_string(flows)] = {{"ns_per_packet", r.ns_per_packet},
                                      {"us_per_allocation", r.us_per_allocation},
                                      {"cpu_share", r.cpu_share},
+                                     {"state_bytes", r.state_bytes},
                                      {"packets_per_s", r.packets_per_s}};
     }
     return rows;
@@ -161,6 +174,9 @@ const std::map<std::string, std::function<json()>>& studies() {
                      {"m2_hops", gap(policy::exact_mode::m2, false, false)}};
        }},
       {"cost", costs},
+      // Constants of the router were chosen on meshes 101 to 120; a verdict takes others.
+      {"meshes", [] { return meshes(201); }},
+      {"meshes_of_tuning", [] { return meshes(101); }},
       {"tfrc", tfrc},
   };
   return all;

@@ -4,10 +4,13 @@
 
 #include "sim/exact/studies.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <random>
 
@@ -58,6 +61,30 @@ std::vector<double> mean_rates(network& net, double over_s) {
     for (std::size_t f = 0; f < sum.size(); ++f) sum[f] += static_cast<double>(net.sender(f).rate_bps()) / samples;
   }
   return sum;
+}
+
+/// Bytes of the heap in use.
+std::uint64_t heap_bytes() {
+  const auto heap = mallinfo2();
+  return heap.uordblks + heap.hblkhd;
+}
+
+constexpr std::uint32_t mesh_nodes = 30;
+constexpr std::uint32_t mesh_flows = 6;
+/// Hellos have little air: the last mesh of 40 is within 15 % of its optimum after 30 s.
+constexpr time_us mesh_settled_us = 30 * us_per_s;
+
+/// Six flows between any nodes of a random mesh.
+std::unique_ptr<network> mesh_network(std::uint32_t mesh, network_config config) {
+  config.seed = mesh;
+  auto net = std::make_unique<network>(topology::mesh(mesh_nodes, 1000, mesh), config);
+  draws draw(77 * mesh);
+  for (time_us flow = 0; flow < mesh_flows; ++flow) {
+    const auto from = static_cast<std::uint32_t>(draw.below(mesh_nodes));
+    const auto to = static_cast<std::uint32_t>((from + 1 + draw.below(mesh_nodes - 1)) % mesh_nodes);
+    net->add_flow({.path = net->nodes().path(from, to), .start_us = flow * us_per_s / 2});
+  }
+  return net;
 }
 
 }  // namespace
@@ -357,17 +384,10 @@ gap_result gap_study(policy::exact_mode mode, bool positions_known, bool exclusi
     const double rate = mean_rates(net, 5)[0];
     result.chain_gaps.push_back(std::abs(rate / net.optimum_bps()[0] - 1));
   }
-  constexpr std::uint32_t mesh_nodes = 30;
   for (std::uint32_t mesh = 1; mesh <= meshes; ++mesh) {
-    config.seed = mesh;
-    network net(topology::mesh(mesh_nodes, 1000, mesh), config);
-    draws draw(77 * mesh);
-    for (time_us flow = 0; flow < 6; ++flow) {
-      const auto from = static_cast<std::uint32_t>(draw.below(mesh_nodes));
-      const auto to = static_cast<std::uint32_t>((from + 1 + draw.below(mesh_nodes - 1)) % mesh_nodes);
-      net.add_flow({.path = net.nodes().path(from, to), .start_us = flow * us_per_s / 2});
-    }
-    net.run_until(20 * us_per_s);
+    const std::unique_ptr<network> owner = mesh_network(mesh, config);
+    network& net = *owner;
+    net.run_until(mesh_settled_us);
     const std::vector<double> rates = mean_rates(net, 5);
     const std::vector<double> optimum = net.optimum_bps();
     double gap = 0;
@@ -383,6 +403,22 @@ gap_result gap_study(policy::exact_mode mode, bool positions_known, bool exclusi
   return result;
 }
 
+std::vector<mesh_plan> mesh_plans(std::uint32_t first, std::uint32_t meshes) {
+  network_config config = with_mode(policy::exact_mode::m2);
+  config.exclusive_medium = false;
+  config.router.eta = 0.9;  // what the optimum gives out, whatever routers find usable
+  std::vector<mesh_plan> plans;
+  for (std::uint32_t mesh = first; mesh < first + meshes; ++mesh) {
+    const std::unique_ptr<network> owner = mesh_network(mesh, config);
+    network& net = *owner;
+    net.run_until(mesh_settled_us);
+    mesh_plan plan{.nodes = net.nodes(), .paths = {}, .optimum_bps = net.optimum_bps(), .eta = config.router.eta};
+    for (std::size_t flow = 0; flow < net.flows(); ++flow) plan.paths.push_back(net.path(flow));
+    plans.push_back(std::move(plan));
+  }
+  return plans;
+}
+
 cost_result cost_study(policy::exact_mode mode, std::uint32_t flows) {
   using clock = std::chrono::steady_clock;
   const auto ns_since = [](clock::time_point start) { return std::chrono::duration<double, std::nano>(clock::now() - start).count(); };
@@ -391,6 +427,7 @@ cost_result cost_study(policy::exact_mode mode, std::uint32_t flows) {
   config.profile = find_profile("dsss_long");
   config.mode = mode;
   config.neighbourhood.node = 1;
+  const std::uint64_t heap_before_bytes = heap_bytes();
   policy::exact_router router(config);
   for (std::uint8_t peer = 0; peer < 2; ++peer) router.set_peer_node(peer, peer + 2U);
   const auto packet = [&](std::uint64_t number) {
@@ -444,6 +481,7 @@ cost_result cost_study(policy::exact_mode mode, std::uint32_t flows) {
     return ns_since(start) / 1e9 / simulated_s;
   };
   live();
+  result.state_bytes = sizeof(router) + heap_bytes() - heap_before_bytes;
   for (int run = 0; run < 7; ++run) best_share = std::min(best_share, live());
   // Packets alone: time hardly passes.
   constexpr int packets = 20'000;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "host/core/policy/exact_router.hpp"
+#include "sim/exact/topology.hpp"
 
 namespace perhop::exact_study {
 
@@ -90,13 +91,23 @@ struct gap_result {
 };
 gap_result gap_study(policy::exact_mode mode, bool positions_known, bool exclusive_medium, std::uint32_t chains, std::uint32_t meshes);
 
+/// Random meshes as those of gap_study, from one number on, for runs of the same meshes on the air (sim/bench/bench_mesh.py).
+struct mesh_plan {
+  topology nodes;
+  std::vector<std::vector<std::uint32_t>> paths;  ///< of its flows; the first starts at once, each other half a second after the one before
+  std::vector<double> optimum_bps;                ///< by linear programs, IP packets of 1500 bytes
+  double eta = 0;                                 ///< share of the channel time that the optimum gives out
+};
+std::vector<mesh_plan> mesh_plans(std::uint32_t first, std::uint32_t meshes);
+
 /// E-10, X-18, X-19: CPU time of a router.
 struct cost_result {
   std::uint32_t flows = 0;
   double packets_per_s = 0;
   double ns_per_packet = 0;  ///< on_packet alone
   double us_per_allocation = 0;
-  double cpu_share = 0;  ///< packets, allocations and hellos in simulated real time
+  double cpu_share = 0;           ///< packets, allocations and hellos in simulated real time
+  std::uint64_t state_bytes = 0;  ///< of the router after that, what it holds of the heap included
 };
 cost_result cost_study(policy::exact_mode mode, std::uint32_t flows);
 

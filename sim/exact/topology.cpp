@@ -38,20 +38,24 @@ bool topology::exclude(const link& a, const link& b) const {
 }
 
 std::vector<std::uint32_t> topology::path(std::uint32_t from, std::uint32_t to) const {
-  std::vector<std::uint32_t> before(nodes_.size(), size());
-  std::vector<std::uint32_t> reached{from};
-  before[from] = from;
-  for (std::size_t i = 0; i < reached.size() && before[to] == size(); ++i) {
+  const std::uint32_t unreached = size();
+  std::vector<std::uint32_t> hops(size(), unreached);
+  std::vector<std::uint32_t> reached{to};
+  hops[to] = 0;
+  for (std::size_t i = 0; i < reached.size(); ++i) {
     for (std::uint32_t next = 0; next < size(); ++next) {
-      if (before[next] != size() || !neighbours(reached[i], next)) continue;
-      before[next] = reached[i];
+      if (hops[next] != unreached || !neighbours(reached[i], next)) continue;
+      hops[next] = hops[reached[i]] + 1;
       reached.push_back(next);
     }
   }
-  if (before[to] == size()) return {};
-  std::vector<std::uint32_t> nodes{to};
-  while (nodes.back() != from) nodes.push_back(before[nodes.back()]);
-  std::ranges::reverse(nodes);
+  if (hops[from] == unreached) return {};
+  std::vector<std::uint32_t> nodes{from};
+  while (nodes.back() != to) {
+    std::uint32_t next = 0;
+    while (!neighbours(nodes.back(), next) || hops[next] + 1 != hops[nodes.back()]) ++next;
+    nodes.push_back(next);
+  }
   return nodes;
 }
 

@@ -40,7 +40,8 @@ public:
   /// Both cannot carry a frame at once: an end of one is within interference range of an end of the other.
   bool exclude(const link& a, const link& b) const;
 
-  /// A path with the fewest hops, both ends included; empty when there is none. Ties go to the lower numbers.
+  /// A path with the fewest hops, both ends included; empty when there is none. Of equally near next nodes the one with the
+  /// lowest number, as in experiments (perhop.experiment.routes).
   std::vector<std::uint32_t> path(std::uint32_t from, std::uint32_t to) const;
 
 private:

@@ -6,10 +6,34 @@
 #include "ns3/simulator.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <variant>
 
 namespace ns3
 {
+
+namespace
+{
+
+/// Where a node stands for good, in whole metres; nothing when it moves, or is farther away than a hello can say.
+std::optional<perhop::wire::node_position>
+Position(const perhop::run::run_config& config, uint32_t node)
+{
+    const auto moves = [node](const perhop::run::event_config& event)
+    {
+        return event.kind == perhop::run::event_config::event_kind::move && event.a == node;
+    };
+    const perhop::air::node_position& at = config.air.nodes[node];
+    constexpr double MOST_M = std::numeric_limits<int16_t>::max();
+    if (std::ranges::any_of(config.events, moves) || std::abs(at.x_m) > MOST_M || std::abs(at.y_m) > MOST_M)
+    {
+        return std::nullopt;
+    }
+    return perhop::wire::node_position{static_cast<int16_t>(std::lround(at.x_m)), static_cast<int16_t>(std::lround(at.y_m))};
+}
+
+} // namespace
 
 perhop::policy::exact_router_config
 ExactNode::RouterConfig(const perhop::run::run_config& config, uint32_t node)
@@ -18,6 +42,9 @@ ExactNode::RouterConfig(const perhop::run::run_config& config, uint32_t node)
     router.profile = config.air.mac.profile;
     router.rts_threshold_bytes = config.air.mac.rts_threshold_bytes;
     router.neighbourhood.node = NodeIpv4Address(node).Get();
+    router.neighbourhood.position = Position(config, node);
+    router.neighbourhood.interference_range_m = config.air.medium.cs_range_m;
+    router.neighbourhood.relay_range_m = config.air.medium.cs_range_m + 2 * config.air.medium.tx_range_m;
     return router;
 }
 

@@ -50,4 +50,9 @@ std::uint32_t delay_estimator::uncontended_delay_us(std::uint32_t mpdu_bytes, st
   return delay_us;
 }
 
+std::uint32_t delay_estimator::broadcast_delay_us(std::uint32_t mpdu_bytes) const {
+  const timing_profile& p = *profile_;
+  return p.difs_us + p.cw_min * p.slot_us / 2 + airtime_us(p, p.lowest_basic_rate_index, mpdu_bytes);
+}
+
 }  // namespace perhop::policy

@@ -60,6 +60,9 @@ public:
   /// DIFS + CWmin/2 slots + the whole exchange, on an idle medium without errors.
   std::uint32_t uncontended_delay_us(std::uint32_t mpdu_bytes, std::uint8_t rate_index) const;
 
+  /// DIFS + CWmin/2 slots + a broadcast frame at the lowest basic rate, which nobody acknowledges.
+  std::uint32_t broadcast_delay_us(std::uint32_t mpdu_bytes) const;
+
 private:
   struct neighbour {
     std::uint64_t fixed_us16 = 0;  // contention plus overhead

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+//
+// It is one file because all of it works on the one table of routers: who is known, what of them is told, which links exclude each other.
 
 #include "host/core/policy/exact_neighbourhood.hpp"
 
@@ -16,8 +18,13 @@ constexpr std::size_t word_bits = 64;
 /// Steps of the search for neighbourhoods after which it is given up: their number can grow exponentially.
 constexpr std::size_t max_search_steps = 20'000;
 
-/// News cross max_relay_hops in 16 hello intervals, 8 s, and are passed on for forget_us more: 4 times forget_us is longer.
-constexpr std::uint64_t remember_forgotten = 4;
+/// News without a change cross max_relay_hops in 16 times 2 refresh_us, 160 s, and are passed on for forget_us more: 12 times forget_us
+/// is longer.
+constexpr std::uint64_t remember_forgotten = 12;
+/// Where so many others passed on what did not change, this router rests once.
+constexpr std::ptrdiff_t enough_tellers = 2;
+/// A router says so often that its flows are gone: a hello may be lost.
+constexpr std::uint32_t said_farewells = 2;
 constexpr std::uint64_t least_hello_us = 100'000;
 /// Sequence numbers behind the last one that are of the same life of a router: half a minute of hellos.
 constexpr std::uint16_t old_news = 64;
@@ -82,6 +89,12 @@ bool exact_neighbourhood::on_hello(std::uint64_t now_us, const wire::hello& mess
     return false;
   }
   bool changed = false;
+  const auto note_teller = [&](known_node& known) {
+    const std::uint32_t teller = message.nodes.front().node;
+    if (teller == known.told.node) return;
+    std::erase_if(known.tellers, [&](const hearing& heard) { return heard.node == teller; });
+    known.tellers.push_back({.node = teller, .at_us = now_us});
+  };
   for (const wire::hello_node& told : message.nodes) {
     if (told.node == config_.node || !concerns(told)) continue;
     const auto known = std::ranges::find(known_, told.node, [](const known_node& k) { return k.told.node; });
@@ -97,12 +110,14 @@ bool exact_neighbourhood::on_hello(std::uint64_t now_us, const wire::hello& mess
         continue;
       }
       known_.push_back({.told = std::move(heard), .heard_us = now_us});
+      note_teller(known_.back());
       changed = true;
       continue;
     }
     if (told.sequence == known->told.sequence) {
       // The same news on another way; the shortest way tells the distance.
       changed |= heard.hops < known->told.hops;
+      note_teller(*known);
       known->told.hops = std::min(known->told.hops, heard.hops);
       continue;
     }
@@ -111,9 +126,14 @@ bool exact_neighbourhood::on_hello(std::uint64_t now_us, const wire::hello& mess
       continue;
     }
     known->heard_us = now_us;
-    changed |= heard.flows != known->told.flows || heard.neighbours != known->told.neighbours || heard.busy != known->told.busy ||
-               heard.position != known->told.position;
+    if (heard.flows != known->told.flows || heard.neighbours != known->told.neighbours || heard.busy != known->told.busy ||
+        heard.position != known->told.position || heard.usable != known->told.usable) {
+      changed = true;
+      known->untold = tellings;
+      known->tellers.clear();
+    }
     known->told = std::move(heard);
+    note_teller(*known);
   }
   return changed;
 }
@@ -145,17 +165,59 @@ bool exact_neighbourhood::concerns(const wire::hello_node& told) const {
   return told.hops < config_.max_relay_hops && apart_m2(*told.position, *config_.position) <= config_.relay_range_m * config_.relay_range_m;
 }
 
-// What others need of a relayed node. Neighbours tell distances in hops: with a position only those that flows go to are
-// left. @return nothing when it is of no use to anybody
-std::optional<wire::hello_node> exact_neighbourhood::trimmed(const wire::hello_node& told) const {
-  if (!told.position) return told;
-  const auto goes_there = [&](const wire::hello_node& node) {
-    return std::ranges::any_of(node.flows, [&](const wire::hello_flow& flow) {
-      return flow.next < node.neighbours.size() && node.neighbours[flow.next] == told.node;
-    });
+// Whether flows go to this node.
+bool exact_neighbourhood::is_next(std::uint32_t node) const {
+  const auto goes_there = [node](const wire::hello_node& told) {
+    return std::ranges::any_of(
+        told.flows, [&](const wire::hello_flow& flow) { return flow.next < told.neighbours.size() && told.neighbours[flow.next] == node; });
   };
-  const bool is_next = goes_there(own_) || std::ranges::any_of(known_, [&](const known_node& k) { return goes_there(k.told); });
-  if (told.flows.empty() && told.busy == 0 && !is_next) return std::nullopt;
+  return goes_there(own_) || std::ranges::any_of(known_, [&](const known_node& k) { return goes_there(k.told); });
+}
+
+exact_neighbourhood::hello_part exact_neighbourhood::own_part() const {
+  if (!own_.flows.empty() || farewells_ != 0 || is_next(config_.node)) return hello_part::end;
+  const bool near_flows = std::ranges::any_of(
+      known_, [this](const known_node& k) { return concerns(k.told) && (!k.told.flows.empty() || is_next(k.told.node)); });
+  if (!near_flows) return hello_part::none;
+  return own_.busy > 0 ? hello_part::end : hello_part::relay;
+}
+
+bool exact_neighbourhood::is_due(std::uint64_t now_us, const known_node& known, hello_part role) const {
+  if (!concerns(known.told) || now_us - known.heard_us > config_.forget_us) return false;
+  const std::uint64_t since_us = now_us - known.passed_on_us;
+  if (known.untold == 0 && since_us < config_.refresh_us) return false;
+  if (known.untold == 1 && since_us < config_.refresh_us) return somebody_lacks(now_us, known);
+  // Where nobody passed it on, somebody who is not heard here may be without it.
+  if (role == hello_part::relay) return known.tellers.empty() || somebody_lacks(now_us, known);
+  if (known.untold != 0 || since_us >= 2 * config_.refresh_us || somebody_lacks(now_us, known)) return true;
+  const auto since = [&](const hearing& heard) { return heard.at_us > known.passed_on_us; };
+  return std::ranges::count_if(known.tellers, since) < enough_tellers;
+}
+
+// Whether a router that is heard directly should know of the node, and does not say that it does.
+bool exact_neighbourhood::somebody_lacks(std::uint64_t now_us, const known_node& known) const {
+  return std::ranges::any_of(known_, [&](const known_node& reader) {
+    if (reader.told.hops != 1 || reader.told.node == known.told.node || !in_use(reader.told)) return false;
+    if (reader.told.position && known.told.position &&
+        apart_m2(*reader.told.position, *known.told.position) > config_.relay_range_m * config_.relay_range_m)
+      return false;
+    return std::ranges::none_of(
+        known.tellers, [&](const hearing& heard) { return heard.node == reader.told.node && now_us - heard.at_us < config_.refresh_us; });
+  });
+}
+
+bool exact_neighbourhood::has_news(std::uint64_t now_us) const {
+  const hello_part role = own_part();
+  return role != hello_part::none &&
+         std::ranges::any_of(known_, [&](const known_node& known) { return known.untold != 0 && is_due(now_us, known, role); });
+}
+
+// Whether links of this node count in a neighbourhood.
+bool exact_neighbourhood::in_use(const wire::hello_node& told) const { return !told.flows.empty() || told.busy != 0 || is_next(told.node); }
+
+// What others need of a node. Neighbours tell distances in hops: with a position only those that flows go to are left.
+wire::hello_node exact_neighbourhood::trimmed(const wire::hello_node& told) {
+  if (!told.position) return told;
   wire::hello_node kept = told;
   kept.neighbours.clear();
   for (wire::hello_flow& flow : kept.flows) {
@@ -167,17 +229,26 @@ std::optional<wire::hello_node> exact_neighbourhood::trimmed(const wire::hello_n
   return kept;
 }
 
-wire::hello exact_neighbourhood::make_hello(std::uint64_t now_us) {
+std::optional<wire::hello> exact_neighbourhood::make_hello(std::uint64_t now_us) {
+  const hello_part role = own_part();
+  if (role == hello_part::none) return std::nullopt;
+  wire::hello message;
+  message.nodes.emplace_back();
+  std::ranges::stable_sort(known_, {}, [](const known_node& k) { return k.told.hops; });
+  for (known_node& known : known_) {
+    if (!is_due(now_us, known, role)) continue;
+    known.untold -= std::min(known.untold, 1U);
+    known.passed_on_us = now_us;
+    const bool used = in_use(known.told);
+    if (!known.told.position || used || known.passed_on_in_use) message.nodes.push_back(trimmed(known.told));
+    known.passed_on_in_use = used;
+  }
+  if (role == hello_part::relay && message.nodes.size() == 1) return std::nullopt;
   // A router that begins anew is ahead of its former self, which said hello no more often than this.
+  farewells_ = !own_.flows.empty() ? said_farewells : farewells_ - std::min(farewells_, 1U);
   if (own_.sequence == 0) own_.sequence = static_cast<std::uint16_t>(now_us / least_hello_us);
   ++own_.sequence;
-  wire::hello message;
-  message.nodes.push_back(own_);
-  std::ranges::stable_sort(known_, {}, [](const known_node& k) { return k.told.hops; });
-  for (const known_node& known : known_) {
-    if (!concerns(known.told) || now_us - known.heard_us > config_.forget_us) continue;
-    if (std::optional<wire::hello_node> node = trimmed(known.told)) message.nodes.push_back(std::move(*node));
-  }
+  message.nodes.front() = trimmed(own_);
   return message;
 }
 
@@ -194,6 +265,7 @@ std::uint32_t exact_neighbourhood::place_of(std::uint32_t node) {
   graph_.push_back(node);
   adjacent_.emplace_back();
   positions_.emplace_back();
+  usable_.push_back(own_.usable);  // unless it tells another
   return static_cast<std::uint32_t>(graph_.size() - 1);
 }
 
@@ -214,6 +286,7 @@ std::optional<std::uint32_t> exact_neighbourhood::place_of_flow(std::uint32_t fl
 void exact_neighbourhood::add_node(const wire::hello_node& node) {
   const std::uint32_t from = place_of(node.node);
   positions_[from] = node.position;
+  usable_[from] = node.usable;
   for (const std::uint32_t neighbour : node.neighbours) {
     const std::uint32_t to = place_of(neighbour);
     if (to == from) continue;
@@ -293,17 +366,19 @@ void exact_neighbourhood::find_conflicts() {
 void exact_neighbourhood::add_budget(const link_set& members) {
   const std::size_t first = costs_.size();
   double busy = 0;
+  double usable = 1;
   flow_cost_.assign(flows_.size(), 0);
   for_each(members, [&](std::size_t member) {
     const ledger_link& l = links_[member];
     busy += l.busy;
+    usable = std::min({usable, usable_[l.from], usable_[l.to]});
     for (std::uint32_t i = 0; i < l.flow_count; ++i)
       flow_cost_[link_flows_[l.first_flow + i].flow] += link_flows_[l.first_flow + i].cost_s_per_bit;
   });
   for (std::uint32_t flow = 0; flow < flows_.size(); ++flow) {
     if (flow_cost_[flow] > 0) costs_.push_back({flow, flow_cost_[flow]});
   }
-  if (costs_.size() > first) budgets_.push_back({.budget = -busy, .first = first, .count = costs_.size() - first});
+  if (costs_.size() > first) budgets_.push_back({.budget = usable - busy, .first = first, .count = costs_.size() - first});
 }
 
 // All maximal sets of links that exclude each other: C. Bron, J. Kerbosch, CACM 16(9), 1973, with a pivot.
@@ -365,6 +440,7 @@ void exact_neighbourhood::update(std::uint64_t now_us) {
   graph_.clear();
   adjacent_.clear();
   positions_.clear();
+  usable_.clear();
   links_.clear();
   link_flows_.clear();
   flows_.clear();

@@ -6,7 +6,12 @@
 // with their own. Those are near, but a winding path to them may have many hops: with positions it is the distance that counts. Two links
 // interfere when a node of one interferes with a node of the other, because every link needs both its ends (DATA and MAC ACK, RTS and CTS).
 // Links that all interfere with each other can carry one frame at a time: such a set, as large as it gets, is a *neighbourhood*, and has
-// one budget of channel time.
+// one budget of channel time: the least that a router at its links finds usable.
+//
+// Hellos take air, so a router says nothing where it has no part in anything: it speaks when flows leave it or end at it, when it has
+// other traffic within interference of one, or when it stands between routers that need each other's news. Of others it passes on what
+// changed once, and what did not only every refresh_us, unless others did. A router without flows passes on only what one that it hears
+// does not know.
 //
 // Source: neighbourhoods as the unit of sharing are those of S. Rangwala, A. Jindal, K.-Y. Jang, K. Psounis,
 // R. Govindan, "Understanding congestion control in multi-hop wireless mesh networks", MobiCom 2008 (WCPCap). Ours differs:
@@ -40,7 +45,8 @@ struct exact_neighbourhood_config {
   std::size_t max_nodes = 64;            ///< routers remembered
   std::size_t max_links = 128;           ///< links with flows that are looked at
   std::size_t max_neighbourhoods = 256;  ///< sets of links; more are counted, and replaced by the links around a link
-  std::uint64_t forget_us = 3'000'000;   ///< a router not heard of for longer is forgotten
+  std::uint64_t refresh_us = 5'000'000;  ///< what did not change is passed on so often
+  std::uint64_t forget_us = 24'000'000;  ///< a router not heard of for longer is forgotten
 };
 
 struct exact_neighbourhood_counters {
@@ -73,8 +79,22 @@ public:
   /// Adds the nodes that were heard directly to a list of neighbours, each once.
   void list_heard(std::uint64_t now_us, std::vector<std::uint32_t>& neighbours) const;
 
-  /// What to broadcast now: this node and what it knows of the others, nearest first.
-  wire::hello make_hello(std::uint64_t now_us);
+  /// What a router is to the flows around it.
+  enum class hello_part : std::uint8_t {
+    none,   ///< no flow is within interference
+    relay,  ///< others may need what it heard
+    end     ///< of a link with flows, or it has other traffic
+  };
+  hello_part own_part() const;
+
+  /// What to broadcast now: this node and what is due of the others, nearest first. Nothing: nobody needs to hear anything.
+  std::optional<wire::hello> make_hello(std::uint64_t now_us);
+
+  /// Whether make_hello would tell of a change that it has not told of before.
+  bool has_news(std::uint64_t now_us) const;
+
+  /// Routers that share the channel time of hellos: those heard of, and this one. A station farther on may hear some of them only.
+  std::size_t talkers() const { return known_.size() + 1; }
 
   /// Works out the neighbourhoods of all links known, after forgetting the silent ones.
   void update(std::uint64_t now_us);
@@ -82,7 +102,7 @@ public:
   // What update() found.
   std::span<const ledger_flow> flows() const { return flows_; }
   std::span<const water_filling_cost> costs() const { return costs_; }        ///< of all budgets, one after the other
-  std::span<const water_filling_budget> budgets() const { return budgets_; }  ///< .budget: busy time of no EXACT flow, negative
+  std::span<const water_filling_budget> budgets() const { return budgets_; }  ///< .budget: what is usable, less busy time of no EXACT flow
   /// Where the flow stands in flows(); nothing when no router told of it.
   std::optional<std::uint32_t> place_of_flow(std::uint32_t flow) const;
 
@@ -92,9 +112,19 @@ public:
   const exact_neighbourhood_counters& counters() const { return counters_; }
 
 private:
+  struct hearing {
+    std::uint32_t node;
+    std::uint64_t at_us;
+  };
+  /// A hello may be lost: a change is told again where somebody does not say that it knows.
+  static constexpr std::uint32_t tellings = 2;
   struct known_node {
     wire::hello_node told;
     std::uint64_t heard_us = 0;
+    std::uint64_t passed_on_us = 0;   // never: 0
+    std::vector<hearing> tellers{};   // that passed it on since it changed
+    std::uint32_t untold = tellings;  // times that its last change is still passed on; the first time whoever listens
+    bool passed_on_in_use = false;    // as somebody with flows or traffic: that this has ended is passed on, too
   };
   /// A router that was silent for too long. Others heard its last news later and still pass them on.
   struct forgotten_node {
@@ -116,9 +146,13 @@ private:
   using link_set = std::vector<std::uint64_t>;
 
   bool concerns(const wire::hello_node& told) const;
+  bool is_next(std::uint32_t node) const;
+  bool is_due(std::uint64_t now_us, const known_node& known, hello_part role) const;
+  bool somebody_lacks(std::uint64_t now_us, const known_node& known) const;
   bool is_old_news(std::uint64_t now_us, const wire::hello_node& told);
   void forget_silent(std::uint64_t now_us);
-  std::optional<wire::hello_node> trimmed(const wire::hello_node& told) const;
+  bool in_use(const wire::hello_node& told) const;
+  static wire::hello_node trimmed(const wire::hello_node& told);
   std::uint32_t place_of(std::uint32_t node);
   std::uint32_t& bucket_of(std::uint32_t flow);
   bool interfere(std::uint32_t one, std::uint32_t other) const;
@@ -131,12 +165,14 @@ private:
 
   exact_neighbourhood_config config_;
   wire::hello_node own_;
+  std::uint32_t farewells_ = 0;  // hellos that still say that the flows of this node are gone
   std::vector<known_node> known_;
   std::vector<forgotten_node> forgotten_;
   exact_neighbourhood_counters counters_;
 
   std::vector<std::uint32_t> graph_;                           // node identities
   std::vector<std::optional<wire::node_position>> positions_;  // by place in graph_
+  std::vector<double> usable_;                                 // share of time, by place in graph_
   std::vector<std::vector<std::uint32_t>> adjacent_;           // by place in graph_
   std::vector<std::vector<std::uint8_t>> distance_hops_;
   std::vector<ledger_link> links_;

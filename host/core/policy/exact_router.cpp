@@ -40,6 +40,13 @@ constexpr std::uint64_t early_allocation_us = 10'000;  // least time between all
 constexpr std::uint8_t drops_until_lost = 3;
 constexpr std::uint32_t prompt_allocations = 64;  // an interval, for flows that come and go
 constexpr std::size_t max_told_flows = 100;       // of this node, in a hello
+constexpr double least_usable_share = 0.90;       // of eta
+constexpr double usable_rise_s = 30;              // time constant, where nothing speaks against it
+constexpr double queue_cost_per_s = 0.30;         // of usable channel time, of a queue that takes max_drain
+constexpr double give_up_cost_per_s = 1.50;       // the same where every frame is given up
+constexpr double told_usable_step = 0.02;         // smaller changes are not told
+constexpr double unheard_talkers = 1.25;          // a station hears routers that do not know of each other
+constexpr double hello_savings_us = 10'000'000;   // a router without anything to say saves its part of so much time
 
 constexpr std::uint32_t ledger_flow_of(std::uint64_t flow) { return static_cast<std::uint32_t>(flow); }
 
@@ -56,7 +63,9 @@ exact_router::exact_router(const exact_router_config& config)
       neighbourhood_(config.neighbourhood),
       mask_(std::bit_ceil(2 * std::max<std::size_t>(config.max_flows, 1)) - 1),
       buckets_(mask_ + 1, none),
-      states_(std::max<std::size_t>(config.max_flows, 1)) {
+      states_(std::max<std::size_t>(config.max_flows, 1)),
+      usable_share_(config.eta),
+      told_usable_share_(usable_share_) {
   free_.reserve(states_.size());
   for (std::size_t index = states_.size(); index-- > 0;) free_.push_back(static_cast<std::uint32_t>(index));
 }
@@ -232,7 +241,9 @@ bool exact_router::on_completion(std::uint64_t now_us, const exact_completion& c
   peer_state& peer = peers_[completion.averages.peer];
   peer.completed_us = now_us;
   peer.measured = true;
+  ++completed_;
   if (!completion.delivered) {
+    ++given_up_;
     if (peer.drops < drops_until_lost && ++peer.drops == drops_until_lost) {
       on_peer_lost(now_us, completion.averages.peer);
       return true;
@@ -276,9 +287,12 @@ void exact_router::set_peer_node(std::uint8_t peer, std::uint32_t node) {
 
 void exact_router::on_hello(std::uint64_t now_us, const wire::hello& message) {
   if (config_.mode != exact_mode::m2) return;
-  if (!neighbourhood_.on_hello(now_us, message)) return;
+  const bool changed = neighbourhood_.on_hello(now_us, message);
+  if (neighbourhood_.own_part() == exact_neighbourhood::hello_part::none) return;
+  if (hello_at_us_ == UINT64_MAX) hello_by(now_us, now_us + config_.hello_interval_us);
+  if (!changed) return;
   if (allocating_) allocate_at_us_ = std::min(allocate_at_us_, now_us + early_allocation_us);
-  hello_soon(now_us);
+  if (neighbourhood_.has_news(now_us)) hello_soon(now_us);
 }
 
 // ---- Time
@@ -286,31 +300,51 @@ void exact_router::on_hello(std::uint64_t now_us, const wire::hello& message) {
 std::optional<std::uint64_t> exact_router::deadline() const {
   std::optional<std::uint64_t> next;
   if (allocating_) next = allocate_at_us_;
-  if (config_.mode == exact_mode::m2) next = std::min(next.value_or(UINT64_MAX), hello_at_us_);
+  if (hello_at_us_ != UINT64_MAX) next = std::min(next.value_or(UINT64_MAX), hello_at_us_);
   return next;
 }
 
 void exact_router::on_deadline(std::uint64_t now_us) {
   if (allocating_ && now_us >= allocate_at_us_) allocate(now_us);
-  if (config_.mode == exact_mode::m2 && now_us >= hello_at_us_) {
+  if (now_us >= hello_at_us_) {
     hello_due_ = true;
-    hello_at_us_ = now_us + config_.hello_interval_us - hello_jitter_us(config_.hello_interval_us / 4);
+    hello_at_us_ = UINT64_MAX;
   }
 }
 
 std::optional<wire::hello> exact_router::take_hello(std::uint64_t now_us) {
   if (!std::exchange(hello_due_, false)) return std::nullopt;
+  note_other_traffic(now_us);
   hello_sent_us_ = now_us;  // before news are looked for: this hello tells them
   tell_own(now_us);
-  wire::hello message = neighbourhood_.make_hello(now_us);
-  // What does not fit counts as other traffic, at what it is allowed.
-  wire::hello_node& own = message.nodes.front();
-  for (std::size_t i = max_told_flows; i < own.flows.size(); ++i) {
-    const std::uint32_t place = neighbourhood_.place_of_flow(own.flows[i].flow).value_or(0);
-    if (place < shares_.size()) own.busy += own.flows[i].cost_s_per_bit * shares_[place].share_bps;
+  hello_at_us_ = UINT64_MAX;
+  std::optional<wire::hello> message = neighbourhood_.make_hello(now_us);
+  if (message) {
+    // What does not fit counts as other traffic, at what it is allowed.
+    wire::hello_node& own = message->nodes.front();
+    for (std::size_t i = max_told_flows; i < own.flows.size(); ++i) {
+      const std::uint32_t place = neighbourhood_.place_of_flow(own.flows[i].flow).value_or(0);
+      if (place < shares_.size()) own.busy += own.flows[i].cost_s_per_bit * shares_[place].share_bps;
+    }
+    if (own.flows.size() > max_told_flows) own.flows.resize(max_told_flows);
+    const auto mpdu_bytes = static_cast<std::uint32_t>(mac_header_bytes + llc_snap_bytes + wire::encode(*message).size() + fcs_bytes);
+    hello_credit_us_ -= delays_.broadcast_delay_us(mpdu_bytes);
   }
-  if (own.flows.size() > max_told_flows) own.flows.resize(max_told_flows);
+  if (neighbourhood_.own_part() != exact_neighbourhood::hello_part::none) {
+    hello_by(now_us, now_us + config_.hello_interval_us - hello_jitter_us(config_.hello_interval_us / 4));
+  }
   return message;
+}
+
+// The next hello goes then, or once what this router may take of the air pays for the last one.
+void exact_router::hello_by(std::uint64_t now_us, std::uint64_t wanted_us) {
+  if (!(config_.hello_share > 0)) return;
+  const double part = config_.hello_share / (unheard_talkers * static_cast<double>(neighbourhood_.talkers()));
+  const auto passed_us = static_cast<double>(now_us - hello_credit_at_us_);
+  hello_credit_us_ = std::min(hello_credit_us_ + part * passed_us, part * hello_savings_us);
+  hello_credit_at_us_ = now_us;
+  const double debt_us = std::max(-hello_credit_us_, 0.0);
+  hello_at_us_ = std::min(hello_at_us_, std::max(wanted_us, now_us + static_cast<std::uint64_t>(debt_us / part)));
 }
 
 // Neighbours must not send their hellos at the same time again and again.
@@ -319,9 +353,12 @@ std::uint64_t exact_router::hello_jitter_us(std::uint64_t width_us) {
   return width_us == 0 ? 0 : (hello_random_ >> 33) % width_us;
 }
 
+// A relay leaves the others time to say it first.
 void exact_router::hello_soon(std::uint64_t now_us) {
   const std::uint64_t earliest_us = std::max(now_us, hello_sent_us_ + config_.interval_us);
-  if (hello_at_us_ > earliest_us) hello_at_us_ = std::min(hello_at_us_, earliest_us + hello_jitter_us(config_.interval_us / 4));
+  const bool relay = neighbourhood_.own_part() == exact_neighbourhood::hello_part::relay;
+  const std::uint64_t width_us = relay ? config_.hello_interval_us : config_.interval_us / 4;
+  if (hello_at_us_ > earliest_us) hello_by(now_us, earliest_us + hello_jitter_us(width_us));
 }
 
 // ---- What things cost
@@ -381,6 +418,15 @@ double exact_router::limit_bps(const allocated_flow& state) const {
   return std::min(demand_bps(state), unlimited ? std::numeric_limits<double>::max() : std::max(state.arrived_bps, 1.0));
 }
 
+// What a queue holds back, and what the MAC gives up, was more than the air carries.
+void exact_router::measure_usable(double passed_s, double keep) {
+  const double given_up = completed_ == 0 ? 0 : static_cast<double>(given_up_) / completed_;
+  completed_ = given_up_ = 0;
+  usable_share_ += passed_s * ((config_.eta - usable_share_) / usable_rise_s - queue_cost_per_s * (1 - keep) / max_drain -
+                               give_up_cost_per_s * given_up);
+  usable_share_ = std::clamp(usable_share_, least_usable_share * config_.eta, config_.eta);
+}
+
 // The share by which a standing queue lowers all allocations.
 double exact_router::drain_share(std::uint64_t now_us) const {
   if (queued_bytes_ <= 0) return 0;
@@ -437,16 +483,20 @@ void exact_router::allocate_soon(std::uint64_t now_us) {
   }
 }
 
+void exact_router::note_other_traffic(std::uint64_t now_us) {
+  const std::uint64_t passed_us = now_us - other_since_us_;
+  if (passed_us < config_.interval_us) return;
+  other_share_ += 0.25 * (other_busy_us_ / static_cast<double>(passed_us) - other_share_);
+  if (other_share_ < 1e-3) other_share_ = 0;
+  other_busy_us_ = 0;
+  other_since_us_ = now_us;
+}
+
 void exact_router::allocate(std::uint64_t now_us) {
   forget_idle(now_us);
   ++counters_.allocations;
-  const std::uint64_t passed_us = now_us - other_since_us_;
-  if (passed_us >= config_.interval_us) {
-    other_share_ += 0.25 * (other_busy_us_ / static_cast<double>(passed_us) - other_share_);
-    if (other_share_ < 1e-3) other_share_ = 0;
-    other_busy_us_ = 0;
-    other_since_us_ = now_us;
-  }
+  note_other_traffic(now_us);
+  const double passed_s = static_cast<double>(now_us - allocated_us_) / us_per_s;
   const double pace = std::min(static_cast<double>(now_us - allocated_us_) / (cost_intervals * config_.interval_us), 1.0);
   allocated_us_ = now_us;
   allocating_ = size_ != 0;
@@ -466,6 +516,7 @@ void exact_router::allocate(std::uint64_t now_us) {
     if (size_ == 0) return;
     share_own();
   } else {
+    if (size_ != 0) measure_usable(std::min(passed_s, 1.0), 1 - drain_share(now_us));
     tell_own(now_us);
     if (size_ == 0) return;
     share_neighbourhoods(now_us);
@@ -497,7 +548,13 @@ void exact_router::share_neighbourhoods(std::uint64_t now_us) {
   const auto ledger = neighbourhood_.flows();
   const auto costs = neighbourhood_.costs();
   budgets_.assign(neighbourhood_.budgets().begin(), neighbourhood_.budgets().end());
-  for (water_filling_budget& budget : budgets_) budget.budget = std::max(config_.eta + budget.budget, least_budget_share * config_.eta);
+  for (water_filling_budget& budget : budgets_) {
+    budget.budget = std::max(std::min(budget.budget, config_.eta), least_budget_share * config_.eta);
+  }
+  std::uint64_t flows_around = 0;
+  for (const ledger_flow& flow : ledger) flows_around += flow.flow;
+  // What was measured with other flows around says little.
+  if (std::exchange(flows_around_, flows_around) != flows_around) usable_share_ = config_.eta;
 
   shares_.clear();
   for (const ledger_flow& flow : ledger) {
@@ -537,7 +594,9 @@ double exact_router::gain(double weight, double cost) const {
 
 // From shares to allocations: what a queue takes back, and how fast they may rise.
 void exact_router::settle(std::uint64_t now_us) {
-  const double keep = 1 - drain_share(now_us);
+  // Under M2 a queue lowers what is usable, for all who share it. Were its own flows cut here alone, others would take what they leave,
+  // and the queue would stay.
+  const double keep = config_.mode == exact_mode::m1 ? 1 - drain_share(now_us) : 1;
   for (std::uint32_t index = newest_; index != none; index = states_[index].older) {
     allocated_flow& state = states_[index];
     const double target_bps = std::max(keep * state.share_bps, std::min(state.share_bps, floor_bps(state)));
@@ -586,6 +645,10 @@ void exact_router::tell_own(std::uint64_t now_us) {
   }
   own.busy = other_share_;
   bool news = own.flows.size() != before.flows.size();
+  if (std::abs(usable_share_ - told_usable_share_) >= told_usable_step || usable_share_ == config_.eta) {
+    news |= std::exchange(told_usable_share_, usable_share_) != usable_share_;
+  }
+  own.usable = told_usable_share_;
   for (std::size_t i = 0; i < own.flows.size() && !news; ++i) {
     const auto same = std::ranges::find(before.flows, own.flows[i].flow, &wire::hello_flow::flow);
     const auto now_bps = static_cast<double>(own.flows[i].rate_limit_bps);

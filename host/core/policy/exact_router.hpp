@@ -9,7 +9,8 @@
 //   M1  own flows only; a bit costs 1/b, b the measured effective bandwidth to the next hop; budget eta less the time that
 //       this node's other packets take, reports of EXACT flows among them
 //   M2  all flows of the ledger; a bit costs the uncontended channel time of its data and feedback on every link of a
-//       neighbourhood; every neighbourhood has the budget eta less what is busy with other traffic
+//       neighbourhood; every neighbourhood has the least budget that a router at its links finds usable, less what is busy with
+//       other traffic
 //
 // Source: K. Chen, K. Nahrstedt, "Limitations of equation-based congestion control in mobile ad hoc networks", section VI
 // (explicit rate in every packet, lowered by each router to its allocation of its own bandwidth), which leaves the
@@ -21,7 +22,11 @@
 //  - allocations fall at once, and rise by half each time at most, but one that is new or has another next hop gets its share at once;
 //  - the floor of one packet a second yields where floors alone would exceed the budget;
 //  - a standing queue lowers all allocations until it is gone;
+//  - how much of the channel time is usable is measured (M2): a standing queue, or packets that the MAC gives up, lower it, and it
+//    returns to eta slowly, or at once when the flows around are others. Hellos tell it, so that all who share it share the loss;
 //  - averages are those of the MAC. After 2 s without a completion the estimate returns to the idle medium's;
+//  - hellos of all routers that a station hears take at most hello_share of its time: each router earns its part of it, saves
+//    what 10 s give it, and waits until its last hello is paid. Where no EXACT flow is near, nothing is said;
 //  - a packet that says that its flow uses nothing (current rate 0) ends the flow here.
 
 #pragma once
@@ -47,7 +52,7 @@ struct exact_router_config {
   std::uint32_t rts_threshold_bytes = 0;
   exact_mode mode = exact_settings{}.mode;
   exact_fairness fairness = exact_settings{}.fairness;
-  double eta = exact_settings{}.eta;                                     ///< share of channel time to give out
+  double eta = exact_settings{}.eta;  ///< share of channel time to give out, at most (M2: less where it is measured so)
   std::uint32_t interval_us = exact_settings{}.interval_us;              ///< between allocations
   std::size_t max_flows = 1024;                                          ///< the flow idle longest makes room
   std::uint32_t feedback_mpdu_bytes = 106;                               ///< of the feedback that a flow causes in the other direction (M2)
@@ -56,6 +61,7 @@ struct exact_router_config {
   std::uint32_t queue_target_us = 20'000;                                ///< standing queue that is left alone
   std::uint32_t drain_us = 500'000;                                      ///< time in which the rest is to go
   std::uint32_t hello_interval_us = exact_settings{}.hello_interval_us;  ///< a change of the ledger comes earlier, not under interval_us
+  double hello_share = 0.02;  ///< of a station's channel time, at most, for the hellos that it hears; 0: none are said
   exact_neighbourhood_config neighbourhood{};
 };
 
@@ -155,6 +161,9 @@ public:
   const exact_neighbourhood& neighbourhood() const { return neighbourhood_; }
   const exact_router_config& config() const { return config_; }
 
+  /// Share of the channel time that this router finds EXACT flows can use (M2).
+  double usable_share() const { return usable_share_; }
+
 private:
   static constexpr std::uint32_t none = UINT32_MAX;
 
@@ -226,6 +235,9 @@ private:
   void settle(std::uint64_t now_us);
   void tell_own(std::uint64_t now_us);
   void hello_soon(std::uint64_t now_us);
+  void hello_by(std::uint64_t now_us, std::uint64_t wanted_us);
+  void note_other_traffic(std::uint64_t now_us);
+  void measure_usable(double passed_s, double keep);
   std::uint64_t hello_jitter_us(std::uint64_t width_us);
 
   exact_router_config config_;
@@ -248,12 +260,21 @@ private:
   bool allocating_ = false;
   std::uint64_t prompt_since_us_ = 0;
   std::uint32_t prompt_ = 0;
-  std::uint64_t hello_at_us_ = 0;
+  std::uint64_t hello_at_us_ = UINT64_MAX;  // nothing to say
   bool hello_due_ = false;
   std::uint64_t hello_sent_us_ = 0;
+  double hello_credit_us_ = 0;            // of channel time; below 0: the last hello took more
+  std::uint64_t hello_credit_at_us_ = 0;  // until when it was counted
   std::uint64_t hello_random_ = 0;
   double queued_bytes_ = 0;
   double load_ = 0;
+
+  // What is usable of the channel time, what hellos say of it, and what it is measured by: frames since the last allocation.
+  double usable_share_;
+  double told_usable_share_;
+  std::uint32_t completed_ = 0;
+  std::uint32_t given_up_ = 0;
+  std::uint64_t flows_around_ = 0;  // sum of their identities
 
   // Channel time of other traffic: gathered since, and its running average.
   std::uint64_t other_since_us_ = 0;

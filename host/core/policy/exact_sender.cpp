@@ -118,8 +118,10 @@ void exact_sender::restart_feedback_timer(std::uint64_t now_us) {
     no_feedback_at_us_ = now_us + least_lost_after_us;
     return;
   }
+  // One packet or report that is lost is no reason: the next packet is reported as late as this.
   const std::uint64_t round_trip_us = smoothed_round_trip_us_;
-  no_feedback_at_us_ = now_us + std::max(2 * round_trip_us, round_trip_us + config_.max_feedback_interval_us);
+  const std::uint64_t two_packets_us = std::uint64_t{16} * config_.packet_bytes * us_per_s / rate_bps_;
+  no_feedback_at_us_ = now_us + std::max(2 * round_trip_us, round_trip_us + config_.max_feedback_interval_us + two_packets_us);
 }
 
 bool exact_sender::on_report(std::uint64_t now_us, const wire::exact_report& report) {

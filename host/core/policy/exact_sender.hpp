@@ -5,7 +5,8 @@
 //   rate           min(rate of the last report, what this node's own router allows, application), within [1 packet/s, ceiling]
 //   safety window  unacknowledged packets <= max(2, rate * (SRTT + feedback interval) / packet), and <= a window limit
 //   first round    2 packets; they ask for the application's rate
-//   no feedback    for 2 SRTT (and not before a report could have come): the rate halves, and again every SRTT
+//   no feedback    for 2 SRTT (and not before the report of the packet after the next could have come): the rate halves, and
+//                  again every SRTT
 //   silent router  the reported rate is an upper bound only: additive increase, multiplicative decrease below it
 //
 // Source: K. Chen, K. Nahrstedt, "Limitations of equation-based congestion control in mobile ad hoc networks", section VI:

@@ -14,6 +14,7 @@ namespace {
 constexpr double ps_per_s = 1e12;
 constexpr double weight_steps = 16;
 constexpr double busy_steps = 65536;
+constexpr double usable_steps = 127;
 constexpr std::size_t max_list = UINT8_MAX;
 
 /// Rounded and saturated to 0..largest; what is no number counts as 0.
@@ -59,6 +60,7 @@ std::vector<std::uint8_t> encode(const hello& message, std::size_t* left_out) {
     raw.hops = node.hops;
     raw.sequence = node.sequence;
     raw.busy_65536 = rounded<std::uint16_t>(node.busy * busy_steps, busy_steps - 1);
+    raw.usable_127 = std::max<std::uint8_t>(rounded<std::uint8_t>(node.usable * usable_steps, usable_steps), 1);
     if (node.position) {
       raw.flags = exact_hello_node::flags_position_known;
       raw.x_m = static_cast<std::uint16_t>(node.position->x_m);
@@ -94,8 +96,11 @@ std::optional<hello> decode_hello(std::span<const std::uint8_t> bytes) {
     const std::optional<exact_hello_node> raw = take<exact_hello_node>(bytes);
     // The sender's own node comes first, and only it is at no distance.
     if (!raw || (raw->hops == 0) != (count == 0)) return std::nullopt;
-    if ((raw->flags & ~exact_hello_node::flags_position_known) != 0) return std::nullopt;
-    hello_node node{.node = raw->node, .hops = raw->hops, .sequence = raw->sequence, .busy = raw->busy_65536 / busy_steps};
+    hello_node node{.node = raw->node,
+                    .hops = raw->hops,
+                    .sequence = raw->sequence,
+                    .usable = raw->usable_127 == 0 ? 1 : raw->usable_127 / usable_steps,
+                    .busy = raw->busy_65536 / busy_steps};
     if (raw->flags != 0) node.position = node_position{static_cast<std::int16_t>(raw->x_m), static_cast<std::int16_t>(raw->y_m)};
     for (unsigned i = 0; i < raw->neighbour_count; ++i) {
       const std::optional<exact_hello_neighbour> neighbour = take<exact_hello_neighbour>(bytes);

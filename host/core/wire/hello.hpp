@@ -43,6 +43,7 @@ struct hello_node {
   std::uint32_t node = 0;
   std::uint8_t hops = 0;  ///< from the sender of the hello; 0: it is the sender
   std::uint16_t sequence = 0;
+  double usable = 1;                        ///< share of the channel time that the node finds EXACT flows can use
   double busy = 0;                          ///< share of time that it sends what belongs to no EXACT flow
   std::optional<node_position> position{};  ///< nothing: it does not know
   std::vector<std::uint32_t> neighbours{};

@@ -95,6 +95,7 @@ FEATURES = (
     Feature("traces of nodes that move", ("perhop motion",), ("Python", *PACKAGES)),
     Feature("the papers' rows", ("perhop reproduce", "make reproduce"), (*SIMULATOR, "perhop.core", "perhop-exact")),
     Feature("studies of EXACT", ("make bench-exact",), ("perhop-exact",)),
+    Feature("EXACT on meshes", ("make bench-mesh",), (*SIMULATOR, "perhop-exact")),
     Feature("measuring the modem", ("make bench-phy",), (*BUILDING, *BINDINGS)),
     Feature("live networks", ("perhop live", "perhop run --backend live"), LIVE),
     Feature("live networks under load", ("make live", "make soak"), SHARED_LIVE),

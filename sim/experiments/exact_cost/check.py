@@ -20,7 +20,8 @@ def check(results: Results | None, folder: Path) -> Check:
     lines = [
         f"{mode.upper()}, {flows} flows at {row['packets_per_s']:.0f} "
         f"packets/s: {row['ns_per_packet']:.0f} ns a packet, "
-        f"{row['us_per_allocation']:.1f} us an allocation, {row['cpu_share']:.4%} of a core"
+        f"{row['us_per_allocation']:.1f} us an allocation, {row['cpu_share']:.4%} of a core, "
+        f"{row['state_bytes'] / 1024:.0f} KiB of state"
         for mode, rows in cost.items()
         for flows, row in rows.items()
     ]
@@ -30,15 +31,24 @@ def check(results: Results | None, folder: Path) -> Check:
         "pass" if ten < PAPER_SHARE and ten < OWN_SHARE else "fail",
         f"{ten:.4%} of a core at 10 flows and 2 Mb/s (below {PAPER_SHARE:.0%} wanted), {packet_ns:.0f} ns a packet",
     )
+    rows = {"E-10": router, "X-18": router, "X-19": scaling(cost)}
+    return Check(all(row.verdict == "pass" for row in rows.values()), lines, {"cost": cost}, rows=rows)
+
+
+def scaling(cost: dict[str, dict[str, dict[str, float]]]) -> RowVerdict:
+    """Cost and state, by mode and number of flows."""
     most = max(rows["1000"]["cpu_share"] for rows in cost.values())
-    scaling = RowVerdict(
+    return RowVerdict(
         "pass" if most < PAPER_SHARE else "fail",
         "share of a core at 10, 100, 1000 flows: "
         + "; ".join(
             f"{mode.upper()} " + ", ".join(f"{row['cpu_share']:.4%}" for row in rows.values())
             for mode, rows in cost.items()
         )
-        + "; packets stay at a constant cost, allocations grow with the flows",
+        + "; packets stay at a constant cost, allocations grow with the flows; KiB of state, which has room for 1024 "
+        + "flows from the start: "
+        + "; ".join(
+            f"{mode.upper()} " + ", ".join(f"{row['state_bytes'] / 1024:.0f}" for row in rows.values())
+            for mode, rows in cost.items()
+        ),
     )
-    rows = {"E-10": router, "X-18": router, "X-19": scaling}
-    return Check(all(row.verdict == "pass" for row in rows.values()), lines, {"cost": cost}, rows=rows)

@@ -140,9 +140,13 @@ def lost_reports(found: list[dict[str, Any]]) -> RowVerdict:
 
 
 def liar(found: dict[str, list[dict[str, Any]]]) -> RowVerdict:
-    """Nothing is gained by a false current rate; 2 % is the rates' own noise in M1."""
+    """Nothing is gained by a false current rate, not even what M1's rates swing by themselves."""
     gain = {mode: max(run["gain"] for run in found[mode]) for mode in MODES}
-    return verdict(
-        max(gain.values()) <= 0.02,
+    other = -max(found["m1"], key=lambda run: run["gain"])["harm"]
+    return RowVerdict(
+        "pass" if max(gain.values()) <= 0 else "finding",
         f"largest gain M1 {gain['m1']:+.2%}, M2 {gain['m2']:+.2%}, for claims of 12 kb/s, 11 Mb/s and 4.4 Tb/s",
+        evidence="The study has no chance: M2's rates stand still, and a claim above the own rate changes none. "
+        "M1's rates swing with the service times that they cause, and one other packet shifts their mean over 10 s. "
+        f"An honest flow beside the liar has {other:+.2%} more than without it.",
     )

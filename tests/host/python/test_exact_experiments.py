@@ -10,6 +10,7 @@ from perhop.experiment.words import swept_word
 from perhop.study import exact_logs
 from perhop.study.check import load_check
 from perhop.study.exact_logs import Signal
+from perhop.study.summaries import Mean
 
 TWO_FLOWS = """\
 name: two
@@ -208,3 +209,63 @@ def test_x14_judges_both_ways_to_allocate():
     assert judged({"m2": 281.0, "m1": 290.0}, bound, count, settled, "").verdict == "finding"
     assert judged({"m2": 280.0, "m1": 291.0}, bound, count, settled, "").verdict == "finding"
     assert judged({"m2": 280.0}, bound, count, settled, "").verdict == "finding", "M1 was not run"
+
+
+def test_x15_judges_both_measures_in_both_scenes():
+    check = check_module("exact_against_tcp")
+    scenes = (check["AT_REST"], check["REROUTED"])
+
+    def verdict(lowered=None):
+        measured = {
+            name: {(scene, kind): value(0.9 if kind == "exact" else 0.8) for scene in scenes for kind in check["KINDS"]}
+            for name in ("jain", "delivered")
+        }
+        if lowered is not None:
+            name, scene = lowered
+            measured[name][scene, "exact"] = value(0.8)
+        return check["judged"](measured, "", "").verdict
+
+    def value(number):
+        return Mean(number, 0.0, 5)
+
+    assert verdict() == "pass"
+    for name in ("jain", "delivered"):
+        for scene in scenes:
+            assert verdict((name, scene)) == "finding", f"{name} only equals TCP's: {scene}"
+
+
+def test_x16_judges_each_pattern_under_m1_and_every_broken_rule():
+    check = check_module("exact_audio")
+    patterns = [f"pattern {number}" for number in range(check["PATTERNS"])]
+    obeyed = {"above": 0, "early": 0, "increases": 9, "decreases": 9}
+
+    def verdict(rules=obeyed, share=(), ratio=(), of=patterns):
+        cells = [(pattern, mode) for pattern in of for mode in ("m1", "m2")]
+        shares = {**dict.fromkeys(cells, 0.29), **dict(share)}
+        ratios = {**dict.fromkeys(cells, 0.99), **dict(ratio)}
+        return check["judged"](rules, shares, ratios, "").verdict
+
+    assert verdict() == "pass"
+    assert verdict({**obeyed, "above": 1}) == "finding"
+    assert verdict({**obeyed, "early": 1}) == "finding"
+    assert verdict(share=[((patterns[-1], "m1"), 0.3)]) == "finding", "below 0.3 is asked for, in each pattern"
+    assert verdict(ratio=[((patterns[-1], "m1"), 1.0)]) == "finding", "a mean below the signal's is asked for"
+    assert verdict(of=patterns[:-1]) == "finding", "a pattern was not run"
+
+
+def test_e09_a_false_rate_gains_nothing_at_all():
+    liar = check_module("exact_rules")["liar"]
+    nothing = [{"gain": 0.0, "harm": 0.0}]
+    assert liar({"m1": nothing, "m2": nothing}).verdict == "pass"
+    assert liar({"m1": [{"gain": 0.001, "harm": 0.0}], "m2": nothing}).verdict == "finding"
+    assert liar({"m1": nothing, "m2": [{"gain": 0.001, "harm": 0.0}]}).verdict == "finding"
+
+
+def test_x19_tells_state_beside_cost():
+    scaling = check_module("exact_cost")["scaling"]
+    cell = {"cpu_share": 0.001, "state_bytes": 204800}
+    found = scaling({mode: {flows: cell for flows in ("10", "100", "1000")} for mode in ("m1", "m2")})
+    assert found.verdict == "pass"
+    assert "M2 200, 200, 200" in found.measured
+    dear = {**cell, "cpu_share": 0.05}
+    assert scaling({"m1": {"10": cell, "1000": cell}, "m2": {"10": cell, "1000": dear}}).verdict == "fail"

@@ -266,7 +266,8 @@ struct exact_hello_node {
   std::uint16_t busy_65536 = 0;  ///< 16 bits, 1/65536: Share of time that it sends what belongs to no EXACT flow
   std::uint16_t x_m = 0;  ///< 16 bits, m: Where it stands, two's complement, from an origin that all share
   std::uint16_t y_m = 0;  ///< 16 bits, m: The same, across
-  std::uint8_t flags = 0;  ///< 8 bits: About the node
+  std::uint8_t usable_127 = 0;  ///< 7 bits, 1/127: Share of the channel time that it finds EXACT flows can use; 0: it does not say
+  std::uint8_t flags = 0;  ///< 1 bits: About the node
   std::uint8_t neighbour_count = 0;  ///< 8 bits: Neighbours listed
   std::uint8_t flow_count = 0;  ///< 8 bits: Flows listed
 
@@ -290,7 +291,7 @@ struct exact_hello_node {
     const std::uint64_t word_11 = std::uint64_t{y_m};
     bytes[11] = static_cast<std::uint8_t>(word_11 >> 8);
     bytes[12] = static_cast<std::uint8_t>(word_11);
-    bytes[13] = static_cast<std::uint8_t>(std::uint64_t{flags});
+    bytes[13] = static_cast<std::uint8_t>(((std::uint64_t{usable_127} & 0x7f) << 1) | (std::uint64_t{flags} & 0x1));
     bytes[14] = static_cast<std::uint8_t>(std::uint64_t{neighbour_count});
     bytes[15] = static_cast<std::uint8_t>(std::uint64_t{flow_count});
   }
@@ -312,7 +313,8 @@ struct exact_hello_node {
     const std::uint64_t word_11 = (std::uint64_t{bytes[11]} << 8) | std::uint64_t{bytes[12]};
     frame.y_m = static_cast<std::uint16_t>(word_11);
     const std::uint64_t word_13 = std::uint64_t{bytes[13]};
-    frame.flags = static_cast<std::uint8_t>(word_13);
+    frame.usable_127 = static_cast<std::uint8_t>((word_13 >> 1) & 0x7f);
+    frame.flags = static_cast<std::uint8_t>(word_13 & 0x1);
     const std::uint64_t word_14 = std::uint64_t{bytes[14]};
     frame.neighbour_count = static_cast<std::uint8_t>(word_14);
     const std::uint64_t word_15 = std::uint64_t{bytes[15]};

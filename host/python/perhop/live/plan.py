@@ -138,8 +138,7 @@ def make_plan(
         exact=_exact(experiment.exact.model_dump(), "exact" in run.config, exact, udp),
         routing=routing,
         enforce=enforce,
-        # Who names a mode on the command line has chosen it.
-        said=cautions(experiment) if exact is None else [],
+        said=cautions(experiment),
     )
 
 

@@ -585,7 +585,8 @@ class ExactHelloNode(_Frame):
     busy_65536: int = 0  # 16 bits, 1/65536: Share of time that it sends what belongs to no EXACT flow
     x_m: int = 0  # 16 bits, m: Where it stands, two's complement, from an origin that all share
     y_m: int = 0  # 16 bits, m: The same, across
-    flags: int = 0  # 8 bits: About the node
+    usable_127: int = 0  # 7 bits, 1/127: Share of the channel time that it finds EXACT flows can use; 0: it does not say
+    flags: int = 0  # 1 bits: About the node
     neighbour_count: int = 0  # 8 bits: Neighbours listed
     flow_count: int = 0  # 8 bits: Flows listed
 
@@ -599,7 +600,7 @@ class ExactHelloNode(_Frame):
         Word(7, 2, "big", (("busy_65536", 16, 0),)),
         Word(9, 2, "big", (("x_m", 16, 0),)),
         Word(11, 2, "big", (("y_m", 16, 0),)),
-        Word(13, 1, "big", (("flags", 8, 0),)),
+        Word(13, 1, "big", (("usable_127", 7, 1), ("flags", 1, 0),)),
         Word(14, 1, "big", (("neighbour_count", 8, 0),)),
         Word(15, 1, "big", (("flow_count", 8, 0),)),
     )

@@ -165,6 +165,8 @@ local exact_hello_node = layout("perhop_hello", 16, {
     label = "X m (m)", meaning = "Where it stands, two's complement, from an origin that all share" },
   { name = "y_m", kind = "signed", offset = 11, bytes = 2, first_bit = 0, bits = 16, mask = 0x00,
     label = "Y m (m)", meaning = "The same, across" },
+  { name = "usable_127", kind = "number", offset = 13, bytes = 1, first_bit = 0, bits = 7, mask = 0xFE,
+    label = "Usable 127 (1/127)", meaning = "Share of the channel time that it finds EXACT flows can use; 0: it does not say" },
   { name = "position_known", kind = "flag", offset = 13, bytes = 1, first_bit = 7, bits = 1, mask = 0x01,
     label = "Position known", meaning = "x_m and y_m hold a position" },
   { name = "neighbour_count", kind = "number", offset = 14, bytes = 1, first_bit = 0, bits = 8, mask = 0x00,
