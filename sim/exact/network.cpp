@@ -158,7 +158,7 @@ void network::start_transmissions() {
     const double delay_us = p.hello.empty()
                                 ? idle_delay_us(wanted.from, wanted.to, p.ip_bytes, p.is_report() ? report_extra_bytes : data_extra_bytes)
                                 : idle_.broadcast_delay_us(state.node.in_mac->mpdu_bytes);
-    if (!p.hello.empty()) state.hello_us += static_cast<time_us>(delay_us);
+    if (!p.hello.empty()) state.hello_us += airtime_us(profile(), profile().lowest_basic_rate_index, state.node.in_mac->mpdu_bytes);
     at(now_us_ + static_cast<time_us>(delay_us), [this, i] { finish(i); });
   }
 }

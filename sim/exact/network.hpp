@@ -96,7 +96,7 @@ public:
   std::uint64_t identity(std::size_t flow) const { return shim::shim::flow_identity(flows_[flow].key); }
   std::size_t largest_hello_bytes() const { return largest_hello_bytes_; }
 
-  /// Channel time that hellos took so far of the station that senses most of them.
+  /// Time for which hellos were on the air so far, at the station that senses most of them.
   time_us most_hello_us() const;
   std::size_t flows() const { return flows_.size(); }
 
@@ -114,7 +114,7 @@ private:
 
     study_node node;
     bool sending = false;
-    time_us hello_us = 0;  // of channel time, for hellos so far
+    time_us hello_us = 0;  // that its hellos were on the air so far
     std::array<policy::neighbour_averages, neighbour_slots> averages{};
     std::array<bool, neighbour_slots> measured{};
     std::optional<time_us> woken_at_us{};

@@ -32,7 +32,8 @@ json gap(policy::exact_mode mode, bool positions_known, bool exclusive_medium) {
   return {{"chain_gaps", r.chain_gaps},
           {"mesh_gaps", r.mesh_gaps},
           {"mesh_worst", r.mesh_worst},
-          {"largest_hello_bytes", r.largest_hello_bytes}};
+          {"largest_hello_bytes", r.largest_hello_bytes},
+          {"most_hello_share", r.most_hello_share}};
 }
 
 json meshes(std::uint32_t first) {
@@ -175,7 +176,7 @@ const std::map<std::string, std::function<json()>>& studies() {
        }},
       {"cost", costs},
       // Constants of the router were chosen on meshes 101 to 120; a verdict takes others.
-      {"meshes", [] { return meshes(201); }},
+      {"meshes", [] { return meshes(301); }},
       {"meshes_of_tuning", [] { return meshes(101); }},
       {"tfrc", tfrc},
   };

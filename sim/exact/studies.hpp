@@ -88,6 +88,7 @@ struct gap_result {
   std::vector<double> mesh_gaps;   ///< the largest of the mesh's flows
   std::vector<double> mesh_worst;  ///< smallest rate / optimum
   std::size_t largest_hello_bytes = 0;
+  double most_hello_share = 0;  ///< of the time of the station that senses most hellos, in any mesh, after the first 10 s
 };
 gap_result gap_study(policy::exact_mode mode, bool positions_known, bool exclusive_medium, std::uint32_t chains, std::uint32_t meshes);
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 namespace perhop::policy {
 
@@ -18,13 +19,15 @@ constexpr std::size_t word_bits = 64;
 /// Steps of the search for neighbourhoods after which it is given up: their number can grow exponentially.
 constexpr std::size_t max_search_steps = 20'000;
 
-/// News without a change cross max_relay_hops in 16 times 2 refresh_us, 160 s, and are passed on for forget_us more: 12 times forget_us
+/// News without a change cross max_relay_hops in 16 times 2 refresh_us, 160 s, and are passed on for forget_us more: 6 times forget_us
 /// is longer.
-constexpr std::uint64_t remember_forgotten = 12;
-/// Where so many others passed on what did not change, this router rests once.
+constexpr std::uint64_t remember_forgotten = 6;
+/// Where so many others passed it on, and nobody seems to lack it, this router rests.
 constexpr std::ptrdiff_t enough_tellers = 2;
 /// A router says so often that its flows are gone: a hello may be lost.
 constexpr std::uint32_t said_farewells = 2;
+/// Of the air that an end takes for hellos.
+constexpr double relay_part = 0.25;
 constexpr std::uint64_t least_hello_us = 100'000;
 /// Sequence numbers behind the last one that are of the same life of a router: half a minute of hellos.
 constexpr std::uint16_t old_news = 64;
@@ -182,6 +185,22 @@ exact_neighbourhood::hello_part exact_neighbourhood::own_part() const {
   return own_.busy > 0 ? hello_part::end : hello_part::relay;
 }
 
+double exact_neighbourhood::hello_part_share() const {
+  const double transmission_range_m = (config_.relay_range_m - config_.interference_range_m) / 2;
+  const double relays_a_heard_one = std::pow(config_.interference_range_m / std::max(transmission_range_m, 1.0), 2);
+  double parts = 1;
+  for (const known_node& known : known_) {
+    if (in_use(known.told)) {
+      parts += 1;
+    } else if (!known.told.position) {
+      parts += relay_part;
+    } else if (known.told.hops == 1) {
+      parts += relay_part * relays_a_heard_one;
+    }
+  }
+  return (own_part() == hello_part::relay ? relay_part : 1) / parts;
+}
+
 bool exact_neighbourhood::is_due(std::uint64_t now_us, const known_node& known, hello_part role) const {
   if (!concerns(known.told) || now_us - known.heard_us > config_.forget_us) return false;
   const std::uint64_t since_us = now_us - known.passed_on_us;
@@ -189,20 +208,23 @@ bool exact_neighbourhood::is_due(std::uint64_t now_us, const known_node& known, 
   if (known.untold == 1 && since_us < config_.refresh_us) return somebody_lacks(now_us, known);
   // Where nobody passed it on, somebody who is not heard here may be without it.
   if (role == hello_part::relay) return known.tellers.empty() || somebody_lacks(now_us, known);
-  if (known.untold != 0 || since_us >= 2 * config_.refresh_us || somebody_lacks(now_us, known)) return true;
+  if (somebody_lacks(now_us, known) || since_us >= 2 * config_.refresh_us) return true;
+  if (known.untold != 0) return std::ssize(known.tellers) < enough_tellers;
   const auto since = [&](const hearing& heard) { return heard.at_us > known.passed_on_us; };
   return std::ranges::count_if(known.tellers, since) < enough_tellers;
 }
 
 // Whether a router that is heard directly should know of the node, and does not say that it does.
 bool exact_neighbourhood::somebody_lacks(std::uint64_t now_us, const known_node& known) const {
+  // Whoever rests once says it again after 2 refresh_us.
+  const std::uint64_t known_us = 5 * config_.refresh_us / 2;
   return std::ranges::any_of(known_, [&](const known_node& reader) {
     if (reader.told.hops != 1 || reader.told.node == known.told.node || !in_use(reader.told)) return false;
     if (reader.told.position && known.told.position &&
         apart_m2(*reader.told.position, *known.told.position) > config_.relay_range_m * config_.relay_range_m)
       return false;
-    return std::ranges::none_of(
-        known.tellers, [&](const hearing& heard) { return heard.node == reader.told.node && now_us - heard.at_us < config_.refresh_us; });
+    return std::ranges::none_of(known.tellers,
+                                [&](const hearing& heard) { return heard.node == reader.told.node && now_us - heard.at_us < known_us; });
   });
 }
 

@@ -11,7 +11,8 @@
 // Hellos take air, so a router says nothing where it has no part in anything: it speaks when flows leave it or end at it, when it has
 // other traffic within interference of one, or when it stands between routers that need each other's news. Of others it passes on what
 // changed once, and what did not only every refresh_us, unless others did. A router without flows passes on only what one that it hears
-// does not know.
+// does not know. Passing on what readers have heard already costs most: with it hellos filled their budget for good, and news waited.
+// So an account of the same flows at the same rates reads the same, and is not news. The growing rests are those of Trickle (RFC 6206).
 //
 // Source: neighbourhoods as the unit of sharing are those of S. Rangwala, A. Jindal, K.-Y. Jang, K. Psounis,
 // R. Govindan, "Understanding congestion control in multi-hop wireless mesh networks", MobiCom 2008 (WCPCap). Ours differs:
@@ -46,7 +47,7 @@ struct exact_neighbourhood_config {
   std::size_t max_links = 128;           ///< links with flows that are looked at
   std::size_t max_neighbourhoods = 256;  ///< sets of links; more are counted, and replaced by the links around a link
   std::uint64_t refresh_us = 5'000'000;  ///< what did not change is passed on so often
-  std::uint64_t forget_us = 24'000'000;  ///< a router not heard of for longer is forgotten
+  std::uint64_t forget_us = 40'000'000;  ///< a router not heard of for longer is forgotten
 };
 
 struct exact_neighbourhood_counters {
@@ -93,8 +94,10 @@ public:
   /// Whether make_hello would tell of a change that it has not told of before.
   bool has_news(std::uint64_t now_us) const;
 
-  /// Routers that share the channel time of hellos: those heard of, and this one. A station farther on may hear some of them only.
-  std::size_t talkers() const { return known_.size() + 1; }
+  /// The part of the channel time of hellos that this router takes. Ends have equal parts, and a relay, which says little, a fraction of
+  /// one. Ends within interference are all heard of. Relays where positions are known only by their neighbours: they are taken to
+  /// be as many everywhere.
+  double hello_part_share() const;
 
   /// Works out the neighbourhoods of all links known, after forgetting the silent ones.
   void update(std::uint64_t now_us);

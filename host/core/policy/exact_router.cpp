@@ -28,7 +28,7 @@ constexpr double took_offer = 1.005;              // it uses more than this shar
 constexpr double raise_limit = 1.5;               // allocations grow by this factor an interval at most
 constexpr double changed_bandwidth_share = 0.10;  // of a next hop: allocate again
 constexpr double risen_limit = 0.02;              // of a flow that its limit held back: allocate again
-constexpr double changed_offer = 0.10;            // of a flow's limit: tell others early
+constexpr double told_change = 0.03;              // of what hellos say of a flow: smaller ones are not told
 constexpr double cost_intervals = 32;             // time constant of M1's costs
 constexpr double max_drain = 0.3;                 // share of an allocation that a standing queue can take
 constexpr double least_budget_share = 0.1;        // of eta, that other traffic cannot take
@@ -45,7 +45,7 @@ constexpr double usable_rise_s = 30;              // time constant, where nothin
 constexpr double queue_cost_per_s = 0.30;         // of usable channel time, of a queue that takes max_drain
 constexpr double give_up_cost_per_s = 1.50;       // the same where every frame is given up
 constexpr double told_usable_step = 0.02;         // smaller changes are not told
-constexpr double unheard_talkers = 1.25;          // a station hears routers that do not know of each other
+constexpr double told_busy_step = 0.005;          // the same of other traffic
 constexpr double hello_savings_us = 10'000'000;   // a router without anything to say saves its part of so much time
 
 constexpr std::uint32_t ledger_flow_of(std::uint64_t flow) { return static_cast<std::uint32_t>(flow); }
@@ -330,8 +330,10 @@ std::optional<wire::hello> exact_router::take_hello(std::uint64_t now_us) {
     const auto mpdu_bytes = static_cast<std::uint32_t>(mac_header_bytes + llc_snap_bytes + wire::encode(*message).size() + fcs_bytes);
     hello_credit_us_ -= delays_.broadcast_delay_us(mpdu_bytes);
   }
+  const std::uint64_t most_us = std::max<std::uint64_t>(config_.hello_interval_us, config_.neighbourhood.refresh_us);
+  hello_rest_us_ = std::exchange(has_news_, false) ? config_.hello_interval_us : std::min<std::uint64_t>(2 * hello_rest_us_, most_us);
   if (neighbourhood_.own_part() != exact_neighbourhood::hello_part::none) {
-    hello_by(now_us, now_us + config_.hello_interval_us - hello_jitter_us(config_.hello_interval_us / 4));
+    hello_by(now_us, now_us + hello_rest_us_ - hello_jitter_us(hello_rest_us_ / 4));
   }
   return message;
 }
@@ -339,7 +341,7 @@ std::optional<wire::hello> exact_router::take_hello(std::uint64_t now_us) {
 // The next hello goes then, or once what this router may take of the air pays for the last one.
 void exact_router::hello_by(std::uint64_t now_us, std::uint64_t wanted_us) {
   if (!(config_.hello_share > 0)) return;
-  const double part = config_.hello_share / (unheard_talkers * static_cast<double>(neighbourhood_.talkers()));
+  const double part = config_.hello_share * neighbourhood_.hello_part_share();
   const auto passed_us = static_cast<double>(now_us - hello_credit_at_us_);
   hello_credit_us_ = std::min(hello_credit_us_ + part * passed_us, part * hello_savings_us);
   hello_credit_at_us_ = now_us;
@@ -355,6 +357,7 @@ std::uint64_t exact_router::hello_jitter_us(std::uint64_t width_us) {
 
 // A relay leaves the others time to say it first.
 void exact_router::hello_soon(std::uint64_t now_us) {
+  has_news_ = true;
   const std::uint64_t earliest_us = std::max(now_us, hello_sent_us_ + config_.interval_us);
   const bool relay = neighbourhood_.own_part() == exact_neighbourhood::hello_part::relay;
   const std::uint64_t width_us = relay ? config_.hello_interval_us : config_.interval_us / 4;
@@ -625,6 +628,8 @@ void exact_router::tell_own(std::uint64_t now_us) {
     own.neighbours.push_back(peers_[peer].node);
   }
   neighbourhood_.list_heard(now_us, own.neighbours);
+  // What changes a little is not told: whoever hears of a change passes it on.
+  bool news = false;
   for (std::uint32_t index = newest_; index != none; index = states_[index].older) {
     allocated_flow& state = states_[index];
     if (!peers_[state.peer].node_known) {
@@ -642,19 +647,28 @@ void exact_router::tell_own(std::uint64_t now_us) {
                          .cost_s_per_bit = state.cost_s_per_bit,
                          .rate_limit_bps = ledger_rate_bps(told_bps),
                          .weight = state.weight});
+    wire::hello_flow& told = own.flows.back();
+    const auto same = std::ranges::find(before.flows, told.flow, &wire::hello_flow::flow);
+    if (same == before.flows.end()) {
+      news = true;
+      continue;
+    }
+    const auto keep_or_tell = [&news](auto& now, auto told_before) {
+      const bool changed = std::abs(static_cast<double>(now) - static_cast<double>(told_before)) > told_change * static_cast<double>(now);
+      news |= changed;
+      if (!changed) now = told_before;
+    };
+    keep_or_tell(told.rate_limit_bps, same->rate_limit_bps);
+    keep_or_tell(told.cost_s_per_bit, same->cost_s_per_bit);
   }
-  own.busy = other_share_;
-  bool news = own.flows.size() != before.flows.size();
+  // In an order that does not hang on whose packet came last: it would be a change.
+  std::ranges::sort(own.flows, {}, &wire::hello_flow::flow);
+  own.busy = std::abs(other_share_ - before.busy) < told_busy_step && other_share_ != 0 ? before.busy : other_share_;
   if (std::abs(usable_share_ - told_usable_share_) >= told_usable_step || usable_share_ == config_.eta) {
     news |= std::exchange(told_usable_share_, usable_share_) != usable_share_;
   }
   own.usable = told_usable_share_;
-  for (std::size_t i = 0; i < own.flows.size() && !news; ++i) {
-    const auto same = std::ranges::find(before.flows, own.flows[i].flow, &wire::hello_flow::flow);
-    const auto now_bps = static_cast<double>(own.flows[i].rate_limit_bps);
-    news = same == before.flows.end() ||
-           std::abs(now_bps - static_cast<double>(same->rate_limit_bps)) > changed_offer * std::max(now_bps, 1.0);
-  }
+  news |= own.flows.size() != before.flows.size();
   neighbourhood_.set_own(own);
   if (news) hello_soon(now_us);
 }

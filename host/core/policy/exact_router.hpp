@@ -26,7 +26,8 @@
 //    returns to eta slowly, or at once when the flows around are others. Hellos tell it, so that all who share it share the loss;
 //  - averages are those of the MAC. After 2 s without a completion the estimate returns to the idle medium's;
 //  - hellos of all routers that a station hears take at most hello_share of its time: each router earns its part of it, saves
-//    what 10 s give it, and waits until its last hello is paid. Where no EXACT flow is near, nothing is said;
+//    what 10 s give it, and waits until its last hello is paid. Where nothing changes, a router waits twice as long each time. Where
+//    no EXACT flow is near, nothing is said;
 //  - a packet that says that its flow uses nothing (current rate 0) ends the flow here.
 
 #pragma once
@@ -60,7 +61,7 @@ struct exact_router_config {
   std::uint32_t feedback_interval_us = 200'000;                          ///< and never less often than this (M2); 0: by packets only
   std::uint32_t queue_target_us = 20'000;                                ///< standing queue that is left alone
   std::uint32_t drain_us = 500'000;                                      ///< time in which the rest is to go
-  std::uint32_t hello_interval_us = exact_settings{}.hello_interval_us;  ///< a change of the ledger comes earlier, not under interval_us
+  std::uint32_t hello_interval_us = exact_settings{}.hello_interval_us;  ///< after a change, which is told earlier, not under interval_us
   double hello_share = 0.02;  ///< of a station's channel time, at most, for the hellos that it hears; 0: none are said
   exact_neighbourhood_config neighbourhood{};
 };
@@ -265,6 +266,8 @@ private:
   std::uint64_t hello_sent_us_ = 0;
   double hello_credit_us_ = 0;            // of channel time; below 0: the last hello took more
   std::uint64_t hello_credit_at_us_ = 0;  // until when it was counted
+  std::uint64_t hello_rest_us_ = 0;       // to the next one, where nothing changes
+  bool has_news_ = true;                  // since the last one
   std::uint64_t hello_random_ = 0;
   double queued_bytes_ = 0;
   double load_ = 0;

@@ -114,6 +114,8 @@ TEST(exact_router_study, allocations_of_m2_are_within_15_percent_of_the_optimum)
   const gap_result result = gap_study(exact_mode::m2, true, false, 10, 20);
   for (const double gap : result.chain_gaps) EXPECT_LT(gap, 0.15);
   for (const double gap : result.mesh_gaps) EXPECT_LT(gap, 0.15);
+  EXPECT_LE(result.most_hello_share, policy::exact_router_config{}.hello_share);
+  EXPECT_GT(result.most_hello_share, 0.2 * policy::exact_router_config{}.hello_share) << "hardly a hello went: the test shows nothing";
 }
 
 TEST(exact_router_study, a_chain_gets_what_its_formula_says_without_positions) {

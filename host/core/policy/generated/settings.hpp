@@ -48,7 +48,7 @@ struct exact_settings {
   exact_fairness fairness = exact_fairness::rate;  ///< what max-min fairness is over
   double eta = 0.9;  ///< share of the channel time that may be given out
   std::uint32_t interval_us = 100000;  ///< between a router's allocations
-  std::uint32_t hello_interval_us = 500000;  ///< of m2, between the hellos of a router; what changes in between is told earlier
+  std::uint32_t hello_interval_us = 500000;  ///< of m2, between the hellos of a router after a change; else up to 5 s
 };
 
 /// Reads each key of the object `exact` into the members of these names. What is not said is as in exact_settings.
@@ -74,7 +74,7 @@ void for_each_exact_setting(visitor&& visit) {
   visit("fairness", &settings::fairness, "what max-min fairness is over");
   visit("eta", &settings::eta, "share of the channel time that may be given out", double{0.01}, double{1.0});
   visit("interval_us", &settings::interval_us, "between a router's allocations", std::uint32_t{1000}, std::uint32_t{60000000});
-  visit("hello_interval_us", &settings::hello_interval_us, "of m2, between the hellos of a router; what changes in between is told earlier", std::uint32_t{1000}, std::uint32_t{60000000});
+  visit("hello_interval_us", &settings::hello_interval_us, "of m2, between the hellos of a router after a change; else up to 5 s", std::uint32_t{1000}, std::uint32_t{60000000});
 }
 
 }  // namespace perhop::policy

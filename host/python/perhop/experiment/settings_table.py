@@ -37,5 +37,5 @@ class ExactSettings(Section):
         default=500,
         ge=1,
         le=60000,
-        description="of m2, between the hellos of a router; what changes in between is told earlier",
+        description="of m2, between the hellos of a router after a change; else up to 5 s",
     )
