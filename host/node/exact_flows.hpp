@@ -68,7 +68,7 @@ struct local_application {
 
 class exact_flows : public hop::exact_ends<local_application> {
 public:
-  explicit exact_flows(const exact_flows_config& config) : exact_ends({.receiver = {.repeat_after_us = 100'000}}), config_(config) {}
+  explicit exact_flows(const exact_flows_config& config) : config_(config) {}
 
   /// Whether this packet of a local application is one of an EXACT flow.
   bool paces(const shim::ip_packet& packet) const;

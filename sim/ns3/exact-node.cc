@@ -168,6 +168,18 @@ ExactNode::OnReceive(uint64_t nowUs, const PacketSlot& slot, uint64_t nextHopBac
 }
 
 void
+ExactNode::OnRoutes(uint64_t nowUs, const HopDevice& device)
+{
+    m_ends.on_routes(nowUs,
+                     [&device](const perhop::shim::ip_address& destination)
+                     {
+                         const uint64_t nextHop = device.NextHopTo(destination.ipv4());
+                         return nextHop == perhop::broadcast_address ? 0 : nextHop;
+                     });
+    ServeAt(nowUs, nowUs);
+}
+
+void
 ExactNode::Wind(uint64_t nowUs)
 {
     if (const auto next = m_ends.next_deadline(has_room()))

@@ -95,6 +95,9 @@ class ExactNode
     /// @return true for a report: it goes no further
     bool OnReceive(uint64_t nowUs, const PacketSlot& slot, uint64_t nextHopBack);
 
+    /// Routes of this node have changed.
+    void OnRoutes(uint64_t nowUs, const HopDevice& device);
+
     /// Sees to it that an event is pending for what is due next: the queue above the MAC may have room again.
     void Wind(uint64_t nowUs);
 

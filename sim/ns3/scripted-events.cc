@@ -21,6 +21,20 @@ AddRoutes(AirChannel& channel, const std::vector<node_id>& path)
     }
 }
 
+// As a live node's kernel tells its daemon.
+void
+TellRoutesChanged(AirChannel& channel, const std::vector<node_id>& path)
+{
+    for (const node_id node : path)
+    {
+        AirNetDevice& device = channel.GetAirDevice(node);
+        if (device.GetExact() != nullptr)
+        {
+            device.GetExact()->OnRoutes(static_cast<uint64_t>(Simulator::Now().GetMicroSeconds()), device);
+        }
+    }
+}
+
 void
 Play(AirChannel& channel, const event_config& event)
 {
@@ -34,6 +48,7 @@ Play(AirChannel& channel, const event_config& event)
     {
         AddRoutes(channel, {event.path.rbegin(), event.path.rend()});
     }
+    TellRoutesChanged(channel, event.path);
 }
 
 } // namespace

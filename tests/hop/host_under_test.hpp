@@ -124,9 +124,7 @@ inline shim::shim_config shim_of(const setting& with) {
 inline std::uint64_t link_rate_bps() { return find_profile("dsss_long")->rates[data_rate_index].bps; }
 
 /// The daemon's, for all three: it alone has reports repeated when a flow falls silent.
-inline hop::exact_ends_config ends_config() {
-  return {.sender = {.max_rate_bps = link_rate_bps()}, .receiver = {.repeat_after_us = 100'000}};
-}
+inline hop::exact_ends_config ends_config() { return {.sender = {.max_rate_bps = link_rate_bps()}}; }
 
 /// A frame that the MAC got, in one line.
 inline std::string text_of(std::uint64_t receiver, std::uint8_t peer, std::uint32_t mpdu_bytes, const wire::path_header& header,

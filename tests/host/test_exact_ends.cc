@@ -38,7 +38,7 @@ TEST(exact_receiver, tells_at_once_when_the_rate_falls_or_the_path_changes) {
 }
 
 TEST(exact_receiver, else_waits_for_packets_and_half_a_round_trip_but_not_for_long) {
-  exact_receiver receiver({.every_packets = 4});
+  exact_receiver receiver({.every_packets = 4, .repeat_after_us = 0});
   receiver.on_data(0, path_of(100'000), {.sequence = 0});
   receiver.take_report(0);
   EXPECT_FALSE(receiver.deadline());
@@ -48,7 +48,7 @@ TEST(exact_receiver, else_waits_for_packets_and_half_a_round_trip_but_not_for_lo
 }
 
 TEST(exact_receiver, a_report_is_repeated_once_when_the_flow_stops_for_longer_than_it_used_to) {
-  exact_receiver receiver({.repeat_after_us = 100'000});
+  exact_receiver receiver;
   std::uint64_t now_us = 0;
   for (std::uint32_t i = 0; i < 40; ++i) {
     now_us = i * 10'000;
@@ -66,7 +66,7 @@ TEST(exact_receiver, a_report_is_repeated_once_when_the_flow_stops_for_longer_th
   receiver.on_data(510'000, path_of(100'000), {.sequence = 41, .last = true});
   receiver.take_report(510'000);
   EXPECT_FALSE(receiver.deadline()) << "not at the end";
-  exact_receiver plain;
+  exact_receiver plain({.repeat_after_us = 0});
   plain.on_data(0, path_of(100'000), {.sequence = 0});
   plain.take_report(0);
   EXPECT_FALSE(plain.deadline());
@@ -152,6 +152,56 @@ TEST(exact_sender, without_reports_the_rate_halves_down_to_a_packet_a_second) {
   EXPECT_GE(sender.counters().halvings, 6U);
   EXPECT_GT(sent, 15U) << "a path that comes back would not be found";
   EXPECT_LT(sent, 60U);
+}
+
+// A sender and a receiver over a way of 25 ms there and back, at 148 kb/s: 12.3 packets a second, of which 2.8 fit into a round trip and
+// a feedback interval.
+TEST(exact_sender, the_safety_window_does_not_hold_back_a_flow_whose_reports_come_in_time) {
+  constexpr std::uint64_t rate_bps = 148'000, one_way_us = 12'500, duration_us = 20'000'000;
+  exact_sender sender({.max_rate_bps = 2'000'000});
+  exact_receiver receiver;
+  std::deque<std::pair<std::uint64_t, std::uint32_t>> packets;
+  std::deque<std::pair<std::uint64_t, wire::exact_report>> reports;
+  std::uint64_t sent = 0;
+  for (std::uint64_t now_us = 0; now_us < duration_us; now_us += 500) {
+    if (!packets.empty() && packets.front().first <= now_us) {
+      const bool at_once = receiver.on_data(now_us, path_of(rate_bps), {.sequence = packets.front().second});
+      packets.pop_front();
+      if (at_once) reports.emplace_back(now_us + one_way_us, receiver.take_report(now_us));
+    }
+    if (const auto due = receiver.deadline(); due && *due <= now_us)
+      reports.emplace_back(now_us + one_way_us, receiver.take_report(now_us));
+    if (!reports.empty() && reports.front().first <= now_us) {
+      sender.on_report(now_us, reports.front().second);
+      reports.pop_front();
+    }
+    if (const auto deadline = sender.deadline(); deadline && *deadline <= now_us) sender.on_deadline(now_us);
+    if (const auto next = sender.next_send(now_us); next && *next <= now_us) {
+      packets.emplace_back(now_us + one_way_us, sender.on_send(now_us).header.sequence);
+      ++sent;
+      EXPECT_LE(sender.unacknowledged_packets(), sender.window_packets());
+    }
+  }
+  EXPECT_GT(static_cast<double>(sent) * 12'000 / (duration_us / 1e6), 0.95 * rate_bps);
+  EXPECT_EQ(sender.counters().halvings, 0U);
+  EXPECT_LE(sender.window_packets(), 3U);
+}
+
+TEST(exact_sender, one_lost_packet_or_report_of_a_slow_flow_halves_nothing_and_more_do) {
+  exact_sender sender({.max_rate_bps = 2'000'000});
+  sender.on_send(0);
+  sender.on_report(100'000, report_of(0, 24'000));
+  // A packet every 500 ms: of the next one nothing is heard, the one after it is reported 200 ms late.
+  const std::uint64_t next_us = *sender.next_send(100'000);
+  sender.on_send(next_us);
+  const std::uint64_t after_us = *sender.next_send(next_us);
+  ASSERT_TRUE(sender.deadline());
+  EXPECT_GE(*sender.deadline(), after_us + 100'000 + 200'000);
+  sender.on_send(after_us);
+  sender.on_deadline(after_us + 100'000 + 200'000 - 1);
+  EXPECT_EQ(sender.counters().halvings, 0U);
+  for (int i = 0; i < 4 && sender.counters().halvings == 0; ++i) sender.on_deadline(*sender.deadline());
+  EXPECT_EQ(sender.counters().halvings, 1U);
 }
 
 TEST(exact_sender, after_an_outage_it_knows_nothing_of_the_round_trip_before_or_of_packets_that_waited) {

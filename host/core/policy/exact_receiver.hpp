@@ -5,8 +5,8 @@
 //   at once   the rate fell or rose by more than 5 %, the hop count changed, or it is the flow's first or
 //             last packet
 //   else      when `every_packets` have come and half a round trip is over, at the latest after 200 ms
-//   again     once, where `repeat_after_us` says so, when the flow stops for longer than it used to: the report may have been lost,
-//             and the sender wait for it with a full window
+//   again     once, when the flow stops for longer than it used to: the report may have been lost, and the sender wait for it with
+//             a full window
 //
 // Source: K. Chen, K. Nahrstedt, "Limitations of equation-based congestion control in mobile ad hoc networks", section VI.B:
 // the bottleneck rate returns in a feedback packet; when, is left open. The rules are ours; the number of packets is the
@@ -26,9 +26,9 @@ namespace perhop::policy {
 struct exact_receiver_config {
   std::uint32_t every_packets = 4;
   std::uint32_t max_interval_us = 200'000;
-  double fall = 0.05;                 ///< a larger relative fall of the rate is told at once
-  double rise = 0.05;                 ///< and so is a larger rise, as after a re-route
-  std::uint32_t repeat_after_us = 0;  ///< of silence, and four times the usual gap between packets; 0: never
+  double fall = 0.05;                       ///< a larger relative fall of the rate is told at once
+  double rise = 0.05;                       ///< and so is a larger rise, as after a re-route
+  std::uint32_t repeat_after_us = 100'000;  ///< of silence, and four times the usual gap between packets; 0: never
 };
 
 struct exact_receiver_counters {

@@ -3,14 +3,16 @@
 // EXACT sender: paces one flow at what the routers allow, and bounds what it may have under way when feedback is missing.
 //
 //   rate           min(rate of the last report, what this node's own router allows, application), within [1 packet/s, ceiling]
-//   safety window  unacknowledged packets <= max(2, rate * (SRTT + feedback interval) / packet), and <= a window limit
+//   safety window  unacknowledged packets <= max(2, rate * (SRTT + feedback interval) / packet, rounded up), and <= a
+//                  window limit
 //   first round    2 packets; they ask for the application's rate
 //   no feedback    for 2 SRTT (and not before the report of the packet after the next could have come): the rate halves, and
 //                  again every SRTT
 //   silent router  the reported rate is an upper bound only: additive increase, multiplicative decrease below it
 //
 // Source: K. Chen, K. Nahrstedt, "Limitations of equation-based congestion control in mobile ad hoc networks", section VI:
-// the sender must not exceed the signalled rate. The rest is ours; halving without feedback is RFC 5348, section 4.4, the
+// the sender must not exceed the signalled rate. The rest is ours; halving without feedback is RFC 5348, section 4.4, its two packets'
+// time section 4.3 (the timer is never below 2 s/X there: a slow flow has nothing that could be reported on earlier), the
 // test for silent routers RFC 4782, section 3.1. A packet that nobody reported for max(1 s, 4 SRTT) counts as lost and not as
 // under way: so a flow whose packets were all lost goes on with one packet a second. While reports are missing the flow still tells
 // routers the rate that it would use, so that its share is there when they come again.
