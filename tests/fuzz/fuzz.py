@@ -145,6 +145,14 @@ FAULTS = (
         "INVARIANT BROKEN: ",
     ),
     Fault(
+        "DSR reads an option that is longer than its packet",
+        "dsr",
+        "host/core/wire/dsr_header.cpp",
+        " || options.size() - uncounted_bytes < options[1]) return std::nullopt;",
+        ") return std::nullopt;",
+        "AddressSanitizer: heap-buffer-overflow",
+    ),
+    Fault(
         "a report is believed whatever its loss event rate",
         "tfrc",
         "host/core/wire/tfrc_header.cpp",
