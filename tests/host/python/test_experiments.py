@@ -278,3 +278,8 @@ def test_b22_holds_when_tcp_is_back_within_the_bound_after_many_timeouts(back_s,
     found = largest_rto.check(Results(flows, [], intervals), tmp_path)
     assert found.passed == passed
     assert found.rows["B-22"].verdict == ("pass" if passed else "fail")
+
+
+def test_b22_every_flow_of_the_mobile_set_has_a_largest_timeout_of_2_s():
+    flows = re.findall(r"\{kind: tcp,[^}]*\}", (EXPERIMENTS / "cwl_mobile/experiment.yaml").read_text())
+    assert len(flows) >= 25 and all("max_rto_ms: 2000" in flow for flow in flows)
