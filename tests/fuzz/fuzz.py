@@ -76,6 +76,7 @@ TARGETS = {
     "shim": Target(Share(inputs=2_000_000), 1024),
     "dsr": Target(Share(inputs=1_000_000), 512),
     "wires": Target(Share(inputs=500_000), 1024),
+    "aodv": Target(Share(inputs=1_000_000), 512),
     "packet_path": Target(MINUTES_10, 1024),
     "air_driver": Target(MINUTES_10, 1024),
     "configuration": Target(MINUTES_10, 2048),
@@ -151,6 +152,14 @@ FAULTS = (
         " || options.size() - uncounted_bytes < options[1]) return std::nullopt;",
         ") return std::nullopt;",
         "AddressSanitizer: heap-buffer-overflow",
+    ),
+    Fault(
+        "AODV keeps a packet of a failed link and drops it as well",
+        "aodv",
+        "host/core/routing/aodv_router.cpp",
+        "    begin_repair(now, route, packet);\n    return;\n",
+        "    begin_repair(now, route, packet);\n",
+        "INVARIANT BROKEN: a packet ends once",
     ),
     Fault(
         "a report is believed whatever its loss event rate",

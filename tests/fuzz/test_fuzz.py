@@ -28,6 +28,7 @@ SHORT_RUNS = {
     "shim": 25_000,
     "dsr": 20_000,
     "wires": 10_000,
+    "aodv": 20_000,
     "packet_path": 700,
     "air_driver": 2_000,
     "configuration": 20_000,

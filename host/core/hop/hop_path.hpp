@@ -157,10 +157,13 @@ public:
       outcome->averages = history_.without_history(done.receiver_address, done.averages, done.sample);
       outcome->peer_lost = shim_->on_completion(now, outcome->averages, done.delivered);
     }
-    if (purge && done.unanswered) {
-      queue_.take_out(done.receiver_address, [this](frame&& unwanted) { host_.on_purged(std::move(unwanted)); });
-    }
+    if (purge && done.unanswered) this->purge(done.receiver_address);
     return outcome;
+  }
+
+  /// Drops what waits for a neighbour.
+  void purge(std::uint64_t receiver) {
+    queue_.take_out(receiver, [this](frame&& unwanted) { host_.on_purged(std::move(unwanted)); });
   }
 
   /// The MAC may have room.

@@ -8,7 +8,7 @@
 namespace perhop::routing {
 
 dsr_router::dsr_router(ipv4_address self, std::uint64_t seed, const dsr_config& config)
-    : self_(self), random_state_(seed), config_(config), cache_(self, config.cache), requests_(config.requests), buffer_(config.buffer) {
+    : self_(self), random_(seed), config_(config), cache_(self, config.cache), requests_(config.requests), buffer_(config.buffer) {
   assert(config.most_nodes >= 2 && config.most_nodes <= wire::most_dsr_addresses);
 }
 
@@ -271,16 +271,6 @@ std::optional<dsr_action> dsr_router::take() {
 
 void dsr_router::drop(dsr_packet&& packet, dsr_drop reason) {
   if (packet.content) actions_.push_back({.what = dsr_action::kind::drop, .packet = std::move(packet), .reason = reason});
-}
-
-/// SplitMix64 (Steele, Lea, Flood 2014). @return at least 0, below `below`
-time_us dsr_router::random_us(time_us below) {
-  random_state_ += 0x9e37'79b9'7f4a'7c15U;
-  std::uint64_t bits = random_state_;
-  bits = (bits ^ (bits >> 30)) * 0xbf58'476d'1ce4'e5b9U;
-  bits = (bits ^ (bits >> 27)) * 0x94d0'49bb'1331'11ebU;
-  bits ^= bits >> 31;
-  return below == 0 ? 0 : bits % below;
 }
 
 }  // namespace perhop::routing

@@ -30,17 +30,18 @@
 #include "host/core/policy/time.hpp"
 #include "host/core/routing/dsr_request_table.hpp"
 #include "host/core/routing/dsr_route_cache.hpp"
-#include "host/core/routing/dsr_send_buffer.hpp"
+#include "host/core/routing/random_delay.hpp"
+#include "host/core/routing/send_buffer.hpp"
 #include "host/core/wire/dsr_header.hpp"
 
 namespace perhop::routing {
 
-inline constexpr ipv4_address everybody = 0xffff'ffff;
+using wire::everybody;
 
 struct dsr_config {
   dsr_route_cache_config cache{};
   dsr_request_config requests{};
-  dsr_send_buffer_config buffer{};
+  send_buffer_config buffer{};
   time_us jitter_us = 10'000;          ///< BroadcastJitter
   time_us shortest_check_us = 30'000;  ///< from one look at the send buffer to the next, and up to as much again at random
   time_us release_spacing_us = 30'000;
@@ -153,14 +154,14 @@ private:
   void emit_later(time_us at, dsr_packet&& packet, ipv4_address next_hop);
   void drop(dsr_packet&& packet, dsr_drop reason);
   bool is_own(const dsr_packet& packet) const { return packet.source == self_; }
-  time_us random_us(time_us below);
+  time_us random_us(time_us below) { return random_.draw(below); }
 
   ipv4_address self_;
-  std::uint64_t random_state_;
+  random_delay random_;
   dsr_config config_;
   dsr_route_cache cache_;
   dsr_request_table requests_;
-  dsr_send_buffer<dsr_packet> buffer_;
+  send_buffer<dsr_packet> buffer_;
   std::deque<dsr_action> actions_{};
   std::vector<delayed> delayed_{};  ///< by time
   std::optional<time_us> next_check_us_{};

@@ -14,6 +14,8 @@
 #include <span>
 #include <vector>
 
+#include "host/core/wire/ipv4_address.hpp"
+
 namespace perhop::wire {
 
 inline constexpr std::uint8_t dsr_ip_protocol = 48;
@@ -22,8 +24,6 @@ inline constexpr std::uint8_t no_next_header = 59;
 /// Addresses that an option of 255 bytes holds, and 6 bits of segments_left count.
 inline constexpr std::size_t most_dsr_addresses = 62;
 inline constexpr std::uint8_t most_dsr_salvages = 15;
-
-using ipv4_address = std::uint32_t;  ///< 10.0.0.1 is 0x0a000001
 
 struct dsr_route_request {
   std::uint16_t identification = 0;

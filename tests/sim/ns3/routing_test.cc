@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// What routing does to a run: AODV of ns-3 and the project's DSR on demand, link failures told by the MAC.
+// What routing does to a run: the project's AODV and DSR on demand, link failures told by the MAC.
 
 #include "run_file.h"
 

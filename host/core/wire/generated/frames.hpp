@@ -644,6 +644,233 @@ struct dsr_address {
   friend constexpr bool operator==(const dsr_address&, const dsr_address&) = default;
 };
 
+/// AODV: who looks for a route to whom (RFC 3561, 5.1), over UDP. The codec of its three messages is host/core/wire/aodv_message.
+struct aodv_request {
+  static constexpr std::size_t size_bytes = 24;
+
+  std::uint8_t type = 1;  ///< 8 bits: Route Request
+  std::uint8_t multicast_join = 0;  ///< 1 bits: For multicast, which is not there
+  std::uint8_t multicast_repair = 0;  ///< 1 bits: For multicast, which is not there
+  std::uint8_t gratuitous = 0;  ///< 1 bits: The destination, too, is to be told of the route
+  std::uint8_t destination_only = 0;  ///< 1 bits: Only the destination may answer
+  std::uint8_t sequence_unknown = 0;  ///< 1 bits: destination_sequence says nothing
+  std::uint16_t reserved = 0;  ///< 11 bits: None yet
+  std::uint8_t hops = 0;  ///< 8 bits, hops: From the originator to the node that sends this
+  std::uint32_t identification = 0;  ///< 32 bits: Of the originator: another one for each request
+  std::uint32_t destination = 0;  ///< 32 bits: IPv4 address that a route is looked for to
+  std::uint32_t destination_sequence = 0;  ///< 32 bits: The latest sequence number known of the destination
+  std::uint32_t originator = 0;  ///< 32 bits: IPv4 address of the node that looks for a route
+  std::uint32_t originator_sequence = 0;  ///< 32 bits: Its own sequence number
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(std::uint64_t{type});
+    const std::uint64_t word_1 = ((std::uint64_t{multicast_join} & 0x1) << 15) | ((std::uint64_t{multicast_repair} & 0x1) << 14) | ((std::uint64_t{gratuitous} & 0x1) << 13) | ((std::uint64_t{destination_only} & 0x1) << 12) | ((std::uint64_t{sequence_unknown} & 0x1) << 11) | (std::uint64_t{reserved} & 0x7ff);
+    bytes[1] = static_cast<std::uint8_t>(word_1 >> 8);
+    bytes[2] = static_cast<std::uint8_t>(word_1);
+    bytes[3] = static_cast<std::uint8_t>(std::uint64_t{hops});
+    const std::uint64_t word_4 = std::uint64_t{identification};
+    bytes[4] = static_cast<std::uint8_t>(word_4 >> 24);
+    bytes[5] = static_cast<std::uint8_t>(word_4 >> 16);
+    bytes[6] = static_cast<std::uint8_t>(word_4 >> 8);
+    bytes[7] = static_cast<std::uint8_t>(word_4);
+    const std::uint64_t word_8 = std::uint64_t{destination};
+    bytes[8] = static_cast<std::uint8_t>(word_8 >> 24);
+    bytes[9] = static_cast<std::uint8_t>(word_8 >> 16);
+    bytes[10] = static_cast<std::uint8_t>(word_8 >> 8);
+    bytes[11] = static_cast<std::uint8_t>(word_8);
+    const std::uint64_t word_12 = std::uint64_t{destination_sequence};
+    bytes[12] = static_cast<std::uint8_t>(word_12 >> 24);
+    bytes[13] = static_cast<std::uint8_t>(word_12 >> 16);
+    bytes[14] = static_cast<std::uint8_t>(word_12 >> 8);
+    bytes[15] = static_cast<std::uint8_t>(word_12);
+    const std::uint64_t word_16 = std::uint64_t{originator};
+    bytes[16] = static_cast<std::uint8_t>(word_16 >> 24);
+    bytes[17] = static_cast<std::uint8_t>(word_16 >> 16);
+    bytes[18] = static_cast<std::uint8_t>(word_16 >> 8);
+    bytes[19] = static_cast<std::uint8_t>(word_16);
+    const std::uint64_t word_20 = std::uint64_t{originator_sequence};
+    bytes[20] = static_cast<std::uint8_t>(word_20 >> 24);
+    bytes[21] = static_cast<std::uint8_t>(word_20 >> 16);
+    bytes[22] = static_cast<std::uint8_t>(word_20 >> 8);
+    bytes[23] = static_cast<std::uint8_t>(word_20);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<aodv_request> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    aodv_request frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.type = static_cast<std::uint8_t>(word_0);
+    if (frame.type != 1) return std::nullopt;
+    const std::uint64_t word_1 = (std::uint64_t{bytes[1]} << 8) | std::uint64_t{bytes[2]};
+    frame.multicast_join = static_cast<std::uint8_t>((word_1 >> 15) & 0x1);
+    frame.multicast_repair = static_cast<std::uint8_t>((word_1 >> 14) & 0x1);
+    frame.gratuitous = static_cast<std::uint8_t>((word_1 >> 13) & 0x1);
+    frame.destination_only = static_cast<std::uint8_t>((word_1 >> 12) & 0x1);
+    frame.sequence_unknown = static_cast<std::uint8_t>((word_1 >> 11) & 0x1);
+    frame.reserved = static_cast<std::uint16_t>(word_1 & 0x7ff);
+    const std::uint64_t word_3 = std::uint64_t{bytes[3]};
+    frame.hops = static_cast<std::uint8_t>(word_3);
+    const std::uint64_t word_4 = (std::uint64_t{bytes[4]} << 24) | (std::uint64_t{bytes[5]} << 16) | (std::uint64_t{bytes[6]} << 8) | std::uint64_t{bytes[7]};
+    frame.identification = static_cast<std::uint32_t>(word_4);
+    const std::uint64_t word_8 = (std::uint64_t{bytes[8]} << 24) | (std::uint64_t{bytes[9]} << 16) | (std::uint64_t{bytes[10]} << 8) | std::uint64_t{bytes[11]};
+    frame.destination = static_cast<std::uint32_t>(word_8);
+    const std::uint64_t word_12 = (std::uint64_t{bytes[12]} << 24) | (std::uint64_t{bytes[13]} << 16) | (std::uint64_t{bytes[14]} << 8) | std::uint64_t{bytes[15]};
+    frame.destination_sequence = static_cast<std::uint32_t>(word_12);
+    const std::uint64_t word_16 = (std::uint64_t{bytes[16]} << 24) | (std::uint64_t{bytes[17]} << 16) | (std::uint64_t{bytes[18]} << 8) | std::uint64_t{bytes[19]};
+    frame.originator = static_cast<std::uint32_t>(word_16);
+    const std::uint64_t word_20 = (std::uint64_t{bytes[20]} << 24) | (std::uint64_t{bytes[21]} << 16) | (std::uint64_t{bytes[22]} << 8) | std::uint64_t{bytes[23]};
+    frame.originator_sequence = static_cast<std::uint32_t>(word_20);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const aodv_request&, const aodv_request&) = default;
+};
+
+/// AODV: a route that was found (RFC 3561, 5.2).
+struct aodv_reply {
+  static constexpr std::size_t size_bytes = 20;
+
+  std::uint8_t type = 2;  ///< 8 bits: Route Reply
+  std::uint8_t multicast_repair = 0;  ///< 1 bits: For multicast, which is not there
+  std::uint8_t acknowledge = 0;  ///< 1 bits: The receiver is to acknowledge it
+  std::uint16_t reserved = 0;  ///< 9 bits: None yet
+  std::uint8_t prefix_bits = 0;  ///< 5 bits, bit: Of a subnet that the route is good for; 0: the destination alone
+  std::uint8_t hops = 0;  ///< 8 bits, hops: From the node that sends this to the destination
+  std::uint32_t destination = 0;  ///< 32 bits: IPv4 address that the route leads to
+  std::uint32_t destination_sequence = 0;  ///< 32 bits: Its sequence number, that the route belongs to
+  std::uint32_t originator = 0;  ///< 32 bits: IPv4 address of the node that looked for it
+  std::uint32_t lifetime_ms = 0;  ///< 32 bits, ms: For how long the route is good
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(std::uint64_t{type});
+    const std::uint64_t word_1 = ((std::uint64_t{multicast_repair} & 0x1) << 15) | ((std::uint64_t{acknowledge} & 0x1) << 14) | ((std::uint64_t{reserved} & 0x1ff) << 5) | (std::uint64_t{prefix_bits} & 0x1f);
+    bytes[1] = static_cast<std::uint8_t>(word_1 >> 8);
+    bytes[2] = static_cast<std::uint8_t>(word_1);
+    bytes[3] = static_cast<std::uint8_t>(std::uint64_t{hops});
+    const std::uint64_t word_4 = std::uint64_t{destination};
+    bytes[4] = static_cast<std::uint8_t>(word_4 >> 24);
+    bytes[5] = static_cast<std::uint8_t>(word_4 >> 16);
+    bytes[6] = static_cast<std::uint8_t>(word_4 >> 8);
+    bytes[7] = static_cast<std::uint8_t>(word_4);
+    const std::uint64_t word_8 = std::uint64_t{destination_sequence};
+    bytes[8] = static_cast<std::uint8_t>(word_8 >> 24);
+    bytes[9] = static_cast<std::uint8_t>(word_8 >> 16);
+    bytes[10] = static_cast<std::uint8_t>(word_8 >> 8);
+    bytes[11] = static_cast<std::uint8_t>(word_8);
+    const std::uint64_t word_12 = std::uint64_t{originator};
+    bytes[12] = static_cast<std::uint8_t>(word_12 >> 24);
+    bytes[13] = static_cast<std::uint8_t>(word_12 >> 16);
+    bytes[14] = static_cast<std::uint8_t>(word_12 >> 8);
+    bytes[15] = static_cast<std::uint8_t>(word_12);
+    const std::uint64_t word_16 = std::uint64_t{lifetime_ms};
+    bytes[16] = static_cast<std::uint8_t>(word_16 >> 24);
+    bytes[17] = static_cast<std::uint8_t>(word_16 >> 16);
+    bytes[18] = static_cast<std::uint8_t>(word_16 >> 8);
+    bytes[19] = static_cast<std::uint8_t>(word_16);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<aodv_reply> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    aodv_reply frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.type = static_cast<std::uint8_t>(word_0);
+    if (frame.type != 2) return std::nullopt;
+    const std::uint64_t word_1 = (std::uint64_t{bytes[1]} << 8) | std::uint64_t{bytes[2]};
+    frame.multicast_repair = static_cast<std::uint8_t>((word_1 >> 15) & 0x1);
+    frame.acknowledge = static_cast<std::uint8_t>((word_1 >> 14) & 0x1);
+    frame.reserved = static_cast<std::uint16_t>((word_1 >> 5) & 0x1ff);
+    frame.prefix_bits = static_cast<std::uint8_t>(word_1 & 0x1f);
+    const std::uint64_t word_3 = std::uint64_t{bytes[3]};
+    frame.hops = static_cast<std::uint8_t>(word_3);
+    const std::uint64_t word_4 = (std::uint64_t{bytes[4]} << 24) | (std::uint64_t{bytes[5]} << 16) | (std::uint64_t{bytes[6]} << 8) | std::uint64_t{bytes[7]};
+    frame.destination = static_cast<std::uint32_t>(word_4);
+    const std::uint64_t word_8 = (std::uint64_t{bytes[8]} << 24) | (std::uint64_t{bytes[9]} << 16) | (std::uint64_t{bytes[10]} << 8) | std::uint64_t{bytes[11]};
+    frame.destination_sequence = static_cast<std::uint32_t>(word_8);
+    const std::uint64_t word_12 = (std::uint64_t{bytes[12]} << 24) | (std::uint64_t{bytes[13]} << 16) | (std::uint64_t{bytes[14]} << 8) | std::uint64_t{bytes[15]};
+    frame.originator = static_cast<std::uint32_t>(word_12);
+    const std::uint64_t word_16 = (std::uint64_t{bytes[16]} << 24) | (std::uint64_t{bytes[17]} << 16) | (std::uint64_t{bytes[18]} << 8) | std::uint64_t{bytes[19]};
+    frame.lifetime_ms = static_cast<std::uint32_t>(word_16);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const aodv_reply&, const aodv_reply&) = default;
+};
+
+/// AODV: routes that are gone (RFC 3561, 5.3). aodv_unreachable follows for each destination.
+struct aodv_error {
+  static constexpr std::size_t size_bytes = 4;
+
+  std::uint8_t type = 3;  ///< 8 bits: Route Error
+  std::uint8_t no_delete = 0;  ///< 1 bits: The route has been repaired: it is not to be deleted
+  std::uint16_t reserved = 0;  ///< 15 bits: None yet
+  std::uint8_t destinations = 0;  ///< 8 bits: How many follow, at least 1
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(std::uint64_t{type});
+    const std::uint64_t word_1 = ((std::uint64_t{no_delete} & 0x1) << 15) | (std::uint64_t{reserved} & 0x7fff);
+    bytes[1] = static_cast<std::uint8_t>(word_1 >> 8);
+    bytes[2] = static_cast<std::uint8_t>(word_1);
+    bytes[3] = static_cast<std::uint8_t>(std::uint64_t{destinations});
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<aodv_error> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    aodv_error frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.type = static_cast<std::uint8_t>(word_0);
+    if (frame.type != 3) return std::nullopt;
+    const std::uint64_t word_1 = (std::uint64_t{bytes[1]} << 8) | std::uint64_t{bytes[2]};
+    frame.no_delete = static_cast<std::uint8_t>((word_1 >> 15) & 0x1);
+    frame.reserved = static_cast<std::uint16_t>(word_1 & 0x7fff);
+    const std::uint64_t word_3 = std::uint64_t{bytes[3]};
+    frame.destinations = static_cast<std::uint8_t>(word_3);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const aodv_error&, const aodv_error&) = default;
+};
+
+/// AODV: a destination that a route is gone to.
+struct aodv_unreachable {
+  static constexpr std::size_t size_bytes = 8;
+
+  std::uint32_t destination = 0;  ///< 32 bits: Its IPv4 address
+  std::uint32_t destination_sequence = 0;  ///< 32 bits: Its sequence number, one above that of the route
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    const std::uint64_t word_0 = std::uint64_t{destination};
+    bytes[0] = static_cast<std::uint8_t>(word_0 >> 24);
+    bytes[1] = static_cast<std::uint8_t>(word_0 >> 16);
+    bytes[2] = static_cast<std::uint8_t>(word_0 >> 8);
+    bytes[3] = static_cast<std::uint8_t>(word_0);
+    const std::uint64_t word_4 = std::uint64_t{destination_sequence};
+    bytes[4] = static_cast<std::uint8_t>(word_4 >> 24);
+    bytes[5] = static_cast<std::uint8_t>(word_4 >> 16);
+    bytes[6] = static_cast<std::uint8_t>(word_4 >> 8);
+    bytes[7] = static_cast<std::uint8_t>(word_4);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<aodv_unreachable> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    aodv_unreachable frame;
+    const std::uint64_t word_0 = (std::uint64_t{bytes[0]} << 24) | (std::uint64_t{bytes[1]} << 16) | (std::uint64_t{bytes[2]} << 8) | std::uint64_t{bytes[3]};
+    frame.destination = static_cast<std::uint32_t>(word_0);
+    const std::uint64_t word_4 = (std::uint64_t{bytes[4]} << 24) | (std::uint64_t{bytes[5]} << 16) | (std::uint64_t{bytes[6]} << 8) | std::uint64_t{bytes[7]};
+    frame.destination_sequence = static_cast<std::uint32_t>(word_4);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const aodv_unreachable&, const aodv_unreachable&) = default;
+};
+
 /// What the payload of a TFRC flow's data packets begins with (RFC 5348, 3.2.1). The codec that knows its meaning is host/core/wire.
 struct tfrc_data {
   static constexpr std::size_t size_bytes = 13;

@@ -756,6 +756,99 @@ class DsrAddress(_Frame):
 
 
 @dataclass(frozen=True)
+class AodvRequest(_Frame):
+    """AODV: who looks for a route to whom (RFC 3561, 5.1), over UDP. The codec of its three messages is host/core/wire/aodv_message."""
+
+    type: int = 1  # 8 bits: Route Request
+    multicast_join: int = 0  # 1 bits: For multicast, which is not there
+    multicast_repair: int = 0  # 1 bits: For multicast, which is not there
+    gratuitous: int = 0  # 1 bits: The destination, too, is to be told of the route
+    destination_only: int = 0  # 1 bits: Only the destination may answer
+    sequence_unknown: int = 0  # 1 bits: destination_sequence says nothing
+    reserved: int = 0  # 11 bits: None yet
+    hops: int = 0  # 8 bits, hops: From the originator to the node that sends this
+    identification: int = 0  # 32 bits: Of the originator: another one for each request
+    destination: int = 0  # 32 bits: IPv4 address that a route is looked for to
+    destination_sequence: int = 0  # 32 bits: The latest sequence number known of the destination
+    originator: int = 0  # 32 bits: IPv4 address of the node that looks for a route
+    originator_sequence: int = 0  # 32 bits: Its own sequence number
+
+    SIZE_BYTES: ClassVar[int] = 24
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"type": 1})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "big", (("type", 8, 0),)),
+        Word(1, 2, "big", (("multicast_join", 1, 15), ("multicast_repair", 1, 14), ("gratuitous", 1, 13), ("destination_only", 1, 12), ("sequence_unknown", 1, 11), ("reserved", 11, 0),)),
+        Word(3, 1, "big", (("hops", 8, 0),)),
+        Word(4, 4, "big", (("identification", 32, 0),)),
+        Word(8, 4, "big", (("destination", 32, 0),)),
+        Word(12, 4, "big", (("destination_sequence", 32, 0),)),
+        Word(16, 4, "big", (("originator", 32, 0),)),
+        Word(20, 4, "big", (("originator_sequence", 32, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class AodvReply(_Frame):
+    """AODV: a route that was found (RFC 3561, 5.2)."""
+
+    type: int = 2  # 8 bits: Route Reply
+    multicast_repair: int = 0  # 1 bits: For multicast, which is not there
+    acknowledge: int = 0  # 1 bits: The receiver is to acknowledge it
+    reserved: int = 0  # 9 bits: None yet
+    prefix_bits: int = 0  # 5 bits, bit: Of a subnet that the route is good for; 0: the destination alone
+    hops: int = 0  # 8 bits, hops: From the node that sends this to the destination
+    destination: int = 0  # 32 bits: IPv4 address that the route leads to
+    destination_sequence: int = 0  # 32 bits: Its sequence number, that the route belongs to
+    originator: int = 0  # 32 bits: IPv4 address of the node that looked for it
+    lifetime_ms: int = 0  # 32 bits, ms: For how long the route is good
+
+    SIZE_BYTES: ClassVar[int] = 20
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"type": 2})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "big", (("type", 8, 0),)),
+        Word(1, 2, "big", (("multicast_repair", 1, 15), ("acknowledge", 1, 14), ("reserved", 9, 5), ("prefix_bits", 5, 0),)),
+        Word(3, 1, "big", (("hops", 8, 0),)),
+        Word(4, 4, "big", (("destination", 32, 0),)),
+        Word(8, 4, "big", (("destination_sequence", 32, 0),)),
+        Word(12, 4, "big", (("originator", 32, 0),)),
+        Word(16, 4, "big", (("lifetime_ms", 32, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class AodvError(_Frame):
+    """AODV: routes that are gone (RFC 3561, 5.3). aodv_unreachable follows for each destination."""
+
+    type: int = 3  # 8 bits: Route Error
+    no_delete: int = 0  # 1 bits: The route has been repaired: it is not to be deleted
+    reserved: int = 0  # 15 bits: None yet
+    destinations: int = 0  # 8 bits: How many follow, at least 1
+
+    SIZE_BYTES: ClassVar[int] = 4
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"type": 3})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "big", (("type", 8, 0),)),
+        Word(1, 2, "big", (("no_delete", 1, 15), ("reserved", 15, 0),)),
+        Word(3, 1, "big", (("destinations", 8, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class AodvUnreachable(_Frame):
+    """AODV: a destination that a route is gone to."""
+
+    destination: int = 0  # 32 bits: Its IPv4 address
+    destination_sequence: int = 0  # 32 bits: Its sequence number, one above that of the route
+
+    SIZE_BYTES: ClassVar[int] = 8
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 4, "big", (("destination", 32, 0),)),
+        Word(4, 4, "big", (("destination_sequence", 32, 0),)),
+    )
+
+
+@dataclass(frozen=True)
 class TfrcData(_Frame):
     """What the payload of a TFRC flow's data packets begins with (RFC 5348, 3.2.1). The codec that knows its meaning is host/core/wire."""
 
@@ -1302,6 +1395,10 @@ FRAMES: Mapping[str, type[_Frame]] = MappingProxyType({
     "dsr_route_error_option": DsrRouteErrorOption,
     "dsr_source_route_option": DsrSourceRouteOption,
     "dsr_address": DsrAddress,
+    "aodv_request": AodvRequest,
+    "aodv_reply": AodvReply,
+    "aodv_error": AodvError,
+    "aodv_unreachable": AodvUnreachable,
     "tfrc_data": TfrcData,
     "tfrc_feedback": TfrcFeedback,
     "llc_snap": LlcSnap,

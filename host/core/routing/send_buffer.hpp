@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/// DSR's send buffer (RFC 4728, 4.2): packets that wait for a route.
+/// Packets that wait for a route: DSR's send buffer (RFC 4728, 4.2), AODV's as well.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,27 @@ namespace perhop::routing {
 
 using policy::time_us;
 
-struct dsr_send_buffer_config {
-  std::size_t packets = 64;         ///< as in ns-2.35; the RFC leaves it open
-  time_us timeout_us = 30'000'000;  ///< SendBufferTimeout
+struct send_buffer_config {
+  std::size_t packets = 64;         ///< as in ns-2.35; both RFCs leave it open
+  time_us timeout_us = 30'000'000;  ///< DSR's SendBufferTimeout
 };
 
 template <typename packet>
-class dsr_send_buffer {
+class send_buffer {
 public:
-  explicit dsr_send_buffer(const dsr_send_buffer_config& config = {}) : config_(config) {}
+  explicit send_buffer(const send_buffer_config& config = {}) : config_(config) {}
 
   bool empty() const { return waiting_.empty(); }
   std::size_t size() const { return waiting_.size(); }
+
+  /// Whether one of them is such a packet.
+  template <typename chooser>
+  bool any_of(chooser&& choose) const {
+    for (const entry& one : waiting_) {
+      if (choose(one.what)) return true;
+    }
+    return false;
+  }
 
   /// @return the packet that had to make room: the one that waits longest
   std::optional<packet> put(time_us now, packet&& last) {
@@ -67,7 +76,7 @@ private:
     }
   }
 
-  dsr_send_buffer_config config_;
+  send_buffer_config config_;
   std::vector<entry> waiting_{};  ///< the oldest first
 };
 
