@@ -27,6 +27,8 @@ from rich.table import Table
 MOST_DEVIATION = 0.10
 MOST_BIAS = 0.05
 LARGEST_SMALL_WINDOW = 4
+# ns-2.35's default (Agent/TCP minrto_). A packet that the routing lost is missed after it.
+NS2_MIN_RTO_MS = 200
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def ours_packets(run: Run, seconds: float) -> int:
     """Packets that arrived in this project's simulator."""
     with tempfile.TemporaryDirectory() as directory:
         config = run_json(run.hops, seconds, run.seed, Path(directory))
-        config["flows"][0] |= {"variant": "reno", "max_window_packets": run.window}
+        config["flows"][0] |= {"variant": "reno", "max_window_packets": run.window, "min_rto_ms": NS2_MIN_RTO_MS}
         config |= {"routing": run.routing, "link_failure": "purge"}
         config["mac"]["path_header"] = False  # ns-2 has none
         (Path(directory) / "run.json").write_text(json.dumps(config))

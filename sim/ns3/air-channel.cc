@@ -154,7 +154,7 @@ void
 AirChannel::on_completion(perhop::air::tick now, const perhop::air::completion& record)
 {
     m_report.on_completion(record, Flow::TrafficOf(m_slots.Get(record.payload).view.flow));
-    const std::shared_ptr<const DsrFrame> dsr = m_slots.Get(record.payload).dsr;
+    const std::shared_ptr<const RouteFrame> route = m_slots.Get(record.payload).route;
     if (record.result == perhop::tx_result::short_retry_limit || record.result == perhop::tx_result::long_retry_limit)
     {
         const auto to = static_cast<perhop::air::node_id>(record.ra - perhop::node_address_base - 1);
@@ -170,7 +170,7 @@ AirChannel::on_completion(perhop::air::tick now, const perhop::air::completion& 
         m_slots.Release(record.payload);
     }
     const AirSimulatorImpl::ContextGuard guard(m_simulator, record.node);
-    m_devices[record.node]->Completed(record, dsr);
+    m_devices[record.node]->Completed(record, route);
 }
 
 } // namespace ns3

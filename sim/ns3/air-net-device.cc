@@ -53,11 +53,6 @@ AirNetDevice::GetTypeId()
                                           BooleanValue(true),
                                           MakeBooleanAccessor(&AirNetDevice::m_forwardInShim),
                                           MakeBooleanChecker())
-                            .AddAttribute("ResolveByArp",
-                                          "Leave next hops to ns-3's routing protocol and its ARP cache.",
-                                          BooleanValue(false),
-                                          MakeBooleanAccessor(&AirNetDevice::m_resolveByArp),
-                                          MakeBooleanChecker())
                             .AddAttribute("PurgeOnLinkFailure",
                                           "When the MAC gives up a packet, drop all others that wait for the same neighbour. The MAC then "
                                           "holds one packet at a time, so that there are no others out of reach.",
@@ -94,10 +89,9 @@ AirNetDevice::DoDispose()
     m_node = nullptr;
     m_receive.Nullify();
     m_promiscReceive.Nullify();
-    m_linkFailure = nullptr;
     m_exact = nullptr;
-    m_dsr = nullptr;
     m_wires.Dispose();
+    m_agent = nullptr;
     NetDevice::DoDispose();
 }
 
@@ -135,9 +129,9 @@ AirNetDevice::SetExact(std::unique_ptr<ExactNode> exact)
 }
 
 void
-AirNetDevice::SetDsr(std::unique_ptr<DsrNode> dsr)
+AirNetDevice::SetRoutingAgent(std::unique_ptr<RoutingAgent> agent)
 {
-    m_dsr = std::move(dsr);
+    m_agent = std::move(agent);
 }
 
 void
@@ -165,14 +159,6 @@ AirNetDevice::Send(Ptr<Packet> packet, const Address& dest, uint16_t protocolNum
     const std::optional<perhop::shim::ip_packet_view> view = ReadIpView(packet);
     NS_ASSERT_MSG(view, "a packet without an IPv4 header was sent");
     m_macTx(packet);
-    if (Mac48Address::ConvertFrom(dest).IsBroadcast() && m_resolveByArp)
-    {
-        m_wires.SendToAll(*packet);
-        if (!m_channel->HasRadio(m_index))
-        {
-            return true;
-        }
-    }
     HopPacket outgoing{.view = *view, .content = {.packet = packet, .receiver = FromMac48Address(Mac48Address::ConvertFrom(dest))}};
     if (PathHeaderTag tag; packet->RemovePacketTag(tag))
     {
@@ -218,11 +204,11 @@ AirNetDevice::NextHopTo(uint32_t destination) const
 bool
 AirNetDevice::Keep(const HopPacket& packet)
 {
-    if (!m_dsr)
+    if (!m_agent)
     {
         return false;
     }
-    m_dsr->Keep(m_channel->NowUs(), packet);
+    m_agent->Keep(m_channel->NowUs(), packet);
     return true;
 }
 
@@ -235,7 +221,7 @@ AirNetDevice::Describe(const HopPacket& packet, uint64_t receiver, uint8_t peer)
             .rate_index = mac.data_rate_to(m_index, receiver),
             .mpdu_bytes =
                 static_cast<uint32_t>(packet.content.packet->GetSize() + MpduOverheadBytes(mac) + perhop::hop::rider_size(packet.rider) +
-                                      (packet.content.dsr ? packet.content.dsr->bytes.size() : 0) +
+                                      (packet.content.route ? packet.content.route->bytes.size() : 0) +
                                       (mac.four_address && !group ? perhop::air::fourth_address_bytes : 0))};
 }
 
@@ -273,7 +259,7 @@ AirNetDevice::Make(
     slot.view = packet.view;
     slot.header = header;
     slot.exact = packet.rider;
-    slot.dsr = std::move(packet.content.dsr);
+    slot.route = std::move(packet.content.route);
     slot.hello = false;
     return request.payload;
 }
@@ -287,7 +273,7 @@ AirNetDevice::MakeHello(uint64_t nowUs, std::span<const uint8_t> hello, uint8_t 
     PacketSlot& slot = m_channel->GetSlots().Get(place);
     slot.request.mpdu_bytes = static_cast<uint16_t>(mpduBytes);
     slot.hello = true;
-    slot.dsr = nullptr;
+    slot.route = nullptr;
     return place;
 }
 
@@ -295,6 +281,13 @@ bool
 AirNetDevice::IsWired(uint64_t receiver) const
 {
     return m_wires.LeadTo(receiver) || !m_channel->HasRadio(m_index);
+}
+
+bool
+AirNetDevice::TellWires(const Packet& message)
+{
+    m_wires.SendToAll(message);
+    return m_channel->HasRadio(m_index);
 }
 
 bool
@@ -332,9 +325,9 @@ AirNetDevice::OnPurged(uint64_t place)
 {
     PacketSlots& slots = m_channel->GetSlots();
     PacketSlot& slot = slots.Get(place);
-    if (slot.dsr)
+    if (slot.route)
     {
-        m_dsr->OnPurged(std::move(slot.dsr));
+        m_agent->OnPurged(std::move(slot.route));
     }
     else
     {
@@ -355,9 +348,9 @@ AirNetDevice::Receive(uint64_t nowUs, const PacketSlot& slot)
         m_hop->ReceiveHello(nowUs, std::span(bytes).first(slot.packet->CopyData(bytes.data(), bytes.size())));
         return;
     }
-    if (slot.dsr)
+    if (m_agent)
     {
-        m_dsr->Receive(nowUs, slot);
+        m_agent->Receive(nowUs, slot);
         return;
     }
     const bool group = slot.request.ra == perhop::broadcast_address;
@@ -365,7 +358,7 @@ AirNetDevice::Receive(uint64_t nowUs, const PacketSlot& slot)
     if (slot.view.flow.destination.ipv4() == m_ipAddress || group)
     {
         const std::optional<uint16_t> windowBytes = m_hop->Receive(nowUs, slot.header, slot.view);
-        if (m_exact && m_exact->OnReceive(nowUs, slot, NextHopTo(slot.view.flow.source.ipv4())))
+        if (m_exact && m_exact->OnReceive(nowUs, slot.view, slot.header, slot.exact, NextHopTo(slot.view.flow.source.ipv4())))
         {
             return;
         }
@@ -407,6 +400,11 @@ void
 AirNetDevice::DeliverUp(uint64_t nowUs, const HopPacket& packet)
 {
     const std::optional<uint16_t> windowBytes = m_hop->Receive(nowUs, *packet.header, packet.view);
+    const uint64_t nextHopBack = NextHopTo(packet.view.flow.source.ipv4());
+    if (m_exact && m_exact->OnReceive(nowUs, packet.view, *packet.header, packet.rider, nextHopBack))
+    {
+        return;
+    }
     Ptr<const Packet> up = packet.content.packet;
     if (packet.content.ttlSpent != 0 || windowBytes)
     {
@@ -422,19 +420,15 @@ AirNetDevice::OnNoRoute(const perhop::shim::ip_packet_view& packet)
 }
 
 void
-AirNetDevice::Completed(const perhop::air::completion& record, const std::shared_ptr<const DsrFrame>& dsr)
+AirNetDevice::Completed(const perhop::air::completion& record, const std::shared_ptr<const RouteFrame>& route)
 {
     --m_inMac;
     m_completion(record);
-    m_hop->Completed(record, m_purgeOnLinkFailure);
+    m_hop->Completed(record, m_purgeOnLinkFailure && !(m_agent && m_agent->SaysWhatToPurge()));
     const bool failed = record.result == perhop::tx_result::short_retry_limit || record.result == perhop::tx_result::long_retry_limit;
-    if (failed)
+    if (route)
     {
-        TellLinkFailure(record.ra);
-    }
-    if (dsr)
-    {
-        m_dsr->OnCompletion(m_channel->NowUs(), *dsr, failed);
+        m_agent->OnCompletion(m_channel->NowUs(), *route, failed);
     }
     m_hop->Pump(m_channel->NowUs());
     if (m_exact)
@@ -444,17 +438,11 @@ AirNetDevice::Completed(const perhop::air::completion& record, const std::shared
 }
 
 void
-AirNetDevice::SetLinkFailureCallback(std::function<void(Ipv4Address)> tell)
+AirNetDevice::PurgeQueue(uint64_t receiverAddress)
 {
-    m_linkFailure = std::move(tell);
-}
-
-void
-AirNetDevice::TellLinkFailure(uint64_t receiverAddress) const
-{
-    if (m_linkFailure)
+    if (m_purgeOnLinkFailure)
     {
-        m_linkFailure(NodeIpv4Address(static_cast<uint32_t>(receiverAddress - perhop::node_address_base - 1)));
+        m_hop->Purge(receiverAddress);
     }
 }
 
@@ -580,7 +568,7 @@ AirNetDevice::SetNode(Ptr<Node> node)
 bool
 AirNetDevice::NeedsArp() const
 {
-    return m_resolveByArp;
+    return false;
 }
 
 void

@@ -8,22 +8,22 @@
 // to live spent) go to ns-3's IP. With the attribute ForwardInShim off, IP forwards all of them.
 //
 // The device resolves next hops by itself, from the route table and the fixed addresses of node-address.h: there is no ARP traffic. A
-// caller that names a next hop's MAC address is obeyed. A routing protocol of ns-3's does so through ARP caches (attribute ResolveByArp).
+// caller that names a next hop's MAC address is obeyed. With routing on demand, an agent (routing-agent.h) has every packet before the
+// queue and says where it goes.
 #pragma once
 
 #include "sim/air/air.hpp"
-#include "sim/ns3/dsr-node.h"
 #include "sim/ns3/exact-node.h"
 #include "sim/ns3/hop-adapter.h"
 #include "sim/ns3/host-routing.h"
 #include "sim/ns3/packet-slots.h"
+#include "sim/ns3/routing-agent.h"
 #include "sim/ns3/wire-ports.h"
 
 #include "ns3/mac48-address.h"
 #include "ns3/net-device.h"
 #include "ns3/traced-callback.h"
 
-#include <functional>
 #include <memory>
 
 namespace ns3
@@ -51,14 +51,23 @@ class AirNetDevice : public NetDevice, public HopDevice
     /// This node takes part in EXACT.
     void SetExact(std::unique_ptr<ExactNode> exact);
 
-    /// This node routes by DSR.
-    void SetDsr(std::unique_ptr<DsrNode> dsr);
+    /// This node routes on demand.
+    void SetRoutingAgent(std::unique_ptr<RoutingAgent> agent);
 
-    /// DSR: a packet has arrived here.
+    /// The routing agent: a packet has arrived here.
     void DeliverUp(uint64_t nowUs, const HopPacket& packet);
 
-    /// DSR: a packet is lost for want of a route.
+    /// The same: a packet is lost for want of a route.
     void OnNoRoute(const perhop::shim::ip_packet_view& packet);
+
+    /// The same: what waits in the queue for a neighbour is lost, if link failures cost waiting packets at all.
+    void PurgeQueue(uint64_t receiverAddress);
+
+    /// The same: a message for all neighbours goes along the wires. @return whether there are others, over the air
+    bool TellWires(const Packet& message);
+
+    /// A wire leads there, not the MAC.
+    bool IsWired(uint64_t receiver) const override;
 
     /// This node passes packets on without a shim: it leaves their path headers as they are.
     void SetSilent();
@@ -75,14 +84,11 @@ class AirNetDevice : public NetDevice, public HopDevice
         return m_exact.get();
     }
 
-    /// `tell` is called with a neighbour's address when the MAC gave up a packet for it.
-    void SetLinkFailureCallback(std::function<void(Ipv4Address)> tell);
-
     /// A frame for this node arrived. @param slot of its sender
     void Receive(uint64_t nowUs, const PacketSlot& slot);
 
-    /// The MAC is done with a packet and has room for another. @param dsr its route by DSR, or null
-    void Completed(const perhop::air::completion& record, const std::shared_ptr<const DsrFrame>& dsr);
+    /// The MAC is done with a packet and has room for another. @param route of a routing agent, or null
+    void Completed(const perhop::air::completion& record, const std::shared_ptr<const RouteFrame>& route);
 
     // Inherited from NetDevice
     void SetIfIndex(const uint32_t index) override;
@@ -114,7 +120,6 @@ class AirNetDevice : public NetDevice, public HopDevice
     void DoDispose() override;
     /// @return false when IP must decide what becomes of the packet
     bool Forward(uint64_t nowUs, const PacketSlot& arrived);
-    void TellLinkFailure(uint64_t receiverAddress) const;
 
     // Inherited from HopDevice
     uint64_t NextHopTo(uint32_t destination) const override;
@@ -128,7 +133,6 @@ class AirNetDevice : public NetDevice, public HopDevice
                   uint64_t receiver,
                   const perhop::shim::next_hop& next) override;
     uint64_t MakeHello(uint64_t nowUs, std::span<const uint8_t> hello, uint8_t peer, uint32_t mpduBytes) override;
-    bool IsWired(uint64_t receiver) const override;
     bool SendOnWire(HopPacket&& packet, const perhop::wire::path_header& header, uint64_t receiver) override;
     bool CanSubmit() const override;
     void Submit(uint64_t place) override;
@@ -142,9 +146,7 @@ class AirNetDevice : public NetDevice, public HopDevice
     Mac48Address m_address;
     uint32_t m_ipAddress = 0; ///< host byte order
     bool m_forwardInShim = true;
-    bool m_resolveByArp = false;
     bool m_purgeOnLinkFailure = false;
-    std::function<void(Ipv4Address)> m_linkFailure;
     uint32_t m_inMac = 0; ///< packets submitted and not completed
     uint32_t m_ifIndex = 0;
     uint16_t m_mtu;
@@ -158,7 +160,7 @@ class AirNetDevice : public NetDevice, public HopDevice
     std::unique_ptr<HopAdapter> m_hop;
     WirePorts m_wires;
     std::unique_ptr<ExactNode> m_exact;
-    std::unique_ptr<DsrNode> m_dsr;
+    std::unique_ptr<RoutingAgent> m_agent;
     bool m_silent = false;
 };
 

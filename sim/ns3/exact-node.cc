@@ -132,10 +132,14 @@ ExactNode::OnLeft(uint64_t nowUs, const HopPacket& packet, uint64_t receiver, co
 }
 
 bool
-ExactNode::OnReceive(uint64_t nowUs, const PacketSlot& slot, uint64_t nextHopBack)
+ExactNode::OnReceive(uint64_t nowUs,
+                     const perhop::shim::ip_packet_view& view,
+                     const perhop::wire::path_header& header,
+                     const perhop::hop::exact_rider& rider,
+                     uint64_t nextHopBack)
 {
-    const perhop::shim::flow_key& key = slot.view.flow;
-    if (const auto* report = std::get_if<perhop::wire::exact_report>(&slot.exact))
+    const perhop::shim::flow_key& key = view.flow;
+    if (const auto* report = std::get_if<perhop::wire::exact_report>(&rider))
     {
         const auto* known = m_ends.on_report(nowUs, key.reversed(), *report, m_hop.GetShim().cwl_packets(key.reversed()));
         if (known != nullptr)
@@ -145,13 +149,13 @@ ExactNode::OnReceive(uint64_t nowUs, const PacketSlot& slot, uint64_t nextHopBac
         }
         return true;
     }
-    const auto* exact = std::get_if<perhop::wire::exact_header>(&slot.exact);
+    const auto* exact = std::get_if<perhop::wire::exact_header>(&rider);
     const ExactFlowEnds* flow = exact == nullptr ? nullptr : FlowOf(key);
     if (flow == nullptr)
     {
         return false;
     }
-    const uint64_t arrivedBps = slot.header.explicit_rate_bps;
+    const uint64_t arrivedBps = header.explicit_rate_bps;
     if (m_log.WantsPackets())
     {
         m_log.OnPacket(nowUs,
@@ -162,7 +166,7 @@ ExactNode::OnReceive(uint64_t nowUs, const PacketSlot& slot, uint64_t nextHopBac
                         .allocationBps = std::nullopt,
                         .sentBps = arrivedBps});
     }
-    m_ends.on_data(nowUs, slot.view, slot.header, *exact, nextHopBack);
+    m_ends.on_data(nowUs, view, header, *exact, nextHopBack);
     Wind(nowUs);
     return false;
 }

@@ -93,7 +93,11 @@ class ExactNode
 
     /// A packet for this node arrived. @param nextHopBack MAC address of the next hop to its source
     /// @return true for a report: it goes no further
-    bool OnReceive(uint64_t nowUs, const PacketSlot& slot, uint64_t nextHopBack);
+    bool OnReceive(uint64_t nowUs,
+                   const perhop::shim::ip_packet_view& view,
+                   const perhop::wire::path_header& header,
+                   const perhop::hop::exact_rider& rider,
+                   uint64_t nextHopBack);
 
     /// Routes of this node have changed.
     void OnRoutes(uint64_t nowUs, const HopDevice& device);

@@ -40,9 +40,9 @@ WriteMsdu(const PacketSlot& slot, bool pathHeader, std::vector<uint8_t>& msdu)
     {
         LowerTtl(ip, slot.ttlSpent);
     }
-    if (slot.dsr)
+    if (slot.route && !slot.route->bytes.empty())
     {
-        InsertDsrHeader(msdu, ipAt, slot.dsr->bytes);
+        InsertDsrHeader(msdu, ipAt, slot.route->bytes);
     }
 }
 

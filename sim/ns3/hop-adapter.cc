@@ -154,7 +154,7 @@ HopAdapter::Completed(const perhop::air::completion& record, bool purge)
 std::optional<uint64_t>
 HopAdapter::receiver_of(const HopPacket& packet) const
 {
-    if (!packet.content.dsr && m_device.Keep(packet))
+    if (!packet.content.route && m_device.Keep(packet))
     {
         return std::nullopt;
     }

@@ -8,8 +8,8 @@
 #pragma once
 
 #include "sim/air/types.hpp"
-#include "sim/ns3/dsr-frame.h"
 #include "sim/ns3/node-address.h"
+#include "sim/ns3/route-frame.h"
 #include "sim/ns3/tcp-flow.h"
 
 #include "host/core/hop/hop_path.hpp"
@@ -31,7 +31,7 @@ struct HopContent
     Ptr<const Packet> packet;
     uint64_t receiver = perhop::broadcast_address; ///< MAC address of the next hop; the broadcast address: by the route table
     uint8_t ttlSpent = 0;                          ///< by which the time to live in `packet` is too high
-    std::shared_ptr<const DsrFrame> dsr{};         ///< its route by DSR; null: none, or none yet
+    std::shared_ptr<const RouteFrame> route{};     ///< by a routing agent; null: none, or none yet
     bool again = false;                            ///< it has left this node before, and its link failed
 };
 
@@ -113,6 +113,12 @@ class HopAdapter
 
     /// The MAC is done with a packet. Call Pump() then. @param purge drops what waits for a neighbour that did not answer
     void Completed(const perhop::air::completion& record, bool purge);
+
+    /// Drops what waits for a neighbour.
+    void Purge(uint64_t receiverAddress)
+    {
+        m_path.purge(receiverAddress);
+    }
 
     /// The MAC may have room.
     void Pump(uint64_t nowUs)

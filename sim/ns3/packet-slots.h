@@ -8,7 +8,7 @@
 #include "host/core/shim/packet_view.hpp"
 #include "host/core/wire/path_header.hpp"
 #include "sim/air/types.hpp"
-#include "sim/ns3/dsr-frame.h"
+#include "sim/ns3/route-frame.h"
 
 #include "ns3/assert.h"
 #include "ns3/packet.h"
@@ -29,10 +29,10 @@ struct PacketSlot
     uint8_t ttlSpent = 0;              ///< by which the time to live in `packet` is too high
     perhop::shim::ip_packet_view view; ///< of the packet as it is now
     perhop::wire::path_header header;
-    perhop::hop::exact_rider exact;      ///< behind the path header
-    std::shared_ptr<const DsrFrame> dsr; ///< its route by DSR, between IP and TCP; null: none
-    bool hello = false;                  ///< `packet` is a hello of EXACT instead: no IP, no path header
-    perhop::air::tx_request request;     ///< `payload` is this slot's index
+    perhop::hop::exact_rider exact;          ///< behind the path header
+    std::shared_ptr<const RouteFrame> route; ///< by a routing agent; null: none
+    bool hello = false;                      ///< `packet` is a hello of EXACT instead: no IP, no path header
+    perhop::air::tx_request request;         ///< `payload` is this slot's index
 };
 
 class PacketSlots

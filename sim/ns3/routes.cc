@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sim/ns3/routes.h"
 
+#include "sim/ns3/aodv-node.h"
 #include "sim/ns3/dsr-node.h"
 
 namespace ns3
@@ -9,7 +10,7 @@ namespace ns3
 void
 SetRoutes(const perhop::run::run_config& config, const std::vector<Ptr<AirNetDevice>>& devices)
 {
-    if (config.routing != perhop::run::routing_kind::dsr)
+    if (config.routing == perhop::run::routing_kind::fixed)
     {
         for (const perhop::run::route_config& route : config.routes)
         {
@@ -23,7 +24,14 @@ SetRoutes(const perhop::run::run_config& config, const std::vector<Ptr<AirNetDev
         {
             devices[node]->GetRoutes()->AddRoute(destination, destination, devices[node]);
         }
-        devices[node]->SetDsr(std::make_unique<DsrNode>(node, config.seed, *devices[node]));
+        if (config.routing == perhop::run::routing_kind::dsr)
+        {
+            devices[node]->SetRoutingAgent(std::make_unique<DsrNode>(node, config.seed, *devices[node]));
+        }
+        else
+        {
+            devices[node]->SetRoutingAgent(std::make_unique<AodvNode>(node, config.seed, *devices[node]));
+        }
     }
 }
 

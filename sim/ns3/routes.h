@@ -11,7 +11,7 @@
 namespace ns3
 {
 
-/// Those of the run file; with DSR, each node has one to every other, and the device below decides which way.
+/// Those of the run file; with routing on demand, each node has one to every other, and the device below decides which way.
 void SetRoutes(const perhop::run::run_config& config, const std::vector<Ptr<AirNetDevice>>& devices);
 
 } // namespace ns3

@@ -12,12 +12,13 @@
 #include "sim/ns3/flow.h"
 #include "sim/ns3/host-routing.h"
 #include "sim/ns3/node-address.h"
-#include "sim/ns3/on-demand-routing.h"
 #include "sim/ns3/routes.h"
 #include "sim/ns3/scripted-events.h"
 #include "sim/ns3/tcp-flow.h"
 #include "sim/ns3/tfrc-flow.h"
 #include "sim/ns3/wire-ports.h"
+
+#include "host/core/routing/aodv_router.hpp"
 
 #include "ns3/boolean.h"
 #include "ns3/global-value.h"
@@ -192,17 +193,10 @@ class Network
     void AddDevice(const run_config& config, uint32_t i, ExactLog* exactLog)
     {
         Ptr<Node> node = m_nodes.Get(i);
-        const bool onDemand = config.routing == perhop::run::routing_kind::aodv;
-        Ptr<Ipv4RoutingProtocol> agent = onDemand ? Aodv().Install(node, i) : nullptr;
         Ptr<HostRouting> routes = CreateObject<HostRouting>();
         routes->SetNode(i);
         Ptr<AirNetDevice> device = CreateObject<AirNetDevice>();
         device->SetAttribute("PurgeOnLinkFailure", BooleanValue(config.link_failure == perhop::run::link_failure_kind::purge));
-        if (onDemand)
-        {
-            device->SetAttribute("ResolveByArp", BooleanValue(true));
-            device->SetAttribute("ForwardInShim", BooleanValue(false)); // each hop asks the agent
-        }
         const std::vector<perhop::air::node_id>& silent = config.exact.silent_routers;
         if (exactLog == nullptr)
         {
@@ -227,21 +221,10 @@ class Network
         const uint32_t interface = ip->AddInterface(device);
         ip->AddAddress(interface, Ipv4InterfaceAddress(NodeIpv4Address(i), Ipv4Mask("255.0.0.0")));
         ip->SetUp(interface);
-        // ns-3's AODV adds one to that of a packet that waited for a route.
-        ip->SetDefaultTtl(onDemand ? TIME_TO_LIVE - 1 : TIME_TO_LIVE);
-        if (onDemand)
-        {
-            ResolveAllNodes(ip, interface, static_cast<uint32_t>(config.node_count()));
-            device->SetLinkFailureCallback(
-                [agent](Ipv4Address neighbour)
-                {
-                    Aodv().TellLinkFailure(*agent, neighbour);
-                });
-        }
-        else
-        {
-            ip->SetRoutingProtocol(routes);
-        }
+        // AODV tells by it how far a packet has come.
+        const bool aodv = config.routing == perhop::run::routing_kind::aodv;
+        ip->SetDefaultTtl(aodv ? perhop::routing::aodv_config{}.network_diameter : TIME_TO_LIVE);
+        ip->SetRoutingProtocol(routes);
     }
 
     Ptr<AirChannel> m_channel;

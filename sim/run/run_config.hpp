@@ -25,7 +25,7 @@ struct route_config {
 
 enum class routing_kind {
   fixed,  ///< `routes`, as events change them
-  aodv,   ///< ns-3's AODV; `routes` only say which hops the results list first
+  aodv,   ///< RFC 3561; `routes` only say which hops the results list first
   dsr,    ///< host/core/routing; likewise
 };
 

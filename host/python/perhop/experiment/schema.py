@@ -450,7 +450,7 @@ class Routing(Section):
 
     protocol: Literal["static", "aodv", "dsr"] = Field(
         default="static",
-        description="static: fewest hops over tx_range_m, as events change them; aodv: ns-3's AODV; dsr: RFC 4728",
+        description="static: fewest hops over tx_range_m, as events change them; aodv: RFC 3561; dsr: RFC 4728",
     )
     link_failure: Literal["ignore", "purge"] | None = Field(
         default=None,

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// What a routing agent has to do with a frame, from its queue to the end of its transmission.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace ns3
+{
+
+struct RouteFrame
+{
+    virtual ~RouteFrame() = default;
+
+    std::vector<uint8_t> bytes; ///< between IP's header and what the packet carries; they cost airtime
+};
+
+} // namespace ns3
