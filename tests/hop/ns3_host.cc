@@ -79,7 +79,7 @@ public:
     const HopPacket arrived = packet_of(ip);
     const auto window_bytes = hop_->Receive(now, header, arrived.view);
     if (ends_) {
-      ends_->OnReceive(now, {.packet = arrived.content.packet, .view = arrived.view, .header = header, .exact = rider}, 0);
+      ends_->OnReceive(now, arrived.view, header, rider, 0);
       pass(now);
     }
     return window_bytes;
