@@ -29,6 +29,7 @@ SHORT_RUNS = {
     "dsr": 20_000,
     "wires": 10_000,
     "aodv": 20_000,
+    "gpsr": 20_000,
     "packet_path": 700,
     "air_driver": 2_000,
     "configuration": 20_000,

@@ -981,6 +981,195 @@ struct tfrc_feedback {
   friend constexpr bool operator==(const tfrc_feedback&, const tfrc_feedback&) = default;
 };
 
+/// GPSR: who stands where (Karp and Kung, MobiCom 2000, 2.1), IP protocol 253 (RFC 3692, for experiments), to everybody. The codec of GPSR's headers is host/core/wire/gpsr_header.
+struct gpsr_beacon {
+  static constexpr std::size_t size_bytes = 13;
+
+  std::uint8_t kind = 1;  ///< 4 bits: gpsr_beacon
+  std::uint8_t flags = 0;  ///< 4 bits: None yet
+  std::uint32_t node = 0;  ///< 32 bits: IPv4 address of the node that sends it
+  std::uint32_t x_mm = 0;  ///< 32 bits, mm: Where it stands, two's complement, from an origin that all share
+  std::uint32_t y_mm = 0;  ///< 32 bits, mm: The same, across
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(((std::uint64_t{kind} & 0xf) << 4) | (std::uint64_t{flags} & 0xf));
+    const std::uint64_t word_1 = std::uint64_t{node};
+    bytes[1] = static_cast<std::uint8_t>(word_1 >> 24);
+    bytes[2] = static_cast<std::uint8_t>(word_1 >> 16);
+    bytes[3] = static_cast<std::uint8_t>(word_1 >> 8);
+    bytes[4] = static_cast<std::uint8_t>(word_1);
+    const std::uint64_t word_5 = std::uint64_t{x_mm};
+    bytes[5] = static_cast<std::uint8_t>(word_5 >> 24);
+    bytes[6] = static_cast<std::uint8_t>(word_5 >> 16);
+    bytes[7] = static_cast<std::uint8_t>(word_5 >> 8);
+    bytes[8] = static_cast<std::uint8_t>(word_5);
+    const std::uint64_t word_9 = std::uint64_t{y_mm};
+    bytes[9] = static_cast<std::uint8_t>(word_9 >> 24);
+    bytes[10] = static_cast<std::uint8_t>(word_9 >> 16);
+    bytes[11] = static_cast<std::uint8_t>(word_9 >> 8);
+    bytes[12] = static_cast<std::uint8_t>(word_9);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<gpsr_beacon> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    gpsr_beacon frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.kind = static_cast<std::uint8_t>((word_0 >> 4) & 0xf);
+    if (frame.kind != 1) return std::nullopt;
+    frame.flags = static_cast<std::uint8_t>(word_0 & 0xf);
+    if (frame.flags != 0) return std::nullopt;
+    const std::uint64_t word_1 = (std::uint64_t{bytes[1]} << 24) | (std::uint64_t{bytes[2]} << 16) | (std::uint64_t{bytes[3]} << 8) | std::uint64_t{bytes[4]};
+    frame.node = static_cast<std::uint32_t>(word_1);
+    const std::uint64_t word_5 = (std::uint64_t{bytes[5]} << 24) | (std::uint64_t{bytes[6]} << 16) | (std::uint64_t{bytes[7]} << 8) | std::uint64_t{bytes[8]};
+    frame.x_mm = static_cast<std::uint32_t>(word_5);
+    const std::uint64_t word_9 = (std::uint64_t{bytes[9]} << 24) | (std::uint64_t{bytes[10]} << 16) | (std::uint64_t{bytes[11]} << 8) | std::uint64_t{bytes[12]};
+    frame.y_mm = static_cast<std::uint32_t>(word_9);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const gpsr_beacon&, const gpsr_beacon&) = default;
+};
+
+/// GPSR: between the IP header and what it carries. gpsr_perimeter_fields follow with the flag perimeter.
+struct gpsr_data {
+  static constexpr std::size_t size_bytes = 22;
+  static constexpr std::uint8_t flags_perimeter = 0x1;  ///< Along the faces of the planar graph, not greedily
+
+  std::uint8_t kind = 2;  ///< 4 bits: gpsr_data
+  std::uint8_t flags = 0;  ///< 4 bits: How the packet goes on
+  std::uint8_t next_header = 0;  ///< 8 bits: IP protocol of what follows
+  std::uint32_t sender = 0;  ///< 32 bits: IPv4 address of the node that sends this frame
+  std::uint32_t sender_x_mm = 0;  ///< 32 bits, mm: Where that node stands
+  std::uint32_t sender_y_mm = 0;  ///< 32 bits, mm: The same, across
+  std::uint32_t destination_x_mm = 0;  ///< 32 bits, mm: Where the destination stood when the packet left its source: D
+  std::uint32_t destination_y_mm = 0;  ///< 32 bits, mm: The same, across
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    bytes[0] = static_cast<std::uint8_t>(((std::uint64_t{kind} & 0xf) << 4) | (std::uint64_t{flags} & 0xf));
+    bytes[1] = static_cast<std::uint8_t>(std::uint64_t{next_header});
+    const std::uint64_t word_2 = std::uint64_t{sender};
+    bytes[2] = static_cast<std::uint8_t>(word_2 >> 24);
+    bytes[3] = static_cast<std::uint8_t>(word_2 >> 16);
+    bytes[4] = static_cast<std::uint8_t>(word_2 >> 8);
+    bytes[5] = static_cast<std::uint8_t>(word_2);
+    const std::uint64_t word_6 = std::uint64_t{sender_x_mm};
+    bytes[6] = static_cast<std::uint8_t>(word_6 >> 24);
+    bytes[7] = static_cast<std::uint8_t>(word_6 >> 16);
+    bytes[8] = static_cast<std::uint8_t>(word_6 >> 8);
+    bytes[9] = static_cast<std::uint8_t>(word_6);
+    const std::uint64_t word_10 = std::uint64_t{sender_y_mm};
+    bytes[10] = static_cast<std::uint8_t>(word_10 >> 24);
+    bytes[11] = static_cast<std::uint8_t>(word_10 >> 16);
+    bytes[12] = static_cast<std::uint8_t>(word_10 >> 8);
+    bytes[13] = static_cast<std::uint8_t>(word_10);
+    const std::uint64_t word_14 = std::uint64_t{destination_x_mm};
+    bytes[14] = static_cast<std::uint8_t>(word_14 >> 24);
+    bytes[15] = static_cast<std::uint8_t>(word_14 >> 16);
+    bytes[16] = static_cast<std::uint8_t>(word_14 >> 8);
+    bytes[17] = static_cast<std::uint8_t>(word_14);
+    const std::uint64_t word_18 = std::uint64_t{destination_y_mm};
+    bytes[18] = static_cast<std::uint8_t>(word_18 >> 24);
+    bytes[19] = static_cast<std::uint8_t>(word_18 >> 16);
+    bytes[20] = static_cast<std::uint8_t>(word_18 >> 8);
+    bytes[21] = static_cast<std::uint8_t>(word_18);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<gpsr_data> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    gpsr_data frame;
+    const std::uint64_t word_0 = std::uint64_t{bytes[0]};
+    frame.kind = static_cast<std::uint8_t>((word_0 >> 4) & 0xf);
+    if (frame.kind != 2) return std::nullopt;
+    frame.flags = static_cast<std::uint8_t>(word_0 & 0xf);
+    const std::uint64_t word_1 = std::uint64_t{bytes[1]};
+    frame.next_header = static_cast<std::uint8_t>(word_1);
+    const std::uint64_t word_2 = (std::uint64_t{bytes[2]} << 24) | (std::uint64_t{bytes[3]} << 16) | (std::uint64_t{bytes[4]} << 8) | std::uint64_t{bytes[5]};
+    frame.sender = static_cast<std::uint32_t>(word_2);
+    const std::uint64_t word_6 = (std::uint64_t{bytes[6]} << 24) | (std::uint64_t{bytes[7]} << 16) | (std::uint64_t{bytes[8]} << 8) | std::uint64_t{bytes[9]};
+    frame.sender_x_mm = static_cast<std::uint32_t>(word_6);
+    const std::uint64_t word_10 = (std::uint64_t{bytes[10]} << 24) | (std::uint64_t{bytes[11]} << 16) | (std::uint64_t{bytes[12]} << 8) | std::uint64_t{bytes[13]};
+    frame.sender_y_mm = static_cast<std::uint32_t>(word_10);
+    const std::uint64_t word_14 = (std::uint64_t{bytes[14]} << 24) | (std::uint64_t{bytes[15]} << 16) | (std::uint64_t{bytes[16]} << 8) | std::uint64_t{bytes[17]};
+    frame.destination_x_mm = static_cast<std::uint32_t>(word_14);
+    const std::uint64_t word_18 = (std::uint64_t{bytes[18]} << 24) | (std::uint64_t{bytes[19]} << 16) | (std::uint64_t{bytes[20]} << 8) | std::uint64_t{bytes[21]};
+    frame.destination_y_mm = static_cast<std::uint32_t>(word_18);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const gpsr_data&, const gpsr_data&) = default;
+};
+
+/// GPSR: what a packet needs to know on its way around a void.
+struct gpsr_perimeter_fields {
+  static constexpr std::size_t size_bytes = 24;
+
+  std::uint32_t entered_x_mm = 0;  ///< 32 bits, mm: Where it ceased to go greedily: Lp
+  std::uint32_t entered_y_mm = 0;  ///< 32 bits, mm: The same, across
+  std::uint32_t face_x_mm = 0;  ///< 32 bits, mm: Where, on the line from Lp to D, it entered the face that it is on: Lf
+  std::uint32_t face_y_mm = 0;  ///< 32 bits, mm: The same, across
+  std::uint32_t first_edge_from = 0;  ///< 32 bits: The first edge that it took on this face: e0, from this node
+  std::uint32_t first_edge_to = 0;  ///< 32 bits: to this one
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    const std::uint64_t word_0 = std::uint64_t{entered_x_mm};
+    bytes[0] = static_cast<std::uint8_t>(word_0 >> 24);
+    bytes[1] = static_cast<std::uint8_t>(word_0 >> 16);
+    bytes[2] = static_cast<std::uint8_t>(word_0 >> 8);
+    bytes[3] = static_cast<std::uint8_t>(word_0);
+    const std::uint64_t word_4 = std::uint64_t{entered_y_mm};
+    bytes[4] = static_cast<std::uint8_t>(word_4 >> 24);
+    bytes[5] = static_cast<std::uint8_t>(word_4 >> 16);
+    bytes[6] = static_cast<std::uint8_t>(word_4 >> 8);
+    bytes[7] = static_cast<std::uint8_t>(word_4);
+    const std::uint64_t word_8 = std::uint64_t{face_x_mm};
+    bytes[8] = static_cast<std::uint8_t>(word_8 >> 24);
+    bytes[9] = static_cast<std::uint8_t>(word_8 >> 16);
+    bytes[10] = static_cast<std::uint8_t>(word_8 >> 8);
+    bytes[11] = static_cast<std::uint8_t>(word_8);
+    const std::uint64_t word_12 = std::uint64_t{face_y_mm};
+    bytes[12] = static_cast<std::uint8_t>(word_12 >> 24);
+    bytes[13] = static_cast<std::uint8_t>(word_12 >> 16);
+    bytes[14] = static_cast<std::uint8_t>(word_12 >> 8);
+    bytes[15] = static_cast<std::uint8_t>(word_12);
+    const std::uint64_t word_16 = std::uint64_t{first_edge_from};
+    bytes[16] = static_cast<std::uint8_t>(word_16 >> 24);
+    bytes[17] = static_cast<std::uint8_t>(word_16 >> 16);
+    bytes[18] = static_cast<std::uint8_t>(word_16 >> 8);
+    bytes[19] = static_cast<std::uint8_t>(word_16);
+    const std::uint64_t word_20 = std::uint64_t{first_edge_to};
+    bytes[20] = static_cast<std::uint8_t>(word_20 >> 24);
+    bytes[21] = static_cast<std::uint8_t>(word_20 >> 16);
+    bytes[22] = static_cast<std::uint8_t>(word_20 >> 8);
+    bytes[23] = static_cast<std::uint8_t>(word_20);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<gpsr_perimeter_fields> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    gpsr_perimeter_fields frame;
+    const std::uint64_t word_0 = (std::uint64_t{bytes[0]} << 24) | (std::uint64_t{bytes[1]} << 16) | (std::uint64_t{bytes[2]} << 8) | std::uint64_t{bytes[3]};
+    frame.entered_x_mm = static_cast<std::uint32_t>(word_0);
+    const std::uint64_t word_4 = (std::uint64_t{bytes[4]} << 24) | (std::uint64_t{bytes[5]} << 16) | (std::uint64_t{bytes[6]} << 8) | std::uint64_t{bytes[7]};
+    frame.entered_y_mm = static_cast<std::uint32_t>(word_4);
+    const std::uint64_t word_8 = (std::uint64_t{bytes[8]} << 24) | (std::uint64_t{bytes[9]} << 16) | (std::uint64_t{bytes[10]} << 8) | std::uint64_t{bytes[11]};
+    frame.face_x_mm = static_cast<std::uint32_t>(word_8);
+    const std::uint64_t word_12 = (std::uint64_t{bytes[12]} << 24) | (std::uint64_t{bytes[13]} << 16) | (std::uint64_t{bytes[14]} << 8) | std::uint64_t{bytes[15]};
+    frame.face_y_mm = static_cast<std::uint32_t>(word_12);
+    const std::uint64_t word_16 = (std::uint64_t{bytes[16]} << 24) | (std::uint64_t{bytes[17]} << 16) | (std::uint64_t{bytes[18]} << 8) | std::uint64_t{bytes[19]};
+    frame.first_edge_from = static_cast<std::uint32_t>(word_16);
+    const std::uint64_t word_20 = (std::uint64_t{bytes[20]} << 24) | (std::uint64_t{bytes[21]} << 16) | (std::uint64_t{bytes[22]} << 8) | std::uint64_t{bytes[23]};
+    frame.first_edge_to = static_cast<std::uint32_t>(word_20);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const gpsr_perimeter_fields&, const gpsr_perimeter_fields&) = default;
+};
+
 /// LLC and SNAP header (IEEE 802.2, RFC 1042): says what the DATA frame carries.
 struct llc_snap {
   static constexpr std::size_t size_bytes = 8;

@@ -891,6 +891,76 @@ class TfrcFeedback(_Frame):
 
 
 @dataclass(frozen=True)
+class GpsrBeacon(_Frame):
+    """GPSR: who stands where (Karp and Kung, MobiCom 2000, 2.1), IP protocol 253 (RFC 3692, for experiments), to everybody. The codec of GPSR's headers is host/core/wire/gpsr_header."""
+
+    kind: int = 1  # 4 bits: gpsr_beacon
+    flags: int = 0  # 4 bits: None yet
+    node: int = 0  # 32 bits: IPv4 address of the node that sends it
+    x_mm: int = 0  # 32 bits, mm: Where it stands, two's complement, from an origin that all share
+    y_mm: int = 0  # 32 bits, mm: The same, across
+
+    SIZE_BYTES: ClassVar[int] = 13
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"kind": 1, "flags": 0})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "big", (("kind", 4, 4), ("flags", 4, 0),)),
+        Word(1, 4, "big", (("node", 32, 0),)),
+        Word(5, 4, "big", (("x_mm", 32, 0),)),
+        Word(9, 4, "big", (("y_mm", 32, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class GpsrData(_Frame):
+    """GPSR: between the IP header and what it carries. gpsr_perimeter_fields follow with the flag perimeter."""
+
+    kind: int = 2  # 4 bits: gpsr_data
+    flags: int = 0  # 4 bits: How the packet goes on
+    next_header: int = 0  # 8 bits: IP protocol of what follows
+    sender: int = 0  # 32 bits: IPv4 address of the node that sends this frame
+    sender_x_mm: int = 0  # 32 bits, mm: Where that node stands
+    sender_y_mm: int = 0  # 32 bits, mm: The same, across
+    destination_x_mm: int = 0  # 32 bits, mm: Where the destination stood when the packet left its source: D
+    destination_y_mm: int = 0  # 32 bits, mm: The same, across
+
+    SIZE_BYTES: ClassVar[int] = 22
+    FLAGS_PERIMETER: ClassVar[int] = 0x1  # Along the faces of the planar graph, not greedily
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"kind": 2})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 1, "big", (("kind", 4, 4), ("flags", 4, 0),)),
+        Word(1, 1, "big", (("next_header", 8, 0),)),
+        Word(2, 4, "big", (("sender", 32, 0),)),
+        Word(6, 4, "big", (("sender_x_mm", 32, 0),)),
+        Word(10, 4, "big", (("sender_y_mm", 32, 0),)),
+        Word(14, 4, "big", (("destination_x_mm", 32, 0),)),
+        Word(18, 4, "big", (("destination_y_mm", 32, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class GpsrPerimeterFields(_Frame):
+    """GPSR: what a packet needs to know on its way around a void."""
+
+    entered_x_mm: int = 0  # 32 bits, mm: Where it ceased to go greedily: Lp
+    entered_y_mm: int = 0  # 32 bits, mm: The same, across
+    face_x_mm: int = 0  # 32 bits, mm: Where, on the line from Lp to D, it entered the face that it is on: Lf
+    face_y_mm: int = 0  # 32 bits, mm: The same, across
+    first_edge_from: int = 0  # 32 bits: The first edge that it took on this face: e0, from this node
+    first_edge_to: int = 0  # 32 bits: to this one
+
+    SIZE_BYTES: ClassVar[int] = 24
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 4, "big", (("entered_x_mm", 32, 0),)),
+        Word(4, 4, "big", (("entered_y_mm", 32, 0),)),
+        Word(8, 4, "big", (("face_x_mm", 32, 0),)),
+        Word(12, 4, "big", (("face_y_mm", 32, 0),)),
+        Word(16, 4, "big", (("first_edge_from", 32, 0),)),
+        Word(20, 4, "big", (("first_edge_to", 32, 0),)),
+    )
+
+
+@dataclass(frozen=True)
 class LlcSnap(_Frame):
     """LLC and SNAP header (IEEE 802.2, RFC 1042): says what the DATA frame carries."""
 
@@ -1401,6 +1471,9 @@ FRAMES: Mapping[str, type[_Frame]] = MappingProxyType({
     "aodv_unreachable": AodvUnreachable,
     "tfrc_data": TfrcData,
     "tfrc_feedback": TfrcFeedback,
+    "gpsr_beacon": GpsrBeacon,
+    "gpsr_data": GpsrData,
+    "gpsr_perimeter_fields": GpsrPerimeterFields,
     "llc_snap": LlcSnap,
     "rts_frame": RtsFrame,
     "cts_frame": CtsFrame,
