@@ -36,6 +36,14 @@ def test_two_swept_fields_give_their_product(runs):
     assert [(run.hops, run.config["mac"]["data_rate_index"]) for run in found] == [(1, 1), (1, 3), (3, 1), (3, 3)]
 
 
+def test_a_field_swept_inside_a_section_that_is_swept_leaves_the_section_as_it_is(experiment):
+    axes = ("sweep.topology=[{kind: ring, nodes: 9, spacing_m: 99}]", "sweep.topology.nodes=[7, 8]")
+    drop = "sweep.topology.hops=[3]"
+    points = load(experiment, (drop, *axes), False)
+    assert [point.swept["topology"]["nodes"] for point in points] == [9, 9]
+    assert [point.experiment.topology.nodes for point in points] == [7, 8]
+
+
 def test_a_fidelity_is_told_to_the_simulators_only_where_it_is_not_the_default(runs):
     swept = runs("sweep.mac.fidelity=[core, bytes]", "mac.four_address=true", "policies=[none]", "seeds=[1]")
     told = [run.config["mac"].get("fidelity", "core") for run in swept]

@@ -243,7 +243,8 @@ def _points(document: Document, sweep: Mapping[str, list[Any]]) -> Iterator[Poin
         swept = {}
         for name, index in zip(names, indices, strict=True):
             value = sweep[name][index]
-            point.override(parse_path(name), value, document.place(("sweep", name, index)))
+            # A copy: what is swept below a section changes that section.
+            point.override(parse_path(name), copy.deepcopy(value), document.place(("sweep", name, index)))
             swept[name] = value
         yield Point(swept, validate(point), point)
 
