@@ -74,6 +74,7 @@ public:
     medium_.set_silent(node, silent);
   }
   bool in_range(node_id from, node_id to) override { return medium_.in_range(now_, from, to); }
+  node_position position(node_id node, tick at) const override { return medium_.position(node, at); }
   void set_frame_error_rate(double frame_error_rate) override {
     assert(!busy_);
     medium_.set_frame_error_rate(frame_error_rate);
@@ -527,6 +528,7 @@ void air::set_blocked(node_id one, node_id other, bool blocked) { impl_->set_blo
 neighbour_snapshot air::take_neighbour(node_id node, std::uint8_t slot, std::uint8_t bin) { return impl_->take_neighbour(node, slot, bin); }
 void air::set_silent(node_id node, bool silent) { impl_->set_silent(node, silent); }
 bool air::in_range(node_id from, node_id to) { return impl_->in_range(from, to); }
+node_position air::position(node_id node, tick at) const { return impl_->position(node, at); }
 void air::set_frame_error_rate(double frame_error_rate) { impl_->set_frame_error_rate(frame_error_rate); }
 const air_counters& air::counters() const { return impl_->counters(); }
 

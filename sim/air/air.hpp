@@ -96,6 +96,9 @@ public:
   /// Whether a frame that starts now would arrive if nothing disturbed it.
   bool in_range(node_id from, node_id to);
 
+  /// Where a node stands. @param at not before its last move()
+  node_position position(node_id node, tick at) const;
+
   /// DATA frames that end from now on are lost at random at this rate, in [0, 1]. Not in callbacks.
   void set_frame_error_rate(double frame_error_rate);
 

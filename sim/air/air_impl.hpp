@@ -19,6 +19,7 @@ public:
   virtual neighbour_snapshot take_neighbour(node_id node, std::uint8_t slot, std::uint8_t bin) = 0;
   virtual void set_silent(node_id node, bool silent) = 0;
   virtual bool in_range(node_id from, node_id to) = 0;
+  virtual node_position position(node_id node, tick at) const = 0;
   virtual void set_frame_error_rate(double frame_error_rate) = 0;
   virtual const air_counters& counters() = 0;
 

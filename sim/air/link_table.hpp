@@ -67,6 +67,8 @@ public:
 
   /// From `now` on the node goes to a place, and then stays: for rows from then on. @param speed_mps above 0; no_time_mps: at once
   void move(tick now, node_id node, node_position to, double speed_mps);
+  /// @param at not before the last move() of this node
+  node_position position(node_id node, tick at) const { return motion_.at(node, at); }
   /// Nothing passes between two nodes any more, or does again.
   void set_blocked(node_id one, node_id other, bool blocked);
   /// Nothing passes between the node and any other one, or does again.

@@ -58,6 +58,7 @@ public:
   void set_silent(node_id node, bool silent) { links_.set_silent(node, silent); }
   /// A frame that starts now would arrive if nothing disturbed it.
   bool in_range(tick now, node_id from, node_id to) { return links_.row(from, now)->power_w(to) >= links_.sensitivity_w(); }
+  node_position position(node_id node, tick at) const { return links_.position(node, at); }
   /// Of DATA frames that end from now on.
   void set_frame_error_rate(double frame_error_rate);
 

@@ -48,6 +48,11 @@ class AirChannel : public Channel, public TickSource, private perhop::air::liste
         return m_simulator.NowTick();
     }
 
+    perhop::air::node_position PositionOf(uint32_t node, uint64_t nowUs) const
+    {
+        return m_air.position(node, nowUs);
+    }
+
     PacketSlots& GetSlots()
     {
         return m_slots;

@@ -146,6 +146,12 @@ AirNetDevice::GetHop()
     return *m_hop;
 }
 
+perhop::air::node_position
+AirNetDevice::PositionOf(uint32_t node, uint64_t nowUs) const
+{
+    return m_channel->PositionOf(node, nowUs);
+}
+
 Ptr<HostRouting>
 AirNetDevice::GetRoutes() const
 {

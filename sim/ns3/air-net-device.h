@@ -46,6 +46,10 @@ class AirNetDevice : public NetDevice, public HopDevice
                 const std::optional<perhop::policy::exact_router_config>& exact = std::nullopt);
 
     HopAdapter& GetHop();
+
+    /// Where a node of the run stands.
+    perhop::air::node_position PositionOf(uint32_t node, uint64_t nowUs) const;
+
     Ptr<HostRouting> GetRoutes() const;
 
     /// This node takes part in EXACT.

@@ -133,6 +133,7 @@ DsrNode::Send(uint64_t nowUs, perhop::routing::dsr_action&& action)
                                     : perhop::air::mac_address(NodeOfIpv4Address(action.next_hop));
     const auto frame = std::make_shared<DsrFrame>();
     frame->bytes = perhop::wire::encode(packet.header);
+    frame->protocol = perhop::wire::dsr_ip_protocol;
     frame->packet = std::move(action.packet);
     frame->nextHop = action.next_hop;
     outgoing.content.route = frame;

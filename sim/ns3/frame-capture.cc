@@ -42,7 +42,7 @@ WriteMsdu(const PacketSlot& slot, bool pathHeader, std::vector<uint8_t>& msdu)
     }
     if (slot.route && !slot.route->bytes.empty())
     {
-        InsertDsrHeader(msdu, ipAt, slot.route->bytes);
+        InsertRouteHeader(msdu, ipAt, *slot.route);
     }
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sim/ns3/packet-rewrite.h"
 
-#include "host/core/wire/dsr_header.hpp"
-
 #include "ns3/ipv4-header.h"
 #include "ns3/node.h"
 #include "ns3/tcp-header.h"
@@ -71,14 +69,14 @@ LowerTtl(std::span<uint8_t> ip, uint8_t ttlSpent)
 }
 
 void
-InsertDsrHeader(std::vector<uint8_t>& bytes, std::size_t ipAt, std::span<const uint8_t> dsr)
+InsertRouteHeader(std::vector<uint8_t>& bytes, std::size_t ipAt, const RouteFrame& route)
 {
     const std::size_t headerBytes = (bytes[ipAt] & 0xF) * std::size_t{4};
-    bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(ipAt + headerBytes), dsr.begin(), dsr.end());
+    bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(ipAt + headerBytes), route.bytes.begin(), route.bytes.end());
     const std::size_t totalBytes = bytes.size() - ipAt;
     bytes[ipAt + 2] = static_cast<uint8_t>(totalBytes >> 8);
     bytes[ipAt + 3] = static_cast<uint8_t>(totalBytes);
-    bytes[ipAt + 9] = perhop::wire::dsr_ip_protocol;
+    bytes[ipAt + 9] = route.protocol;
     MendIpChecksum(std::span(bytes).subspan(ipAt));
 }
 

@@ -3,6 +3,8 @@
 // What the shim changes in a packet's bytes.
 #pragma once
 
+#include "sim/ns3/route-frame.h"
+
 #include "ns3/packet.h"
 
 #include <cstdint>
@@ -21,8 +23,8 @@ Ptr<Packet> Rewritten(const Packet& original, uint8_t ttlSpent, std::optional<ui
 /// @param ip at least the IPv4 header
 void LowerTtl(std::span<uint8_t> ip, uint8_t ttlSpent);
 
-/// Puts DSR's header between an IPv4 header and what follows, and mends the IPv4 header.
+/// Puts a routing protocol's header between an IPv4 header and what follows, and mends the IPv4 header.
 /// @param ipAt where in `bytes` the packet begins, which reaches to their end
-void InsertDsrHeader(std::vector<uint8_t>& bytes, std::size_t ipAt, std::span<const uint8_t> dsr);
+void InsertRouteHeader(std::vector<uint8_t>& bytes, std::size_t ipAt, const RouteFrame& route);
 
 } // namespace ns3

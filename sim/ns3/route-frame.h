@@ -14,6 +14,7 @@ struct RouteFrame
     virtual ~RouteFrame() = default;
 
     std::vector<uint8_t> bytes; ///< between IP's header and what the packet carries; they cost airtime
+    uint8_t protocol = 0;       ///< of these bytes, in IP's header
 };
 
 } // namespace ns3

@@ -3,6 +3,7 @@
 
 #include "sim/ns3/aodv-node.h"
 #include "sim/ns3/dsr-node.h"
+#include "sim/ns3/gpsr-node.h"
 
 namespace ns3
 {
@@ -27,6 +28,10 @@ SetRoutes(const perhop::run::run_config& config, const std::vector<Ptr<AirNetDev
         if (config.routing == perhop::run::routing_kind::dsr)
         {
             devices[node]->SetRoutingAgent(std::make_unique<DsrNode>(node, config.seed, *devices[node]));
+        }
+        else if (config.routing == perhop::run::routing_kind::gpsr)
+        {
+            devices[node]->SetRoutingAgent(std::make_unique<GpsrNode>(node, config.seed, *devices[node]));
         }
         else
         {

@@ -171,15 +171,17 @@ run_config parse_run_config(const std::string& text, const std::string& name) {
     }
   }
   if (run.has("routing")) {
-    config.routing = run.one_of<routing_kind>("routing", "routing protocol",
-                                              {{"static", routing_kind::fixed}, {"aodv", routing_kind::aodv}, {"dsr", routing_kind::dsr}});
+    config.routing = run.one_of<routing_kind>(
+        "routing", "routing protocol",
+        {{"static", routing_kind::fixed}, {"aodv", routing_kind::aodv}, {"dsr", routing_kind::dsr}, {"gpsr", routing_kind::gpsr}});
   }
   if (run.has("link_failure")) {
     config.link_failure = run.one_of<link_failure_kind>("link_failure", "answer to a failed link",
                                                         {{"ignore", link_failure_kind::ignore}, {"purge", link_failure_kind::purge}});
   }
-  if (!config.wires.empty() && config.routing == routing_kind::dsr) {
-    run.fail("routing", "is dsr, which crosses no wire; give static or aodv, or leave wires out");
+  if (!config.wires.empty() && (config.routing == routing_kind::dsr || config.routing == routing_kind::gpsr)) {
+    const std::string name = config.routing == routing_kind::dsr ? "dsr" : "gpsr";
+    run.fail("routing", "is " + name + ", which crosses no wire; give static or aodv, or leave wires out");
   }
   if (run.has("events")) config.events = read_events(run, config);
   const std::size_t flows = run.list("flows").size();

@@ -27,6 +27,7 @@ enum class routing_kind {
   fixed,  ///< `routes`, as events change them
   aodv,   ///< RFC 3561; `routes` only say which hops the results list first
   dsr,    ///< host/core/routing; likewise
+  gpsr,   ///< host/core/routing; likewise
 };
 
 /// What else becomes of packets when the MAC gives one up.

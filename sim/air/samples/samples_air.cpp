@@ -52,6 +52,7 @@ public:
     link_table links(channel_.config());
     return links.row(from, now_)->power_w(to) >= links.sensitivity_w();
   }
+  node_position position(node_id node, tick) const override { return channel_.config().nodes[node]; }
   void set_frame_error_rate(double frame_error_rate) override;
   neighbour_snapshot take_neighbour(node_id, std::uint8_t, std::uint8_t) override {
     throw std::logic_error("neighbours of a MAC at fidelity samples can be read from its registers only");

@@ -307,6 +307,8 @@ def test_routing_is_a_word_or_a_section(runs):
     assert purge.config["link_failure"] == "purge" and "routing" not in purge.config
     dsr = runs("seeds=[1]", "policies=[none]", "topology.hops=3", "routing=dsr")[0]
     assert (dsr.config["routing"], dsr.config["link_failure"]) == ("dsr", "purge")
+    gpsr = runs("seeds=[1]", "policies=[none]", "topology.hops=3", "routing=gpsr")[0]
+    assert (gpsr.config["routing"], gpsr.config["link_failure"]) == ("gpsr", "purge")
 
 
 def test_events_are_handed_on_in_order_of_time(runs):

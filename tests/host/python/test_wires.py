@@ -84,6 +84,7 @@ def test_a_wire_may_join_two_nodes_with_radios(tmp_path):
         ),
         (("delay_ms: 30, ", ""), "wires.0.delay_ms: is missing"),
         (("duration_s", "routing: dsr\nduration_s"), "is dsr, which crosses no wire"),
+        (("duration_s", "routing: gpsr\nduration_s"), "is gpsr, which crosses no wire"),
         (("kind: cbr, src: server, dst: 1, rate_bps: 80000", "kind: exact, src: 0, dst: 1"), "crosses no wire"),
         (
             ("duration_s", "events: [{at_s: 1, kind: route, path: [0, 4]}]\nduration_s"),

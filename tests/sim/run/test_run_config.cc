@@ -269,7 +269,7 @@ TEST(run_config, routing_is_static_and_ignores_failed_links_unless_the_file_says
   EXPECT_EQ(parse_run_config(run.dump(), "run.json").routing, routing_kind::aodv);
   EXPECT_EQ(parse_run_config(run.dump(), "run.json").link_failure, link_failure_kind::purge);
   EXPECT_EQ(message([](json& wrong) { wrong["routing"] = "ospf"; }),
-            "run.json: field routing: unknown routing protocol 'ospf'; one of static, aodv, dsr");
+            "run.json: field routing: unknown routing protocol 'ospf'; one of static, aodv, dsr, gpsr");
 }
 
 TEST(run_config, the_policies_of_a_tcp_flow_are_read_and_default_to_none) {
@@ -396,6 +396,8 @@ TEST(run_config, wires_are_checked) {
   EXPECT_EQ(hybrid_message([](json& run) { run["wires"][0]["b"] = 3; }), "run.json: field wires[0].b: 3 is not a whole number from 0 to 2");
   EXPECT_EQ(hybrid_message([](json& run) { run["routing"] = "dsr"; }),
             "run.json: field routing: is dsr, which crosses no wire; give static or aodv, or leave wires out");
+  EXPECT_EQ(hybrid_message([](json& run) { run["routing"] = "gpsr"; }),
+            "run.json: field routing: is gpsr, which crosses no wire; give static or aodv, or leave wires out");
   EXPECT_EQ(hybrid_message([](json& run) {
               run["flows"] = json::parse(R"([{"kind": "exact", "src": 0, "dst": 1, "payload_bytes": 1000, "application": "greedy"}])");
             }),

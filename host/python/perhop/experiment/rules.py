@@ -136,8 +136,9 @@ def check_routing(experiment: ex.Experiment, has_ip: bool) -> None:
             "is for packets that cross several hops; flows of the MAC alone cross one",
             "leave it out, or use flows of kind tcp, cbr, exact or tfrc",
         )
-    if experiment.routing.protocol == "dsr" and any(flow.kind == "exact" for flow in experiment.flows):
-        raise FieldError(("routing",), "is dsr, which carries no flow of kind exact", "use static or aodv")
+    protocol = experiment.routing.protocol
+    if protocol in ("dsr", "gpsr") and any(flow.kind == "exact" for flow in experiment.flows):
+        raise FieldError(("routing",), f"is {protocol}, which carries no flow of kind exact", "use static or aodv")
 
 
 def nodes_of_event(event: ex.Event) -> tuple[str, list[int]]:

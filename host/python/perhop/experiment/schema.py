@@ -448,14 +448,15 @@ class Exact(ExactSettings):
 class Routing(Section):
     """How packets find their way."""
 
-    protocol: Literal["static", "aodv", "dsr"] = Field(
+    protocol: Literal["static", "aodv", "dsr", "gpsr"] = Field(
         default="static",
-        description="static: fewest hops over tx_range_m, as events change them; aodv: RFC 3561; dsr: RFC 4728",
+        description="static: fewest hops over tx_range_m, as events change them; aodv: RFC 3561; dsr: RFC 4728; "
+        "gpsr: by the positions of nodes, greedily and around voids",
     )
     link_failure: Literal["ignore", "purge"] | None = Field(
         default=None,
         description="when the MAC gives up a packet; purge: drop what else waits for that neighbour, as ns-2's routing "
-        "agents do, with dsr find another way for it; null: ignore with static, purge otherwise",
+        "agents do, with dsr and gpsr find another way for it; null: ignore with static, purge otherwise",
     )
 
     @property
@@ -542,7 +543,7 @@ class Experiment(Section):
     mac: Mac = Mac()
     links: list[Link] = Field(default=[], description="links with another rate than mac.data_rate_mbps")
     routing: Annotated[Routing, BeforeValidator(_routing)] = Field(
-        default=Routing(), description="static, aodv or dsr, or a section with protocol and link_failure"
+        default=Routing(), description="static, aodv, dsr or gpsr, or a section with protocol and link_failure"
     )
     events: list[Event] = Field(
         default=[], description="new routes; links and nodes that go and come back; moves; lost frames"

@@ -78,8 +78,11 @@ def of(experiment: ex.Experiment, radios: int) -> Wires:
 
 
 def _check_what_crosses(experiment: ex.Experiment) -> None:
-    if experiment.routing.protocol == "dsr":
-        raise FieldError(("routing",), "is dsr, which crosses no wire", "use static or aodv, or leave `wires` out")
+    protocol = experiment.routing.protocol
+    if protocol in ("dsr", "gpsr"):
+        raise FieldError(
+            ("routing",), f"is {protocol}, which crosses no wire", "use static or aodv, or leave `wires` out"
+        )
     for index, flow in enumerate(experiment.flows):
         if not isinstance(flow, ex.TcpFlow | ex.CbrFlow | ex.TfrcFlow):
             raise FieldError(
