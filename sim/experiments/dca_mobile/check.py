@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Fig. 18 of paper 001: standard TCP and DCA between nodes that move, over AODV, DSR and GPSR (row D-28).
+
+A cell is a routing, a speed and a number of flows; its traces stand where other experiments have seeds. A gain is that
+of the mean over the traces, as in the paper, with the interval of the paired differences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal
+
+from perhop.report.figures import COLOURS, drawing, means_line
+from perhop.reproduce.checks import STANDARD, mean_of, percent
+from perhop.study.check import Check, RowVerdict
+from perhop.study.results import Results, Row
+from perhop.study.summaries import Mean
+
+DCA, WITHOUT_TIMER = "dca", "dca no resend"
+NAMES = {STANDARD: "standard", DCA: "DCA", WITHOUT_TIMER: "DCA without its timer"}
+# From best to worst, at the highest speed.
+ORDER = ("gpsr", "aodv", "dsr")
+FASTEST_MPS = 20
+GAIN_LEAST = 0.12
+
+# (routing, m/s, flows)
+Case = tuple[str, float, int]
+# By policy and trace, b/s.
+Cell = dict[str, dict[int, float]]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the row's check asks, and what is missing of it."""
+
+    gains: dict[tuple[str, float], Mean]  # one flow; by routing and speed
+    fastest: dict[str, Mean]  # one flow of standard TCP at the highest speed, by routing
+
+    @property
+    def small(self) -> list[tuple[str, float]]:
+        return [case for case, value in self.gains.items() if value.value < GAIN_LEAST]
+
+    @property
+    def ordered(self) -> bool:
+        rates = [self.fastest[routing].value for routing in ORDER]
+        return rates == sorted(rates, reverse=True) and len(set(rates)) == len(rates)
+
+
+def check(results: Results | None, folder: Path) -> Check:
+    """One flow: DCA gains at least 12 % at each speed over each routing; GPSR > AODV > DSR at 20 m/s."""
+    assert results is not None
+    cells = _cells(results)
+    failures = _link_failures(results)
+    speeds = sorted({speed for _, speed, _ in cells})
+    fastest = {routing: cells[routing, FASTEST_MPS, 1][STANDARD] for routing in ORDER}
+    found = Findings(
+        {(routing, speed): gain(cells[routing, speed, 1], DCA) for routing in ORDER for speed in speeds},
+        {routing: mean_of(traces) for routing, traces in fastest.items()},
+    )
+    lines = [
+        f"{routing:>5} {speed:>3.0f} m/s, {flows} flow{'s' if flows > 1 else ''}: "
+        + ", ".join(f"{name} {_kbps(mean_of(cell[policy]))}" for policy, name in NAMES.items())
+        + f" kb/s; DCA {percent(gain(cell, DCA))}, its timer {percent(gain(cell, DCA, WITHOUT_TIMER))}; "
+        + "failed links a second, false ones among them: {:.2f}, {:.2f}".format(*failures[routing, speed, flows])
+        for (routing, speed, flows), cell in cells.items()
+    ]
+    wrong = []
+    if found.small:
+        wrong.append(
+            f"below {GAIN_LEAST:.0%}: " + ", ".join(f"{routing} at {speed:.0f} m/s" for routing, speed in found.small)
+        )
+    if not found.ordered:
+        wrong.append(f"another order than {' > '.join(name.upper() for name in ORDER)} at {FASTEST_MPS} m/s")
+    measured = (
+        "; ".join(
+            f"{routing.upper()} {', '.join(percent(found.gains[routing, speed]) for speed in speeds)}"
+            for routing in ORDER
+        )
+        + f" at {', '.join(f'{speed:.0f}' for speed in speeds)} m/s, one flow; standard TCP at {FASTEST_MPS} m/s: "
+        + ", ".join(f"{routing.upper()} {_kbps(found.fastest[routing])}" for routing in ORDER)
+        + " kb/s, "
+        + ", ".join(
+            f"{better.upper()} {percent(lead(fastest[better], fastest[worse]))} over {worse.upper()}"
+            for better, worse in pairwise(ORDER)
+        )
+        + "; DCA's timer there: "
+        + ", ".join(
+            f"{routing.upper()} {percent(gain(cells[routing, FASTEST_MPS, 1], DCA, WITHOUT_TIMER))}"
+            for routing in ORDER
+        )
+    )
+    verdict: Literal["pass", "finding", "fail"] = "fail" if wrong else "pass"
+    row = RowVerdict(verdict, "; ".join([*wrong, measured]))
+    figure = folder / "D-28_fig18.svg"
+    _draw(figure, cells, speeds)
+    numbers = {
+        f"{routing}, {speed:.0f} m/s, {flows}": {
+            "goodput_bps": {name: round(mean_of(cell[name]).value) for name in NAMES},
+            "gain": round(gain(cell, DCA).value, 4),
+            "timer": round(gain(cell, DCA, WITHOUT_TIMER).value, 4),
+            "link_failures_per_s": round(failures[routing, speed, flows][0], 3),
+            "false_link_failures_per_s": round(failures[routing, speed, flows][1], 3),
+        }
+        for (routing, speed, flows), cell in cells.items()
+    }
+    return Check(verdict != "fail", lines, {"fig18": numbers}, [figure], {"D-28": row})
+
+
+def gain(cell: Cell, policy: str, base: str = STANDARD) -> Mean:
+    """How much more a policy has than another one over the same traces."""
+    return lead(cell[policy], cell[base])
+
+
+def lead(traces: dict[int, float], base: dict[int, float]) -> Mean:
+    """Ratio of the means over the traces, less 1; `half` is that of the mean of the traces' own differences."""
+    against = mean_of(base)
+    difference = mean_of({trace: traces[trace] - bps for trace, bps in base.items()})
+    return Mean(difference.value / against.value, difference.half / against.value, against.count)
+
+
+def _case(row: Row) -> Case:
+    return row["sweep.routing"], row["sweep.topology"]["max_speed_mps"], len(row["sweep.flows"])
+
+
+def _cells(results: Results) -> dict[Case, Cell]:
+    cells: dict[Case, Cell] = {}
+    for row in results.flows:
+        traces = cells.setdefault(_case(row), {}).setdefault(row["policy"], {})
+        trace = row["sweep.topology.seed"]
+        traces[trace] = traces.get(trace, 0.0) + row["goodput_bps"]
+    return dict(sorted(cells.items(), key=lambda item: (item[0][2], item[0][1], ORDER.index(item[0][0]))))
+
+
+def _link_failures(results: Results) -> dict[Case, tuple[float, float]]:
+    """Failed links a second with standard TCP, and those of them whose receiver was in range."""
+    sums: dict[Case, list[float]] = {}
+    for row in results.runs:
+        if row["policy"] == STANDARD:
+            of = sums.setdefault(_case(row), [0.0, 0.0, 0.0])
+            of[0] += row["link_failures"]
+            of[1] += row["false_link_failures"]
+            of[2] += row["measured_s"]
+    return {case: (failed / seconds, false / seconds) for case, (failed, false, seconds) in sums.items()}
+
+
+def _kbps(value: Mean) -> str:
+    return f"{value.value / 1e3:.0f} ± {value.half / 1e3:.0f}"
+
+
+def _draw(file: Path, cells: dict[Case, Cell], speeds: list[float]) -> None:
+    """Rates without intervals: traces differ by far more than what runs over the same trace do. Gains with theirs."""
+    counts = sorted({flows for _, _, flows in cells})
+    with drawing(file, columns=len(counts) + 1, height=4.6) as (picture, axes):
+        for axis, flows in zip(axes, counts, strict=False):
+            for index, routing in enumerate(ORDER):
+                for dashed, policy in enumerate((STANDARD, DCA)):
+                    means = [mean_of(cells[routing, speed, flows][policy]) for speed in speeds]
+                    points = [(speed, replace(mean, half=0.0)) for speed, mean in zip(speeds, means, strict=True)]
+                    label = f"{routing.upper()}, {NAMES[policy]}"
+                    means_line(axis, points, index + dashed * len(COLOURS), label, 1e-3)
+            axis.set(xlabel="speed, m/s", ylabel="kb/s, all flows", xticks=speeds)
+            axis.set_ylim(bottom=0)
+            axis.set_title("one flow" if flows == 1 else f"{flows} flows", loc="left")
+        for index, routing in enumerate(ORDER):
+            gains = [(speed + 0.3 * (index - 1), gain(cells[routing, speed, 1], DCA)) for speed in speeds]
+            means_line(axes[-1], gains, index, routing, 100)
+        axes[-1].axhline(100 * GAIN_LEAST, color="grey", linewidth=1, linestyle=":")
+        axes[-1].set(xlabel="speed, m/s", ylabel="gain of DCA, %", xticks=speeds)
+        axes[-1].set_title("gain with one flow; dotted: 12 %", loc="left")
+        picture.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
