@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from perhop.reproduce import reproduction as reproduce
+from perhop.reproduce.check_versions import stale_rows
 from perhop.study.check import RowVerdict
 from waiting import wait_until
 
@@ -105,6 +106,28 @@ def test_every_row_gets_a_verdict_and_a_place_on_both_pages(rows, fake_build, pe
     assert (tmp_path / "out" / "reproduction" / "B-02-delay.svg").read_text().count('d="M1.23 2"') == 1
     assert "](B-02-delay.svg)" in markdown
     assert "http" not in page.replace("http://www.w3.org", "")  # nothing is loaded from elsewhere
+
+
+def test_the_page_tells_which_rows_another_check_judged(rows, fake_build, perhop, tmp_path):
+    perhop("reproduce", "all", "--out", tmp_path / "out")
+    markdown = (tmp_path / "out" / "reproduction" / "README.md").read_text()
+    assert stale_rows(markdown, reproduce.catalogue(rows)) == []
+
+    def stale_after(file: str, old: str, new: str) -> list[str]:
+        before = (rows / file).read_text()
+        assert old in before
+        (rows / file).write_text(before.replace(old, new, 1))
+        found = stale_rows(markdown, reproduce.catalogue(rows))
+        (rows / file).write_text(before)
+        return found
+
+    assert stale_after("chains/check.py", "rises", "falls") == ["B-01", "B-02"]
+    assert stale_after("chains/experiment.yaml", "seeds: [1]", "seeds: [2]") == ["B-01", "B-02"]
+    assert stale_after("rows.yaml", "check: one and one", "check: one and two") == ["B-03"]
+    assert stale_after("rows.yaml", "experiment: null", "experiment: sums") == ["D-01"]
+    assert stale_after("rows.yaml", "experiment: sums", "experiment: null") == ["B-03"]
+    (rows / "sums" / "neighbour.py").write_text("")
+    assert stale_rows(markdown, reproduce.catalogue(rows)) == ["B-03"]
 
 
 def test_full_takes_the_files_own_seeds(rows, fake_build, perhop, tmp_path):

@@ -14,6 +14,7 @@ from perhop import files, paths
 from perhop.report import figures, page
 from perhop.report.compact_svg import compact
 from perhop.report.page import text as _text
+from perhop.reproduce import check_versions
 from perhop.reproduce.reproduction import VERDICTS, Part, Reproduction, RowResult, Verdict, counted, cpu_s
 
 BADGES: dict[Verdict, str] = {
@@ -267,6 +268,7 @@ def _markdown_row(result: RowResult, done: Reproduction) -> str:
         lines.append(f"- evidence: {_plain(result.evidence)}")
     for figure in result.figures:
         lines += ["", f"![{row.id}: {figure.stem}]({figure_name(result, figure)})"]
+    lines += ["", check_versions.mark(row, done.catalogue)]
     return "\n".join(lines)
 
 
