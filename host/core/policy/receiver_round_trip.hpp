@@ -26,8 +26,9 @@ class receiver_round_trip {
 public:
   /// @param timestamp_value of the TCP ACK, when the connection uses timestamps
   void on_tcp_ack_sent(time_us now, std::uint32_t tcp_ack, std::optional<std::uint32_t> timestamp_value) {
-    const bool acknowledges_more = !highest_tcp_ack_ || !not_after(tcp_ack, *highest_tcp_ack_);
+    const bool acknowledges_more = !acknowledged_ || !not_after(tcp_ack, highest_tcp_ack_);
     if (acknowledges_more) highest_tcp_ack_ = tcp_ack;
+    acknowledged_ = true;
     if (timing_ || (!acknowledges_more && !timestamp_value)) return;
     timing_ = true;
     sent_at_ = now;
@@ -66,9 +67,10 @@ public:
 
 private:
   bool timing_ = false;
+  bool acknowledged_ = false;
   time_us sent_at_ = 0;
   std::uint32_t tcp_ack_ = 0;
-  std::optional<std::uint32_t> highest_tcp_ack_;
+  std::uint32_t highest_tcp_ack_ = 0;  // of those sent, once acknowledged_
   std::optional<std::uint32_t> timestamp_value_;
   std::uint32_t largest_payload_bytes_ = 0;
   std::uint32_t min_us_ = 0;
