@@ -360,3 +360,45 @@ def test_b24_the_order_holds_on_an_idle_chain_and_fails_where_tcp_acks_are_slow(
     monkeypatch.setattr(core, "delay_bound_packets", lambda path: changed(right(path)))
     found = parts["_order"]()
     assert found.verdict == verdict and bool(found.evidence) == (verdict == "finding")
+
+
+# --- B-25: random paths ---------------------------------------------------------------------------------------------
+
+
+def random_paths(far: int = 0, near_best: float = 0.97, positions: int = 20, hops_of_last: int = 8) -> Results:
+    """Five pairs in each set of positions; `far` paths of all are best at the table's limit and three more.
+
+    One packet more than the best, and six more, have a share `near_best` of the best.
+    """
+    rows, number = [], 0
+    for place in range(1, positions + 1):
+        for pair, hops in enumerate((2, 3, 5, 6, hops_of_last)):
+            table = core.hop_table_limit_packets(2 * hops)
+            top = table + (3 if number < far else 1)
+            number += 1
+            for limit in (1, 2, 3, 4, 5, 6, 8):
+                pps = 50.0 if limit == top else 50 * near_best if limit > top else 40.0
+                row = {"hops": hops, "policy": f"cwl {limit}", "packets_per_s": pps, "sweep.topology.seed": place}
+                rows += [{**row, "sweep.flows": [{"src": 2 * pair}], "seed": seed} for seed in (1, 2)]
+    return Results(rows, [], [])
+
+
+@pytest.mark.parametrize(
+    ("results", "verdict", "said"),
+    [
+        (random_paths(), "pass", "100% of 100 paths in 20 sets"),
+        (random_paths(far=10), "pass", "90% of 100"),
+        (random_paths(far=11), "fail", "89% of 100"),
+        (random_paths(positions=19), "fail", "19 sets"),
+        (random_paths(hops_of_last=9), "fail", "100% of 100"),
+    ],
+)
+def test_b25_nine_of_ten_random_paths_need_no_larger_limit(results, verdict, said, tmp_path):
+    found = verdicts("cwl_random", results, tmp_path)["B-25"]
+    assert found.verdict == verdict and said in found.measured
+
+
+def test_b25_the_best_limit_is_the_smallest_within_2_percent_of_the_highest():
+    path = load_check(EXPERIMENTS / "cwl_random" / "check.py").__globals__["RandomPath"]
+    assert path(1, 5, {1: 40.0, 2: 49.0, 3: 49.9, 8: 50.0}).best == 2
+    assert path(1, 5, {1: 40.0, 2: 48.9, 3: 49.9, 8: 50.0}).best == 3
