@@ -223,3 +223,34 @@ def routings(**ratio: float) -> Results:
 def test_d20_aodv_is_no_worse_at_a_slightly_larger_window(ratio, verdict, tmp_path):
     found = verdict_of("D-20", "dca_routing", routings(**ratio), tmp_path)
     assert found.verdict == verdict and bool(found.evidence) == (verdict == "finding")
+
+
+# --- D-30: the abstract ---------------------------------------------------------------------------------------------
+
+
+def abstract(static: float = 0.28, mobile: float = 0.4, traces: int = 5) -> Results:
+    """DCA's gain on the chain, and at each speed over AODV; over DSR it is 2 % more."""
+    flows = []
+    for routing in ("aodv", "dsr"):
+        for speed in (0, 5, 10, 20):
+            for trace in range(1, traces + 1) if speed else (0,):
+                topology = {"kind": "random_waypoint", "max_speed_mps": speed, "seed": trace} if speed else {}
+                for policy in ("no limit", "dca", "dca no resend"):
+                    gain = 0.0 if policy == "no limit" else (mobile if speed else static) + 0.02 * (routing == "dsr")
+                    row = {"sweep.routing": routing, "sweep.topology": topology, "policy": policy, "seed": 1}
+                    flows.append({**row, "goodput_bps": 1e5 * (1 + trace) * (1 + gain)})
+    return Results(flows, [], [])
+
+
+@pytest.mark.parametrize(
+    ("results", "verdict"),
+    [
+        (abstract(), "pass"),
+        (abstract(static=0.15), "fail"),
+        (abstract(static=0.36), "fail"),
+        (abstract(mobile=0.25), "fail"),
+        (abstract(traces=4), "fail"),
+    ],
+)
+def test_d30_the_gain_is_up_to_30_percent_on_a_chain_and_more_where_nodes_move(results, verdict, tmp_path):
+    assert verdict_of("D-30", "dca_mobile", results, tmp_path).verdict == verdict
