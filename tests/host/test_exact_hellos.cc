@@ -95,6 +95,44 @@ TEST(exact_neighbourhood, a_router_that_is_gone_is_soon_forgotten_by_all_and_one
   }
 }
 
+TEST(exact_neighbourhood, a_node_that_a_flow_has_left_has_no_share_of_it_though_it_cannot_say_so) {
+  exact_neighbourhood ledger({.node = 9});
+  const auto told = [](std::uint32_t node, std::uint16_t sequence, std::uint32_t next) {
+    wire::hello_node from{.node = node, .sequence = sequence, .neighbours = {next}};
+    from.flows.push_back({.next = 0, .flow = 5, .cost_s_per_bit = 1e-6});
+    return wire::hello{.nodes = {from}};
+  };
+  const auto links_after = [&](const wire::hello& message) {
+    ledger.on_hello(0, message);
+    ledger.update(0);
+    return ledger.links();
+  };
+  // 1 sends by 2, and 3 sends to 2, too: it may be the same flow's other path.
+  EXPECT_EQ(links_after(told(1, 1, 2)), 1U);
+  EXPECT_EQ(links_after(told(2, 1, 4)), 2U);
+  EXPECT_EQ(links_after(told(3, 1, 2)), 3U);
+  EXPECT_EQ(links_after(told(1, 2, 6)), 3U) << "3 still sends to 2";
+  EXPECT_EQ(links_after(told(3, 2, 6)), 2U) << "nobody sends to 2";
+  EXPECT_EQ(links_after(told(2, 1, 4)), 2U) << "old news";
+  EXPECT_EQ(links_after(told(2, 2, 4)), 3U) << "it says that it has the flow";
+
+  // The same of this node's own flow.
+  wire::hello_node own{.neighbours = {2}};
+  own.flows.push_back({.next = 0, .flow = 5, .cost_s_per_bit = 1e-6});
+  ledger.set_own(own);
+  ledger.update(0);
+  EXPECT_EQ(ledger.links(), 4U);
+  own.neighbours = {6};
+  ledger.set_own(own);
+  ledger.update(0);
+  EXPECT_EQ(ledger.links(), 3U);
+
+  // It came back to 2, and then stopped: 2 may have died before it heard.
+  EXPECT_EQ(links_after(told(1, 3, 2)), 3U);
+  EXPECT_EQ(links_after(told(2, 3, 4)), 4U);
+  EXPECT_EQ(links_after({.nodes = {{.node = 1, .sequence = 4, .neighbours = {2}}}}), 2U);
+}
+
 TEST(exact_neighbourhood, tells_a_change_once_and_what_did_not_change_seldom) {
   exact_neighbourhood ledger = router_with_a_flow(9);
   wire::hello message;
@@ -205,6 +243,34 @@ TEST(exact_router, whose_packet_came_last_is_no_news_nor_is_a_small_change) {
   // The same again goes seldom, but goes.
   EXPECT_GT(longest_us, 3'000'000U);
   EXPECT_LE(longest_us, exact_neighbourhood_config{}.refresh_us + 100'000);
+}
+
+TEST(exact_router, a_flow_that_goes_another_way_is_news) {
+  exact_router router(config_of(exact_mode::m2));
+  router.set_peer_node(0, 2);
+  router.set_peer_node(1, 3);
+  // Where nothing changes, a hello goes every 5 s. The moves come at other places of that.
+  constexpr std::uint64_t begin_us = 40'000'000, stay_us = 7'300'000;
+  std::uint64_t moved_us = 0, longest_us = 0;
+  std::uint8_t peer = 0;
+  int told = 0;
+  for (std::uint64_t now_us = 0; now_us < begin_us + 8 * stay_us; now_us += 10'000) {
+    exact_packet packet = packet_of(1);
+    packet.explicit_rate_bps = packet.current_rate_bps = 50'000;
+    if (now_us >= begin_us && (now_us - begin_us) % stay_us == 0) {
+      moved_us = now_us;
+      peer ^= 1;
+    }
+    packet.peer = peer;
+    router.on_packet(now_us, packet);
+    if (*router.deadline() <= now_us) router.on_deadline(now_us);
+    const auto hello = router.take_hello(now_us);
+    if (moved_us == 0 || !hello || wire::next_node(hello->nodes[0], hello->nodes[0].flows.at(0)) != peer + 2U) continue;
+    longest_us = std::max(longest_us, now_us - std::exchange(moved_us, 0));
+    ++told;
+  }
+  EXPECT_EQ(told, 8);
+  EXPECT_LE(longest_us, exact_router_config{}.hello_interval_us);
 }
 
 TEST(exact_neighbourhood, a_relay_takes_a_quarter_of_the_air_of_an_end_and_counts_the_relays_it_does_not_hear) {

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 namespace perhop::policy {
 
@@ -77,11 +79,12 @@ exact_neighbourhood::exact_neighbourhood(const exact_neighbourhood_config& confi
 
 void exact_neighbourhood::set_own(const wire::hello_node& own) {
   const std::uint16_t sequence = own_.sequence;
-  own_ = own;
+  const wire::hello_node before = std::exchange(own_, own);
   own_.node = config_.node;
   own_.position = config_.position;
   own_.hops = 0;
   own_.sequence = sequence;
+  follow_moved_flows(before, own_);
 }
 
 bool exact_neighbourhood::on_hello(std::uint64_t now_us, const wire::hello& message) {
@@ -135,8 +138,9 @@ bool exact_neighbourhood::on_hello(std::uint64_t now_us, const wire::hello& mess
       known->untold = tellings;
       known->tellers.clear();
     }
-    known->told = std::move(heard);
+    const wire::hello_node before = std::exchange(known->told, std::move(heard));
     note_teller(*known);
+    follow_moved_flows(before, known->told);
   }
   return changed;
 }
@@ -162,6 +166,22 @@ void exact_neighbourhood::forget_silent(std::uint64_t now_us) {
   });
 }
 
+// A node that sends a flow another way, or no more, leaves the one that it went to without it. That one, if it died, cannot say so; if it
+// lives, what it says next counts again.
+void exact_neighbourhood::follow_moved_flows(const wire::hello_node& before, const wire::hello_node& after) {
+  for (const wire::hello_flow& flow : before.flows) {
+    const std::optional<std::uint32_t> left = wire::next_node(before, flow);
+    if (!left) continue;
+    const auto sends_there = [&](const wire::hello_node& told) {
+      return std::ranges::any_of(
+          told.flows, [&](const wire::hello_flow& other) { return other.flow == flow.flow && wire::next_node(told, other) == left; });
+    };
+    if (sends_there(own_) || std::ranges::any_of(known_, [&](const known_node& known) { return sends_there(known.told); })) continue;
+    const auto without = std::ranges::find(known_, *left, [](const known_node& known) { return known.told.node; });
+    if (without != known_.end()) std::erase_if(without->told.flows, [&](const wire::hello_flow& other) { return other.flow == flow.flow; });
+  }
+}
+
 // Whether links of a node that a hello tells of can interfere with links of this node, or of one on the way there.
 bool exact_neighbourhood::concerns(const wire::hello_node& told) const {
   if (!told.position || !config_.position) return told.hops < config_.relay_hops;
@@ -171,8 +191,7 @@ bool exact_neighbourhood::concerns(const wire::hello_node& told) const {
 // Whether flows go to this node.
 bool exact_neighbourhood::is_next(std::uint32_t node) const {
   const auto goes_there = [node](const wire::hello_node& told) {
-    return std::ranges::any_of(
-        told.flows, [&](const wire::hello_flow& flow) { return flow.next < told.neighbours.size() && told.neighbours[flow.next] == node; });
+    return std::ranges::any_of(told.flows, [&](const wire::hello_flow& flow) { return wire::next_node(told, flow) == node; });
   };
   return goes_there(own_) || std::ranges::any_of(known_, [&](const known_node& k) { return goes_there(k.told); });
 }

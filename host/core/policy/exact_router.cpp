@@ -554,9 +554,9 @@ void exact_router::share_neighbourhoods(std::uint64_t now_us) {
   for (water_filling_budget& budget : budgets_) {
     budget.budget = std::max(std::min(budget.budget, config_.eta), least_budget_share * config_.eta);
   }
-  std::uint64_t flows_around = 0;
+  std::uint64_t flows_around = neighbourhood_.links();
   for (const ledger_flow& flow : ledger) flows_around += flow.flow;
-  // What was measured with other flows around says little.
+  // What was measured with other flows around, or while one went another way, says little.
   if (std::exchange(flows_around_, flows_around) != flows_around) usable_share_ = config_.eta;
 
   shares_.clear();

@@ -23,7 +23,8 @@
 //  - the floor of one packet a second yields where floors alone would exceed the budget;
 //  - a standing queue lowers all allocations until it is gone;
 //  - how much of the channel time is usable is measured (M2): a standing queue, or packets that the MAC gives up, lower it, and it
-//    returns to eta slowly, or at once when the flows around are others. Hellos tell it, so that all who share it share the loss;
+//    returns to eta slowly, or at once when the flows around are others or take more or fewer links. Hellos tell it, so that all who
+//    share it share the loss;
 //  - averages are those of the MAC. After 2 s without a completion the estimate returns to the idle medium's;
 //  - hellos of all routers that a station hears take at most hello_share of its time: each router earns its part of it, saves
 //    what 10 s give it, and waits until its last hello is paid. Where nothing changes, a router waits twice as long each time. Where
@@ -277,7 +278,7 @@ private:
   double told_usable_share_;
   std::uint32_t completed_ = 0;
   std::uint32_t given_up_ = 0;
-  std::uint64_t flows_around_ = 0;  // sum of their identities
+  std::uint64_t flows_around_ = 0;  // sum of their identities, and of their links
 
   // Channel time of other traffic: gathered since, and its running average.
   std::uint64_t other_since_us_ = 0;

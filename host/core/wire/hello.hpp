@@ -52,6 +52,11 @@ struct hello_node {
   friend bool operator==(const hello_node&, const hello_node&) = default;
 };
 
+/// Where the node sends the packets of one of its flows; nothing where it names a neighbour that it does not list.
+inline std::optional<std::uint32_t> next_node(const hello_node& node, const hello_flow& flow) {
+  return flow.next < node.neighbours.size() ? std::optional(node.neighbours[flow.next]) : std::nullopt;
+}
+
 /// The sender's own node first.
 struct hello {
   std::vector<hello_node> nodes{};
