@@ -3,6 +3,7 @@
 // AODV. The first byte chooses: the codec of its messages with any bytes, or a router to which packets, messages, failures and time come
 // in any order, messages as bytes of the input or made of the addresses and numbers of a few nodes.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -68,6 +69,13 @@ aodv_packet packet_of(input& choices, std::uint64_t content) {
   return {.source = node_of(choices), .destination = node_of(choices), .ttl = choices.hostile<std::uint8_t>(), .content = content};
 }
 
+/// One that this node sent: it had life left.
+aodv_packet sent_packet_of(input& choices, std::uint64_t content) {
+  aodv_packet packet = packet_of(choices, content);
+  packet.ttl = std::max<std::uint8_t>(packet.ttl, 1);
+  return packet;
+}
+
 void check_routes(const aodv_router& router) {
   for (ipv4_address node = 0; node < 8; ++node) {
     const aodv_route* route = router.route_to(node);
@@ -102,7 +110,7 @@ void run_router(std::span<const std::uint8_t> bytes) {
         break;
       case 4:
         held.insert(content);
-        router.on_link_failure(now, node_of(choices), packet_of(choices, content));
+        router.on_link_failure(now, node_of(choices), sent_packet_of(choices, content));
         break;
       default:
         now += choices.hostile<std::uint32_t>();

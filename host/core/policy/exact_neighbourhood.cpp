@@ -84,7 +84,7 @@ void exact_neighbourhood::set_own(const wire::hello_node& own) {
   own_.position = config_.position;
   own_.hops = 0;
   own_.sequence = sequence;
-  follow_moved_flows(before, own_);
+  follow_moved_flows(before);
 }
 
 bool exact_neighbourhood::on_hello(std::uint64_t now_us, const wire::hello& message) {
@@ -140,7 +140,7 @@ bool exact_neighbourhood::on_hello(std::uint64_t now_us, const wire::hello& mess
     }
     const wire::hello_node before = std::exchange(known->told, std::move(heard));
     note_teller(*known);
-    follow_moved_flows(before, known->told);
+    follow_moved_flows(before);
   }
   return changed;
 }
@@ -168,7 +168,7 @@ void exact_neighbourhood::forget_silent(std::uint64_t now_us) {
 
 // A node that sends a flow another way, or no more, leaves the one that it went to without it. That one, if it died, cannot say so; if it
 // lives, what it says next counts again.
-void exact_neighbourhood::follow_moved_flows(const wire::hello_node& before, const wire::hello_node& after) {
+void exact_neighbourhood::follow_moved_flows(const wire::hello_node& before) {
   for (const wire::hello_flow& flow : before.flows) {
     const std::optional<std::uint32_t> left = wire::next_node(before, flow);
     if (!left) continue;

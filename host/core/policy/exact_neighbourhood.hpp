@@ -154,7 +154,7 @@ private:
   bool somebody_lacks(std::uint64_t now_us, const known_node& known) const;
   bool is_old_news(std::uint64_t now_us, const wire::hello_node& told);
   void forget_silent(std::uint64_t now_us);
-  void follow_moved_flows(const wire::hello_node& before, const wire::hello_node& after);
+  void follow_moved_flows(const wire::hello_node& before);
   bool in_use(const wire::hello_node& told) const;
   static wire::hello_node trimmed(const wire::hello_node& told);
   std::uint32_t place_of(std::uint32_t node);
