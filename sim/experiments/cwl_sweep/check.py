@@ -27,8 +27,8 @@ SLOPE_MOST = 0.5
 BEND_MOST = 0.6  # of the first step, which the finding speaks of
 MAC_SHARE_LEAST = 0.9
 # What B-10's finding rests on: not the MAC alone loses packets, but what it does not lose goes with what it does.
-PURGED = """Full queues lose next to nothing, as in the paper; but the MAC's retry limit is not the only loss. AODV takes a packet that the MAC gave up for a broken link, and drops what waits in the queue for the same neighbour. ns-2's AODV does so too and writes the same reason for both into its trace (a call-back of the MAC), so that the paper's 'MAC layer contention loss' may well count them.
-Tried (5, 8 and 12 hops, limits 4, 12 and 20, 2 seeds of 100 s): as it is the MAC gives up 64 % and 36 % are purged; with AODV that leaves the queue alone, and with static routes, the MAC gives up 100 % of the packets lost."""  # noqa: E501
+PURGED = """Full queues lose next to nothing, as in the paper; but the MAC's retry limit is not the only loss. DSR and AODV take a packet that the MAC gave up for a broken link, and what waits in the queue for the same neighbour goes with it. ns-2's AODV does so too and writes the same reason for both into its trace (a call-back of the MAC), so that the paper's 'MAC layer contention loss' may well count them.
+Tried (5, 8 and 12 hops, limits 4, 12 and 20, 2 seeds of 100 s): with AODV as it is the MAC gives up 64 % and 36 % are purged; with AODV that leaves the queue alone, and with static routes, the MAC gives up 100 % of the packets lost."""  # noqa: E501
 
 # ns-2.35, AODV and DSR, Reno, queue 25, 5 seeds of 200 s on 6 hops: packets/s by limit.
 NS2_SIX_HOPS = "ns-2.35 on 6 hops, 5 seeds of 200 s: AODV {aodv} and DSR {dsr} packets/s at CWL 2 and 3"

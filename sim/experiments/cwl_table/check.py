@@ -3,7 +3,7 @@
 
 Chains of 1 and 2 hops have no best limit: they are judged for being flat.
 
-The table is judged with AODV. It takes a lost packet for a broken link, as the paper's routing does: beyond the best
+The table is judged with DSR. It takes a lost packet for a broken link, as the paper's routing does: beyond the best
 limit throughput falls. With static routes, shown beside it, a route never breaks and fast retransmit mends a loss, so
 that the curve is a plateau on which the highest of a few means is a matter of chance.
 """
@@ -31,7 +31,7 @@ SHORT_HOPS_MOST = 2  # tested only for flatness
 FLAT_RATIO_BELOW = 1.05
 DELAY_SHARE_LEAST = 0.95
 LARGE_CWL = 8
-JUDGED, BESIDE = "aodv", "static"
+JUDGED, BESIDE = "dsr", "static"
 
 
 def table_cwl_packets(round_trip_hops: int) -> int:

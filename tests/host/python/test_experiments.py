@@ -86,7 +86,7 @@ def test_one_hop_check_sees_each_measurement(column, factor, passed, tmp_path):
 def cwl_rows(best, delay_share, delay_rtt_ms):
     """Flows of chains of 1 to 8 hops whose best fixed limit at h hops is best(h) with AODV; else they are flat."""
     rows = []
-    for routing in ("aodv", "static"):
+    for routing in ("dsr", "static"):
         for hops in range(1, 9):
             cells = {f"cwl {limit}": 20.0 - abs(limit - best(hops)) for limit in (1, 2, 3, 4, 5, 6, 8)}
             if routing == "static" or hops <= 2:
@@ -124,7 +124,7 @@ def test_window_limit_check_holds_the_claims(best, delay_share, delay_rtt_ms, pa
     rows = cwl_rows(best, delay_share, delay_rtt_ms)
     if best(3) != TABLE_1[3]:
         for row in rows:
-            if row["hops"] > 2 and row["sweep.routing"] == "aodv" and row["policy"] == f"cwl {TABLE_1[row['hops']]}":
+            if row["hops"] > 2 and row["sweep.routing"] == "dsr" and row["policy"] == f"cwl {TABLE_1[row['hops']]}":
                 row["packets_per_s"] = 18.9
     found = cwl.check(Results(rows, [], []), tmp_path)
     assert found.passed == passed
@@ -135,7 +135,7 @@ def test_a_best_limit_off_the_table_fails_whatever_static_routes_say(tmp_path):
     cwl = module(EXPERIMENTS / "cwl_table/check.py")
     rows = cwl_rows(lambda hops: TABLE_1[hops], 0.96, 100.0)
     for row in rows:
-        if (row["hops"], row["policy"], row["sweep.routing"]) == (5, "cwl 4", "aodv"):
+        if (row["hops"], row["policy"], row["sweep.routing"]) == (5, "cwl 4", "dsr"):
             row["packets_per_s"] = 20.1
     found = cwl.check(Results(rows, [], []), tmp_path)
     assert found.rows["B-08"].verdict == "fail" and not found.passed
@@ -146,7 +146,7 @@ def test_a_best_limit_off_the_table_fails_whatever_static_routes_say(tmp_path):
 def test_chains_of_1_and_2_hops_must_be_flat_from_a_limit_of_2_on(hops, cwl, passed, tmp_path):
     rows = cwl_rows(lambda hops: TABLE_1[hops], 0.96, 100.0)
     for row in rows:
-        if (row["hops"], row["policy"], row["sweep.routing"]) == (hops, f"cwl {cwl}", "aodv"):
+        if (row["hops"], row["policy"], row["sweep.routing"]) == (hops, f"cwl {cwl}", "dsr"):
             row["packets_per_s"] = 19.0
     found = module(EXPERIMENTS / "cwl_table/check.py").check(Results(rows, [], []), tmp_path)
     assert (found.rows["B-08"].verdict == "pass") == passed
