@@ -49,9 +49,9 @@ MessageIn(const Packet& packet)
 
 } // namespace
 
-AodvNode::AodvNode(uint32_t node, uint64_t seed, AirNetDevice& device)
+AodvNode::AodvNode(uint32_t node, uint64_t seed, AirNetDevice& device, const perhop::routing::aodv_config& config)
     : RoutingAgent(device),
-      m_router(NodeIpv4Address(node).Get(), SeedOf(node, seed))
+      m_router(NodeIpv4Address(node).Get(), SeedOf(node, seed), config)
 {
 }
 

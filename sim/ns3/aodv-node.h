@@ -18,7 +18,7 @@ class AodvNode : public RoutingAgent
 {
   public:
     /// @param seed of the run; @param device outlives this
-    AodvNode(uint32_t node, uint64_t seed, AirNetDevice& device);
+    AodvNode(uint32_t node, uint64_t seed, AirNetDevice& device, const perhop::routing::aodv_config& config);
 
     void Receive(uint64_t nowUs, const PacketSlot& slot) override;
     void OnPurged(std::shared_ptr<const RouteFrame> frame) override;

@@ -8,6 +8,26 @@
 namespace ns3
 {
 
+namespace
+{
+
+perhop::routing::aodv_config
+AodvConfig(perhop::run::local_repair_kind repair)
+{
+    switch (repair)
+    {
+    case perhop::run::local_repair_kind::by_rfc:
+        return {.repair = perhop::routing::aodv_repair_by_rfc};
+    case perhop::run::local_repair_kind::off:
+        return {.repair = {.enabled = false}};
+    case perhop::run::local_repair_kind::as_ns2:
+        break;
+    }
+    return {};
+}
+
+} // namespace
+
 void
 SetRoutes(const perhop::run::run_config& config, const std::vector<Ptr<AirNetDevice>>& devices)
 {
@@ -35,7 +55,7 @@ SetRoutes(const perhop::run::run_config& config, const std::vector<Ptr<AirNetDev
         }
         else
         {
-            devices[node]->SetRoutingAgent(std::make_unique<AodvNode>(node, config.seed, *devices[node]));
+            devices[node]->SetRoutingAgent(std::make_unique<AodvNode>(node, config.seed, *devices[node], AodvConfig(config.local_repair)));
         }
     }
 }

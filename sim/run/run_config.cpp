@@ -179,9 +179,15 @@ run_config parse_run_config(const std::string& text, const std::string& name) {
     config.link_failure = run.one_of<link_failure_kind>("link_failure", "answer to a failed link",
                                                         {{"ignore", link_failure_kind::ignore}, {"purge", link_failure_kind::purge}});
   }
+  if (run.has("local_repair")) {
+    config.local_repair = run.one_of<local_repair_kind>(
+        "local_repair", "kind of local repair",
+        {{"ns2", local_repair_kind::as_ns2}, {"rfc3561", local_repair_kind::by_rfc}, {"off", local_repair_kind::off}});
+    if (config.routing != routing_kind::aodv) run.fail("local_repair", "is for routing aodv; leave it out");
+  }
   if (!config.wires.empty() && (config.routing == routing_kind::dsr || config.routing == routing_kind::gpsr)) {
-    const std::string name = config.routing == routing_kind::dsr ? "dsr" : "gpsr";
-    run.fail("routing", "is " + name + ", which crosses no wire; give static or aodv, or leave wires out");
+    const std::string protocol = config.routing == routing_kind::dsr ? "dsr" : "gpsr";
+    run.fail("routing", "is " + protocol + ", which crosses no wire; give static or aodv, or leave wires out");
   }
   if (run.has("events")) config.events = read_events(run, config);
   const std::size_t flows = run.list("flows").size();

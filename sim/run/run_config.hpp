@@ -36,6 +36,13 @@ enum class link_failure_kind {
   purge,  ///< those that wait in the interface queue for the same neighbour are dropped, as ns-2's routing agents do
 };
 
+/// What an AODV router does that loses a link on the farther half of a packet's way.
+enum class local_repair_kind {
+  as_ns2,  ///< ns-2.35's local repair
+  by_rfc,  ///< RFC 3561, 6.12
+  off,
+};
+
 /// EXACT in every node of the run.
 struct exact_config {
   policy::exact_router_config router;   ///< its settings (policies.yaml); what a node's router knows beside them is its own
@@ -62,6 +69,7 @@ struct run_config {
   std::vector<route_config> routes;
   routing_kind routing = routing_kind::fixed;
   link_failure_kind link_failure = link_failure_kind::ignore;
+  local_repair_kind local_repair = local_repair_kind::as_ns2;
   std::vector<event_config> events;  ///< in order of time
   std::vector<flow_config> flows;
   exact_config exact;

@@ -303,6 +303,11 @@ def test_routing_is_a_word_or_a_section(runs):
         "seeds=[1]", "policies=[none]", "topology.hops=3", "routing.protocol=aodv", "routing.link_failure=ignore"
     )
     assert told[0].config["routing"] == "aodv" and "link_failure" not in told[0].config
+    repair = ("routing.protocol=aodv", "routing.local_repair=rfc3561")
+    by_rfc = runs("seeds=[1]", "policies=[none]", "topology.hops=3", *repair)[0]
+    assert by_rfc.config["local_repair"] == "rfc3561" and "local_repair" not in aodv.config
+    with pytest.raises(ExperimentError, match=r"routing\.local_repair.*is for aodv, not dsr"):
+        runs("seeds=[1]", "policies=[none]", "topology.hops=3", "routing.protocol=dsr", repair[1])
     purge = runs("seeds=[1]", "policies=[none]", "topology.hops=3", "routing.link_failure=purge")[0]
     assert purge.config["link_failure"] == "purge" and "routing" not in purge.config
     dsr = runs("seeds=[1]", "policies=[none]", "topology.hops=3", "routing=dsr")[0]

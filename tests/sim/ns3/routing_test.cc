@@ -32,10 +32,10 @@ class RoutingTest : public testing::Test
     }
 
     /// Far enough apart that a receiver does not hear who disturbs it: packets are lost.
-    nlohmann::json LongChain(const char* routing, const char* linkFailure)
+    nlohmann::json LongChain(const char* routing, const char* linkFailure, unsigned hops = 6)
     {
-        nlohmann::json run = run_file::Chain(6, m_folder.Path());
-        for (unsigned node = 0; node <= 6; ++node)
+        nlohmann::json run = run_file::Chain(hops, m_folder.Path());
+        for (unsigned node = 0; node <= hops; ++node)
         {
             run["nodes"][node]["x_m"] = 250.0 * node;
         }
@@ -108,6 +108,21 @@ TEST_F(RoutingTest, AodvCountsEachFailedLinkOfAChainThatStandsStillAsFalse)
     EXPECT_GE(result.at("false_link_failures").get<unsigned>(), 5U);
     EXPECT_GT(Sum(result.at("link_failure_drops")), 5U);
     EXPECT_EQ(result.at("sum_mismatches"), 0);
+}
+
+TEST_F(RoutingTest, AodvRepairsRoutesAsTheRunFileSays)
+{
+    nlohmann::json run = LongChain("aodv", "purge", 12);
+    const nlohmann::json asNs2 = Run(run);
+    run["local_repair"] = "ns2";
+    EXPECT_EQ(Run(run).at("trace_hash"), asNs2.at("trace_hash"));
+    run["local_repair"] = "rfc3561";
+    const nlohmann::json byRfc = Run(run);
+    run["local_repair"] = "off";
+    const nlohmann::json without = Run(run);
+    EXPECT_NE(byRfc.at("trace_hash"), asNs2.at("trace_hash"));
+    EXPECT_NE(without.at("trace_hash"), asNs2.at("trace_hash"));
+    EXPECT_NE(without.at("trace_hash"), byRfc.at("trace_hash"));
 }
 
 TEST_F(RoutingTest, AodvCarriesAFlowOfExactWithItsRatesAndReports)

@@ -272,6 +272,18 @@ TEST(run_config, routing_is_static_and_ignores_failed_links_unless_the_file_says
             "run.json: field routing: unknown routing protocol 'ospf'; one of static, aodv, dsr, gpsr");
 }
 
+TEST(run_config, local_repair_is_ns2s_unless_the_file_says_otherwise_and_is_for_aodv) {
+  json run = two_node_run();
+  run["routing"] = "aodv";
+  const auto repair = [&run] { return parse_run_config(run.dump(), "run.json").local_repair; };
+  EXPECT_EQ(repair(), local_repair_kind::as_ns2);
+  run["local_repair"] = "rfc3561";
+  EXPECT_EQ(repair(), local_repair_kind::by_rfc);
+  run["local_repair"] = "off";
+  EXPECT_EQ(repair(), local_repair_kind::off);
+  EXPECT_EQ(message([](json& wrong) { wrong["local_repair"] = "off"; }), "run.json: field local_repair: is for routing aodv; leave it out");
+}
+
 TEST(run_config, the_policies_of_a_tcp_flow_are_read_and_default_to_none) {
   const auto flow_with = [](const char* policy, unsigned tcp_ack_every = 1) {
     json run = two_node_run();

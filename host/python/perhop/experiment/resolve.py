@@ -311,6 +311,8 @@ def _routing(experiment: ex.Experiment, moves: list[dict[str, Any]]) -> dict[str
         fields["routing"] = experiment.routing.protocol
     if experiment.routing.on_link_failure != "ignore":
         fields["link_failure"] = experiment.routing.on_link_failure
+    if experiment.routing.local_repair != "ns2":
+        fields["local_repair"] = experiment.routing.local_repair
     # A jump has no speed, as in run files of before.
     events = [*moves, *(event.model_dump(exclude_none=True) for event in experiment.events)]
     if events:

@@ -137,6 +137,8 @@ def check_routing(experiment: ex.Experiment, has_ip: bool) -> None:
             "leave it out, or use flows of kind tcp, cbr, exact or tfrc",
         )
     protocol = experiment.routing.protocol
+    if protocol != "aodv" and experiment.routing.local_repair != "ns2":
+        raise FieldError(("routing", "local_repair"), f"is for aodv, not {protocol}", "leave it out, or use aodv")
     if protocol in ("dsr", "gpsr") and any(flow.kind == "exact" for flow in experiment.flows):
         raise FieldError(("routing",), f"is {protocol}, which carries no flow of kind exact", "use static or aodv")
 

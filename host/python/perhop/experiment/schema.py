@@ -459,6 +459,12 @@ class Routing(Section):
         "agents do, with dsr and gpsr find another way for it; null: ignore with static, purge otherwise",
     )
 
+    local_repair: Literal["ns2", "rfc3561", "off"] = Field(
+        default="ns2",
+        description="with aodv, what a router does that loses a link on the farther half of a packet's way; ns2: as "
+        "ns-2.35, which the papers used; rfc3561: as RFC 3561, 6.12; off: it drops the packet and tells of the route",
+    )
+
     @property
     def on_link_failure(self) -> str:
         return self.link_failure or ("ignore" if self.protocol == "static" else "purge")
@@ -543,7 +549,8 @@ class Experiment(Section):
     mac: Mac = Mac()
     links: list[Link] = Field(default=[], description="links with another rate than mac.data_rate_mbps")
     routing: Annotated[Routing, BeforeValidator(_routing)] = Field(
-        default=Routing(), description="static, aodv, dsr or gpsr, or a section with protocol and link_failure"
+        default=Routing(),
+        description="static, aodv, dsr or gpsr, or a section with protocol, link_failure and local_repair",
     )
     events: list[Event] = Field(
         default=[], description="new routes; links and nodes that go and come back; moves; lost frames"
