@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The check of row D-28 tells Fig. 18 of paper 001 from what it does not show, on made-up results."""
+"""The check of rows D-28 and D-30 tells paper 001 from what does not show it, on made-up results."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from perhop.study.check import RowVerdict, load_check
+from perhop.reproduce import reproduction
+from perhop.reproduce.rows import Row
+from perhop.study.check import Check, RowVerdict, load_check
 from perhop.study.results import Results
 
 FOLDER = Path(__file__).resolve().parents[3] / "sim" / "experiments" / "dca_mobile"
@@ -110,3 +112,56 @@ def test_the_gain_is_that_of_the_means_over_the_traces(tmp_path):
     numbers = judge(made, tmp_path).numbers["fig18"]["gpsr, 20 m/s, 1"]
     assert numbers["gain"] == pytest.approx((1.3e6 + 4e3) / (1e6 + 8e3) - 1, abs=1e-4)
     assert numbers["link_failures_per_s"] == pytest.approx(30 / 295, abs=1e-3)
+
+
+# --- D-30, the abstract: dca_rivals has the chains ------------------------------------------------------------------
+
+
+def abstract(mobile: Rate, tmp_path: Path, chains: Check | None) -> reproduction.RowResult:
+    """What becomes of the row beside this gain on chains; without a check their runs are not all there."""
+    of = Row("D-30", "001", "Abstract", "More", "more", experiment="dca_rivals", also="dca_mobile", numeric=True)
+    parts = [
+        reproduction.Part("dca_rivals", [of], check=chains, problem="" if chains else "no result"),
+        reproduction.Part("dca_mobile", [of], check=load_check(FOLDER / "check.py")(results(mobile), tmp_path)),
+    ]
+    return reproduction._result(of, parts)
+
+
+def on_chains(gain: float, verdict: str = "pass") -> Check:
+    return Check(
+        True, [], {"largest_gain_over_standard": gain}, [], {"D-30": RowVerdict(verdict, f"static {gain:+.1%}")}
+    )
+
+
+def gaining(**gain: float) -> Rate:
+    """Over each routing these gains at 20 m/s, and 15 % at the lower speeds."""
+
+    def rate(routing: str, speed: int, flows: int, policy: str) -> float:
+        base = as_the_paper(routing, speed, flows, "no limit")
+        return base if policy == "no limit" else base * (1 + (gain[routing] if speed == max(SPEEDS) else 0.15))
+
+    return rate
+
+
+@pytest.mark.parametrize(
+    ("mobile", "chains", "verdict", "told"),
+    [
+        (gaining(gpsr=0.35, aodv=0.31, dsr=0.6), on_chains(0.29), "pass", "AODV +31.0%"),
+        (gaining(gpsr=0.35, aodv=0.25, dsr=0.6), on_chains(0.29), "fail", "no more than on chains: AODV;"),
+        (gaining(gpsr=0.29, aodv=0.31, dsr=0.2), on_chains(0.29), "fail", "no more than on chains: GPSR, DSR;"),
+        (gaining(gpsr=0.35, aodv=0.31, dsr=0.11), on_chains(0.10), "fail", "below: dsr at 20 m/s"),
+        (gaining(gpsr=0.55, aodv=0.51, dsr=0.6), on_chains(0.40, "fail"), "fail", "static +40.0%"),
+        (gaining(gpsr=0.35, aodv=0.31, dsr=0.6), None, "fail", "no result"),
+    ],
+    ids=["more", "less over AODV", "equal over GPSR", "below 12 %", "too much on chains", "no chains"],
+)
+def test_d30_gains_are_larger_where_nodes_move_than_on_chains(mobile, chains, verdict, told, tmp_path):
+    found = abstract(mobile, tmp_path, chains)
+    assert found.verdict == verdict and told in found.measured
+
+
+def test_d30_is_not_finished_while_runs_of_nodes_that_move_are_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr(reproduction.Part, "complete", property(lambda part: part.check is not None))
+    of = Row("D-30", "001", "Abstract", "More", "more", experiment="dca_rivals", also="dca_mobile", numeric=True)
+    parts = [reproduction.Part("dca_rivals", [of], check=on_chains(0.29)), reproduction.Part("dca_mobile", [of])]
+    assert reproduction._result(of, parts).verdict == "not finished"

@@ -14,6 +14,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
+from itertools import permutations
 from pathlib import Path
 from typing import Any, Literal
 
@@ -299,10 +300,12 @@ def _link_runs(place: Path) -> None:
 
 def _result(row: Row, parts: list[Part]) -> RowResult:
     by_name = {part.name: part for part in parts}
-    results = [_result_of(row, by_name[name]) for name in row.folders]
-    if not results:
+    of = [by_name[name] for name in row.folders]
+    if not of:
         return RowResult(row, "not built")
-    # A row passes where both folders say so.
+    results = [_result_of(row, part) for part in of]
+    results += [_joint(row, part, other) for part, other in permutations(of, 2) if _joins(row, part, other)]
+    # A row passes where both folders say so, and what they tell only together.
     order: tuple[Verdict, ...] = ("fail", "not finished", "finding", "pass")
     joined = {
         name: separator.join(text for result in results if (text := getattr(result, name).strip()))
@@ -310,16 +313,30 @@ def _result(row: Row, parts: list[Part]) -> RowResult:
     }
     return replace(
         results[0],
+        part=min(of, key=lambda part: GRADES.index(part.grade)),
         verdict=min((result.verdict for result in results), key=order.index),
         figures=[figure for result in results for figure in result.figures],
         **joined,
     )
 
 
+def _joins(row: Row, part: Part, other: Part) -> bool:
+    """Whether `part` has a word on the row that takes the other's check, and both were judged."""
+    return part.check is not None and other.check is not None and row.id in part.check.joint
+
+
+def _joint(row: Row, part: Part, other: Part) -> RowResult:
+    assert part.check is not None and other.check is not None
+    try:
+        given = part.check.joint[row.id](other.check)
+    except Exception as error:
+        return RowResult(row, "fail", f"{part.name} cannot judge beside {other.name}: {type(error).__name__}: {error}")
+    return _result_given(row, given, part)
+
+
 def _result_of(row: Row, part: Part) -> RowResult:
-    def result(verdict: Verdict, measured: str, given: RowVerdict | None = None) -> RowResult:
-        found = RowResult(row, verdict, measured, part=part)
-        return found if given is None else replace(found, interval=given.interval, evidence=given.evidence)
+    def result(verdict: Verdict, measured: str) -> RowResult:
+        return RowResult(row, verdict, measured, part=part)
 
     if part.problem:
         return result("fail", part.problem)
@@ -333,10 +350,16 @@ def _result_of(row: Row, part: Part) -> RowResult:
     given = part.check.rows.get(row.id)
     if given is None:
         return result("fail", f"the check of {part.name} gives no verdict on {row.id}")
+    return replace(_result_given(row, given, part), figures=_figures(row, part.check.figures, part))
+
+
+def _result_given(row: Row, given: RowVerdict, part: Part) -> RowResult:
+    """What becomes of a check's verdict."""
     if given.verdict == "finding" and not given.evidence.strip():
-        return result("fail", f"{given.measured} (a finding without evidence)", given)
-    verdict, measured = _finished(row, given, part.seeds, part.grade)
-    return replace(result(verdict, measured, given), figures=_figures(row, part.check.figures, part))
+        verdict, measured = "fail", f"{given.measured} (a finding without evidence)"
+    else:
+        verdict, measured = _finished(row, given, part.seeds, part.grade)
+    return RowResult(row, verdict, measured, given.interval, given.evidence, part)
 
 
 def _finished(row: Row, given: RowVerdict, seeds: int, grade: Grade) -> tuple[Verdict, str]:

@@ -40,7 +40,7 @@ class Row:
 
     @property
     def folders(self) -> list[str]:
-        """Those that judge it, the one whose grade and seeds are told first."""
+        """Those that judge it; of equal grades, that of the first and its seeds are told."""
         return [folder for folder in (self.experiment, self.also) if folder is not None]
 
     def __post_init__(self) -> None:

@@ -40,7 +40,8 @@ class Check:
     """What an experiment's check found.
 
     `lines` are for a person, `numbers` for a program, `figures` are files for the report (SVG or PNG), `rows` the
-    verdicts on rows of sim/experiments/rows.yaml by their id.
+    verdicts on rows of sim/experiments/rows.yaml by their id. `joint` has, for rows that a second folder judges, too,
+    what only both together can tell: called with the other folder's Check.
     """
 
     passed: bool
@@ -48,6 +49,7 @@ class Check:
     numbers: dict[str, Any] = field(default_factory=dict)
     figures: list[Path] = field(default_factory=list)
     rows: dict[str, RowVerdict] = field(default_factory=dict)
+    joint: dict[str, Callable[[Check], RowVerdict]] = field(default_factory=dict)
 
 
 Judge = Callable[[Results | None, Path], Check]
