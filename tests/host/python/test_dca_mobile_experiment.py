@@ -34,8 +34,12 @@ def as_the_paper(routing: str, speed: int, flows: int, policy: str) -> float:
     return base * (1.25 if routing == "dsr" and policy == "dca" else 1.2)
 
 
-def results(rate: Rate) -> Results:
-    """Five traces a cell, 10 % apart."""
+def five_with_the_timer(routing: str, speed: int, flows: int, policy: str) -> int:
+    return 5 if policy == "dca" else 0
+
+
+def results(rate: Rate, repeated: Rate = five_with_the_timer) -> Results:
+    """Five traces a cell, 10 % apart; TCP ACKs repeated by a flow."""
     found, runs = [], []
     for routing in ROUTINGS:
         for speed in SPEEDS:
@@ -51,7 +55,8 @@ def results(rate: Rate) -> Results:
                             "sweep.flows": [{"kind": "tcp"}] * flows,
                         }
                         bps = 1e3 * rate(routing, speed, flows, policy) * (1 + 0.1 * (trace - 3))
-                        found += [{**row, "goodput_bps": bps}] * flows
+                        sent_again = repeated(routing, speed, flows, policy)
+                        found += [{**row, "goodput_bps": bps, "tcp_acks_repeated": sent_again}] * flows
                         runs.append({**row, "link_failures": 30, "false_link_failures": 6, "measured_s": 295.0})
     return Results(found, [], [], runs)
 
@@ -165,3 +170,57 @@ def test_d30_is_not_finished_while_runs_of_nodes_that_move_are_missing(tmp_path,
     of = Row("D-30", "001", "Abstract", "More", "more", experiment="dca_rivals", also="dca_mobile", numeric=True)
     parts = [reproduction.Part("dca_rivals", [of], check=on_chains(0.29)), reproduction.Part("dca_mobile", [of])]
     assert reproduction._result(of, parts).verdict == "not finished"
+
+
+# --- D-22, the timer that repeats a TCP ACK: dca_resend has nodes at rest -------------------------------------------
+
+
+def timer(rate: Rate, tmp_path: Path, repeated: Rate = five_with_the_timer) -> RowVerdict:
+    return load_check(FOLDER / "check.py")(results(rate, repeated), tmp_path).rows["D-22"]
+
+
+def test_d22_the_timer_fires_and_helps_over_dsr(tmp_path):
+    found = timer(as_the_paper, tmp_path)
+    assert found.verdict == "pass"
+    assert "over DSR: +4.2% ± " in found.measured and "over AODV +0.0% ± " in found.measured
+    # Five traces, at four speeds with one flow and with five.
+    assert f"{5 * 5 * 4 * (1 + 5)} TCP ACKs" in found.measured
+
+
+@pytest.mark.parametrize("helps", [1.0, 0.97])
+def test_d22_a_timer_that_helps_over_aodv_alone_does_not_pass(helps, tmp_path):
+    def rate(routing: str, speed: int, flows: int, policy: str) -> float:
+        return (helps if routing == "dsr" else 1.1) * 100 if policy == "dca" else 100
+
+    found = timer(rate, tmp_path)
+    assert found.verdict == "fail" and found.measured.startswith("it does not help over DSR; ")
+
+
+@pytest.mark.parametrize("flows", [1, 5])
+@pytest.mark.parametrize("speed", SPEEDS)
+def test_d22_a_timer_that_is_silent_at_one_speed_does_not_pass(speed, flows, tmp_path):
+    def repeated(routing: str, at: int, of: int, policy: str) -> int:
+        return 0 if (routing, at, of) == ("dsr", speed, flows) else five_with_the_timer(routing, at, of, policy)
+
+    found = timer(as_the_paper, tmp_path, repeated)
+    assert found.verdict == "fail" and f"does not fire over DSR: {speed} m/s with {flows} flow" in found.measured
+
+
+def test_d22_a_timer_that_fires_where_it_is_off_does_not_pass(tmp_path):
+    found = timer(as_the_paper, tmp_path, lambda routing, speed, flows, policy: 1)
+    assert found.verdict == "fail" and "repeated without it" in found.measured
+
+
+def test_d22_a_lead_within_every_trace_counts_though_traces_differ_by_more(tmp_path):
+    """The differences within a trace have the interval: 5 % more on traces that differ by half."""
+    measured = timer(as_the_paper, tmp_path).measured
+    half = float(measured.split("over DSR: +4.2% ± ")[1].split("%")[0])
+    assert half < 2
+
+
+@pytest.mark.parametrize(("first", "others", "verdict"), [(2.0, 0.99, "pass"), (0.5, 1.01, "fail")])
+def test_d22_every_speed_and_number_of_flows_counts(first, others, verdict, tmp_path):
+    def rate(routing: str, speed: int, flows: int, policy: str) -> float:
+        return 100 * ((first if (speed, flows) == (5, 1) else others) if policy == "dca" else 1) / flows
+
+    assert timer(rate, tmp_path).verdict == verdict
