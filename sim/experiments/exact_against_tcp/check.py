@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Row X-15: Jain's index and the share delivered of what was sent, EXACT beside TCP-SACK."""
+"""Row X-15, nodes at rest: Jain's index and the share delivered of what was sent, EXACT beside TCP-SACK."""
 
 from __future__ import annotations
 
@@ -69,7 +69,6 @@ def check(results: Results | None, folder: Path) -> Check:
         f"{total[scene, 'exact'].value / total[scene, 'tcp'].value:.2f} ({scene})" for scene in (AT_REST, REROUTED)
     )
     lines.append(f"The price: EXACT's goodput of all flows is {price} of TCP-SACK's.")
-    lines.append("Only static nodes: the mobile set of the paper waits for a later issue.")
 
     figure = folder / "X-15_exact_against_tcp.svg"
     with drawing(figure, columns=3, height=3.8) as (figure_, axes):
@@ -112,7 +111,7 @@ def judged(measured: dict[str, dict[tuple[str, str], Mean]], price: str, evidenc
             words.append(f"{scene}: {title} {_pm(exact, digits)} against {_pm(tcp, digits)}")
     return RowVerdict(
         "pass" if all(higher) else "finding",
-        f"static nodes only; EXACT against TCP-SACK, {'; '.join(words)}. EXACT's goodput in all is {price} of TCP's",
+        f"nodes at rest, EXACT against TCP-SACK, {'; '.join(words)}. EXACT's goodput in all is {price} of TCP's",
         interval="95 % over seeds, after +-",
         evidence=evidence,
     )
