@@ -436,7 +436,7 @@ TEST(shim_malformed, completion_for_an_unknown_slot_is_counted) {
   EXPECT_EQ(node.counters().unknown_peer, 1U);
 }
 
-// the wired part is the smallest round trip less the wireless delays.
+// the wired part is the smallest round trip less the smallest wireless delays.
 TEST(shim_wired_path, adds_the_wired_round_trip_in_full) {
   shim node(config_of());
   node.on_originate(0, syn(there, 1460), tcp_ack_hop, 0);
@@ -504,6 +504,37 @@ TEST(shim_wired_path, old_round_trips_are_forgotten_within_20_seconds) {
   EXPECT_EQ(round_trip(1'000'000, 60'000), 40'000U);
   EXPECT_EQ(round_trip(11'000'000, 100'000), 40'000U) << "the window before still counts";
   EXPECT_EQ(round_trip(22'000'000, 100'000), 80'000U);
+}
+
+TEST(shim_wired_path, contention_does_not_hide_a_wire) {
+  shim node(config_of());
+  std::uint32_t sequence = 1;
+  const auto round_trip = [&](time_us now, std::uint32_t round_trip_us, std::uint32_t forward_us) {
+    wire::path_header header = echoing(2, forward_us, 2000);
+    header.wired_hop_seen = true;
+    node.on_originate(now, data(there, sequence), data_hop, 1);
+    sequence += 1460;
+    node.on_receive(now + round_trip_us, header, tcp_ack(back, 65535, sequence));
+    return node.last_path(there)->wired_round_trip_us;
+  };
+  EXPECT_EQ(round_trip(1'000'000, 60'000, 8000), 40'000U);
+  EXPECT_EQ(round_trip(2'000'000, 140'000, 30'000), 40'000U) << "64 ms wireless by then, more than the least round trip";
+  EXPECT_EQ(round_trip(12'000'000, 140'000, 30'000), 40'000U) << "the window before still counts";
+  EXPECT_EQ(round_trip(23'000'000, 140'000, 30'000), 140'000U - 64'000U) << "forgotten together with the least round trip";
+}
+
+TEST(shim_wired_path, delays_of_packets_that_are_not_timed_are_not_held_against_it) {
+  shim node(config_of());
+  node.on_originate(0, syn(there, 1460), tcp_ack_hop, 0);
+  wire::path_header of_small_packets = echoing(2, 1000, 1000);
+  of_small_packets.wired_hop_seen = true;
+  node.on_receive(30'000, of_small_packets, tcp_ack(back, 65535, 1));
+  EXPECT_EQ(node.last_path(there)->wired_round_trip_us, 0U);
+  wire::path_header of_data = echoing(2, 8000, 2000);
+  of_data.wired_hop_seen = true;
+  node.on_originate(100'000, data(there, 1), data_hop, 1);
+  node.on_receive(160'000, of_data, tcp_ack(back, 65535, 1461));
+  EXPECT_EQ(node.last_path(there)->wired_round_trip_us, 40'000U);
 }
 
 TEST(shim_soft_state, is_bounded_and_forgets_what_is_idle) {

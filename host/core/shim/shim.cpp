@@ -279,11 +279,13 @@ void shim::take_arrival(time_us now, const flow_table::access& flow, const std::
   const flow_key originated = packet.flow.reversed();
   const bool tcp = packet.is_tcp();
   std::uint32_t delivered_bytes = 0;
+  std::optional<std::uint32_t> round_trip_us;
   if (tcp) {
     note_options(state, packet.tcp);
     if (packet.tcp.has_tcp_ack) {
       delivered_bytes = state.in_flight.on_tcp_ack(packet.tcp.tcp_ack);
-      if (const auto rtt_us = state.round_trip.on_tcp_ack(now, packet.tcp.tcp_ack)) on_round_trip_sample(state, *rtt_us);
+      round_trip_us = state.round_trip.on_tcp_ack(now, packet.tcp.tcp_ack);
+      if (round_trip_us) on_round_trip_sample(state, *round_trip_us);
     }
   }
 
@@ -325,7 +327,9 @@ void shim::take_arrival(time_us now, const flow_table::access& flow, const std::
     // Without an echo only this direction is known; the other is taken to be as long.
     if (silent && path.forward_hops == 0) path.forward_hops = path.return_hops;
     if (header && header->wired_hop_seen && !silent) {
-      path.wired_round_trip_us = state.round_trip.least_beside_us(std::uint64_t{path.forward_total_us} + path.return_total_us);
+      const std::uint64_t wireless_us = std::uint64_t{path.forward_total_us} + path.return_total_us;
+      if (round_trip_us) state.round_trip.on_wireless(now, *round_trip_us, wireless_us);
+      path.wired_round_trip_us = state.round_trip.wired_us();
     }
     tune(now, state, policy_of(originated), delivered_bytes, path);
     state.last_path = path;
