@@ -1,27 +1,32 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Fig. 13 of paper 001: the delay window over AODV beside static routes (row D-20)."""
+"""Fig. 13 of paper 001: the delay window over GPSR and over AODV, beside static routes (row D-20)."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from perhop.report.figures import drawing, means_line
-from perhop.reproduce.checks import STANDARD, best, mean_of, percent, window_table, window_word
+from perhop.reproduce.checks import best, mean_of, percent, window_table, window_word
 from perhop.study.check import Check, RowVerdict
 from perhop.study.results import Results
 from perhop.study.summaries import Mean, by_seed, gain
 
-STATIC, AODV = "static", "aodv"
+STATIC, GPSR, AODV = "static", "gpsr", "aodv"
 MORE = 2  # than Table I's window
+# "Similar to that on static routing", which the paper does not put into a number: at Table I's window.
+ALIKE = 0.10
 
-# What EVIDENCE speaks of: an AODV that costs throughput at every window, with one TCP ACK a packet most.
-KNOWN_LOSS_MOST = 0.5
+# What EVIDENCE speaks of: AODV loses little at the larger window, and less than at Table I's.
+KNOWN_LOSS_MOST = 0.10
 EVIDENCE = (
-    "This AODV is ns-3's, which has no local repair: a packet at a failed link is lost, and its source looks for "
-    "the route anew. That costs throughput at most windows, most of all with a TCP ACK for each packet. The paper "
-    "takes the gain from ns-2's local repair. Over 3 to 6 hops and at windows above 4 this AODV lies 13 to 27 % "
-    "below ns-2.35's (make peers). The best window over AODV is no smaller than the one over static routes on "
-    "long paths, as the paper has it."
+    "At Table I's window and two more AODV is level with static routes or a few per cent below, not above. A larger "
+    "window does suit AODV better, as the paper has it: at Table I's own it is 2, 21 and 26 % below static routes over "
+    "5, 9 and 10 hops (quick grade), at two more 1, 3 and 5 %. The paper takes the gain from ns-2's local repair. "
+    "Tried (3 seeds of 60 s, at Table I's window and two more over 5, 9 and 10 hops): this AODV repairs as ns-2.35's, "
+    "-0.7, -2.9, -5.3 %; as RFC 3561 says, -0.7, -4.3, -6.6 %; not at all, -0.7, -3.0, -5.0 %. So repair makes no "
+    "difference there: on a chain there is no other way, and the route that is found is the one that seemed to fail. "
+    "make peers compares this AODV with ns-2.35's."
 )
 
 
@@ -31,42 +36,52 @@ def table_i(hops: int) -> int:
 
 
 def check(results: Results | None, folder: Path) -> Check:
-    """AODV over static routes at Table I's window and two more, at each length; where the best window lies on both."""
+    """AODV no worse than static routes at Table I's window and two more, GPSR as they at Table I's, at each length."""
     assert results is not None
     cells = by_seed(results)
     policies = list(dict.fromkeys(policy for _, policy, _ in cells))
     all_hops = sorted({hops for hops, *_ in cells})
     rates: dict[str, dict[int, dict[str, Mean]]] = {
         routing: {hops: {policy: mean_of(cells[hops, policy, routing]) for policy in policies} for hops in all_hops}
-        for routing in (STATIC, AODV)
+        for routing in (STATIC, GPSR, AODV)
     }
-    lines, ratios = [], {}
+    lines: list[str] = []
     for routing, of in rates.items():
         lines.append(f"{routing}:")
         lines += window_table({f"{hops} hops": curve for hops, curve in of.items()}, policies)
-    for hops in all_hops:
-        wanted = f"dca {table_i(hops) + MORE} no resend"
-        ratios[hops] = gain(cells[hops, wanted, AODV], cells[hops, wanted, STATIC])
-    holds = all(ratio.value >= 0 for ratio in ratios.values())
-    measured = f"AODV over static routes at w = Table I + {MORE}: " + "; ".join(
+
+    def over_static(routing: str, more: int) -> dict[int, Mean]:
+        wanted = {hops: f"dca {table_i(hops) + more} no resend" for hops in all_hops}
+        return {hops: gain(cells[hops, of, routing], cells[hops, of, STATIC]) for hops, of in wanted.items()}
+
+    ratios, alike = over_static(AODV, MORE), over_static(GPSR, 0)
+    wrong = []
+    if less := [hops for hops, ratio in ratios.items() if ratio.value < 0]:
+        wrong.append(f"AODV below static routes at h = {', '.join(map(str, less))}")
+    if unlike := [hops for hops, ratio in alike.items() if abs(ratio.value) > ALIKE]:
+        wrong.append(f"GPSR not within {ALIKE:.0%} of static routes at h = {', '.join(map(str, unlike))}")
+    told = f"AODV over static routes at w = Table I + {MORE}: " + "; ".join(
         f"h = {hops} {percent(ratio)} (best w {window_word(best(rates[AODV][hops]))} over AODV, "
         f"{window_word(best(rates[STATIC][hops]))} static)"
         for hops, ratio in ratios.items()
     )
-    # Then it is the routing that costs, not the window.
-    costs = all(rates[AODV][hops][STANDARD].value < rates[STATIC][hops][STANDARD].value for hops in all_hops)
-    known = costs and all(ratio.value > -KNOWN_LOSS_MOST for ratio in ratios.values())
-    row = RowVerdict("pass", measured) if holds else RowVerdict("fail", measured)
-    if known and not holds:
-        row = RowVerdict("finding", measured, evidence=EVIDENCE)
-    lines.append(f"D-20: {measured}: {row.verdict}")
+    told += "; GPSR over static routes at Table I's w: " + "; ".join(
+        f"h = {hops} {percent(ratio)} (best w {window_word(best(rates[GPSR][hops]))})" for hops, ratio in alike.items()
+    )
+    smaller = over_static(AODV, 0)
+    known = not unlike and all(
+        ratio.value > max(-KNOWN_LOSS_MOST, smaller[hops].value) for hops, ratio in ratios.items() if hops in less
+    )
+    verdict: Literal["pass", "finding", "fail"] = "pass" if not wrong else "finding" if known else "fail"
+    row = RowVerdict(verdict, "; ".join([*wrong, told]), evidence=EVIDENCE if verdict == "finding" else "")
+    lines.append(f"D-20: {row.measured}: {row.verdict}")
     figure = folder / "D-20_fig13.svg"
     _draw(figure, rates, policies)
     return Check(row.verdict != "fail", lines, {}, [figure], {"D-20": row})
 
 
 def _draw(file: Path, rates: dict[str, dict[int, dict[str, Mean]]], policies: list[str]) -> None:
-    with drawing(file, columns=2, height=4.2) as (figure, axes):
+    with drawing(file, columns=len(rates), height=4.2) as (figure, axes):
         for axis, (routing, of) in zip(axes, rates.items(), strict=True):
             for index, (hops, curve) in enumerate(of.items()):
                 means_line(axis, list(enumerate(curve[policy] for policy in policies)), index, f"{hops} hops", 1e-3)
