@@ -1,46 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Peer of sim/experiments/tfrc_chain: its flows over a chain in ns-2.35 (Debian package ns2).
+# Peer of sim/experiments/tfrc_chain: its flows over a chain in ns-2.35.
 # usage: ns ns2_tfrc.tcl HOPS CBR_BPS SECONDS SEED [SPACING_M] [DSR|AODV] [TCP_FLOWS] [TFRC_FLOWS]
 # Prints, for both kinds of flows, packets that arrived: {"tcp_packets": N, "tfrc_packets": N, "tfrc_over_tcp": X}
+source [file join [file dirname [info script]] ns2_network.tcl]
 lassign $argv hops cbr_bps seconds seed spacing routing tcp_flows tfrc_flows
 if {$spacing eq ""} {set spacing 250}
 if {$routing eq ""} {set routing DSR}
 if {$tcp_flows eq ""} {set tcp_flows 10}
 if {$tfrc_flows eq ""} {set tfrc_flows 10}
 ns-random $seed
-set ns_ [new Simulator]
 # What agents get, counted by awk as it comes.
 set count {$1 == "r" && $4 == "AGT" && $3 == last {if ($7 == "tcp") tcp++; if ($7 == "tcpFriend") tfrc++} \
   END {printf "{\"tcp_packets\": %d, \"tfrc_packets\": %d, \"tfrc_over_tcp\": %.3f}\n", tcp, tfrc, tcp ? tfrc / tcp : 0}}
 set tf [open [list | awk -v last=_${hops}_ $count >@stdout] w]
-$ns_ trace-all $tf
-Mac/802_11 set dataRate_ 2.0e6
-Mac/802_11 set basicRate_ 1.0e6
-Mac/802_11 set RTSThreshold_ 0
-Phy/WirelessPhy set CSThresh_ 1.559e-11
-Phy/WirelessPhy set RXThresh_ 3.652e-10
-set nodes [expr {$hops + 1}]
-set topo [new Topography]
-$topo load_flatgrid [expr {250 * ($nodes + 1)}] 500
-create-god $nodes
-set queue [expr {$routing eq "DSR" ? "CMUPriQueue" : "Queue/DropTail/PriQueue"}]
-$ns_ node-config -adhocRouting $routing -llType LL -macType Mac/802_11 -ifqType $queue -ifqLen 50 \
-  -antType Antenna/OmniAntenna -propType Propagation/TwoRayGround -phyType Phy/WirelessPhy \
-  -channel [new Channel/WirelessChannel] -topoInstance $topo \
-  -agentTrace ON -routerTrace OFF -macTrace OFF -movementTrace OFF
-for {set i 0} {$i < $nodes} {incr i} {
-  set node($i) [$ns_ node]
-  $node($i) random-motion 0
-  $node($i) set X_ [expr {1 + $spacing * $i}]
-  $node($i) set Y_ 100
-  $node($i) set Z_ 0
-}
-proc connect {source sink} {
-  global ns_ node hops
-  $ns_ attach-agent $node(0) $source
-  $ns_ attach-agent $node($hops) $sink
-  $ns_ connect $source $sink
-}
+make_chain $hops $spacing $routing ON $tf
 Agent/TCP set packetSize_ 1000
 Agent/TFRC set packetSize_ 1000
 for {set i 0} {$i < $tcp_flows} {incr i} {
