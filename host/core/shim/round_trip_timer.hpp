@@ -20,32 +20,6 @@ namespace perhop::shim {
 
 using policy::time_us;
 
-/// The least value of the last 10 to 20 s.
-class recent_least {
-public:
-  void take(time_us now, std::uint32_t value) {
-    if (now - window_start_ >= window_us) {
-      previous_ = window_;
-      window_ = UINT32_MAX;
-      window_start_ = now;
-    }
-    window_ = std::min(window_, value);
-  }
-
-  /// Nothing when there was none.
-  std::optional<std::uint32_t> value() const {
-    const std::uint32_t least = std::min(window_, previous_);
-    return least == UINT32_MAX ? std::nullopt : std::optional(least);
-  }
-
-private:
-  static constexpr time_us window_us = 10'000'000;
-
-  time_us window_start_ = 0;
-  std::uint32_t window_ = UINT32_MAX;    // of the window that runs now
-  std::uint32_t previous_ = UINT32_MAX;  // of the window before
-};
-
 class round_trip_timer {
 public:
   void on_sent(time_us now, std::uint32_t sequence, std::uint32_t payload_bytes) {
@@ -60,7 +34,7 @@ public:
     if (!timing_) {
       timing_ = true;
       timed_end_sequence_ = end;
-      timed_since_ = now;
+      timed_since_us_ = static_cast<std::uint32_t>(now);
     }
   }
 
@@ -68,35 +42,49 @@ public:
   std::optional<std::uint32_t> on_tcp_ack(time_us now, std::uint32_t tcp_ack) {
     if (!timing_ || !policy::not_after(timed_end_sequence_, tcp_ack)) return std::nullopt;
     timing_ = false;
-    const auto sample_us = static_cast<std::uint32_t>(std::min<time_us>(now - timed_since_, UINT32_MAX - 1));
-    round_trip_us_.take(now, sample_us);
+    if (now - window_start_ >= window_us) {
+      previous_ = window_;
+      window_ = {};
+      window_start_ = now;
+    }
+    const std::uint32_t sample_us = std::min(static_cast<std::uint32_t>(now) - timed_since_us_, UINT32_MAX - 1);
+    window_.round_trip_us = std::min(window_.round_trip_us, sample_us);
     return sample_us;
   }
 
-  /// A path with a wired part. @param wireless_us mean delays both ways, as told by the TCP ACK that gave this round trip
-  void on_wireless(time_us now, std::uint32_t round_trip_us, std::uint64_t wireless_us) {
-    with_wire_us_.take(now, round_trip_us);
-    wireless_us_.take(now, static_cast<std::uint32_t>(std::min<std::uint64_t>(wireless_us, UINT32_MAX - 1)));
+  /// The path has a wired part. @param wireless_us mean delays both ways, as told by the TCP ACK that gave the last round trip
+  void on_wireless(std::uint64_t wireless_us) {
+    window_.wireless_us = static_cast<std::uint32_t>(std::min<std::uint64_t>(wireless_us, window_.wireless_us));
   }
 
   /// The smallest round trip has no queueing in it; 0 when unknown.
-  std::uint32_t least_us() const { return round_trip_us_.value().value_or(0); }
+  std::uint32_t least_us() const { return known(std::min(window_.round_trip_us, previous_.round_trip_us)); }
 
   /// What of it is a wire's; 0 when unknown.
   std::uint32_t wired_us() const {
-    const std::uint32_t round_trip_us = with_wire_us_.value().value_or(0);
-    return round_trip_us - std::min(round_trip_us, wireless_us_.value().value_or(0));
+    const std::uint32_t wireless_us = std::min(window_.wireless_us, previous_.wireless_us);
+    return least_us() - std::min(least_us(), wireless_us);
   }
 
 private:
+  static constexpr time_us window_us = 10'000'000;
+
+  /// The least values of a window.
+  struct least_values {
+    std::uint32_t round_trip_us = UINT32_MAX;
+    std::uint32_t wireless_us = UINT32_MAX;
+  };
+
+  static std::uint32_t known(std::uint32_t least) { return least == UINT32_MAX ? 0 : least; }
+
   bool timing_ = false;
-  std::uint32_t timed_end_sequence_ = 0;
-  time_us timed_since_ = 0;
   bool sent_any_ = false;
+  std::uint32_t timed_end_sequence_ = 0;
   std::uint32_t highest_end_sequence_ = 0;
-  recent_least round_trip_us_;
-  recent_least with_wire_us_;  // those with wireless delays
-  recent_least wireless_us_;
+  std::uint32_t timed_since_us_ = 0;  // its low bits: TCP sends again long before they come round
+  least_values window_;               // that runs now
+  least_values previous_;
+  time_us window_start_ = 0;
 };
 
 }  // namespace perhop::shim

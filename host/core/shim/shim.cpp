@@ -328,7 +328,7 @@ void shim::take_arrival(time_us now, const flow_table::access& flow, const std::
     if (silent && path.forward_hops == 0) path.forward_hops = path.return_hops;
     if (header && header->wired_hop_seen && !silent) {
       const std::uint64_t wireless_us = std::uint64_t{path.forward_total_us} + path.return_total_us;
-      if (round_trip_us) state.round_trip.on_wireless(now, *round_trip_us, wireless_us);
+      if (round_trip_us) state.round_trip.on_wireless(wireless_us);
       path.wired_round_trip_us = state.round_trip.wired_us();
     }
     tune(now, state, policy_of(originated), delivered_bytes, path);
