@@ -26,6 +26,9 @@ ENDS = {"10.0.0.1": 0, LAST: 3}
 FEEDBACK_INTERVAL_US = 200_000
 # A sender whose whole window was lost tries again when it gives the packets up (exact_sender::lost_after_us).
 LEAST_GIVEN_UP_S, GIVEN_UP_ROUND_TRIPS = 1, 4
+# Four links, all in one another's way, instead of three: M2 gives 3/4 of what other traffic leaves. That is babeld's,
+# one or two packets of 4 ms a second from each of six nodes, and the hellos of EXACT: less than a tenth.
+FOUR_LINKS_OF_THREE = 3 / 4
 HAS_BABELD = shutil.which("babeld", path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin")
 
 
@@ -196,11 +199,27 @@ def steady_rate_of(live, hops, seconds):
     return rate_of(live)
 
 
+def rate_near(live, hops, expected_bps):
+    """What node 0's daemon knows of its flow, once its rate is within a tenth of what is expected on such a path.
+
+    What the routers take for other traffic swings for some seconds when the computer is late with the air's events. A
+    node that died and kept its share would hold the rate down until it is forgotten, after 40 s.
+    """
+    looks = []
+
+    def near():
+        looks.append(rate_of(live))
+        return looks[-1]["hops"] == hops and 0.9 * expected_bps < looks[-1]["rate_bps"] < expected_bps / 0.9
+
+    wait_until(near, 15)
+    return looks[-1]
+
+
 def kill_a_node_below_a_flow(live):
     """Kills node 1 with its babeld for some seconds.
 
     None if babeld took the flow away from it by itself just before: it does so now and then, when its hellos meet the
-    flow's packets. Otherwise what node 0 knew of its flow before and after, and when: the node was killed, both
+    flow's packets. Otherwise what node 0 knew of its flow afterwards, and when: the node was killed, both
     directions had a way around it, the first packet after that arrived, and the sender knew the new rate. Then the
     longest round trip that the sender reckoned with in between.
     """
@@ -216,7 +235,7 @@ def kill_a_node_below_a_flow(live):
         killed_s = time.monotonic()
         looks = []
         wait_until(lambda: looks.append(rate_of(live)) or looks[-1]["hops"] == 4, 20)
-        after = steady_rate_of(live, 4, 3)
+        after = rate_near(live, 4, FOUR_LINKS_OF_THREE * before["rate_bps"])
     finally:
         os.kill(supervisor, signal.SIGCONT)
     routes.stop()
@@ -232,7 +251,7 @@ def kill_a_node_below_a_flow(live):
     ready_s = routes.ready_s(known_s, without=1)
     assert ready_s is not None, f"killed at {killed_s}, known at {known_s} without a way: {routes.changes}"
     first_s = next(at_s for at_s in arrived_s if at_s > ready_s)
-    return before, after, killed_s, ready_s, first_s, known_s, max(look["round_trip_us"] for look in looks) / 1e6
+    return after, killed_s, ready_s, first_s, known_s, max(look["round_trip_us"] for look in looks) / 1e6
 
 
 def wait_for_the_shorter_path(live):
@@ -246,7 +265,7 @@ def test_babeld_routes_around_a_killed_node_and_the_rate_follows_in_one_round_tr
         print("babeld had left the node before it was killed: once more")
         wait_for_the_shorter_path(babel)
     assert seen, "the node was never killed below the flow"
-    before, after, killed_s, ready_s, first_s, known_s, longest_s = seen
+    after, killed_s, ready_s, first_s, known_s, longest_s = seen
     round_trip_s = after["round_trip_us"] / 1e6
     print(
         f"babeld: {ready_s - killed_s:.1f} s; the first packet after {1000 * (first_s - ready_s):.0f} ms, its rate "
@@ -257,10 +276,6 @@ def test_babeld_routes_around_a_killed_node_and_the_rate_follows_in_one_round_tr
     assert first_s - ready_s < max(LEAST_GIVEN_UP_S, GIVEN_UP_ROUND_TRIPS * longest_s) + round_trip_s
     # The packet was half a round trip on its way.
     assert known_s - first_s < round_trip_s / 2 + FEEDBACK_INTERVAL_US / 1e6
-    # Four links, all in one another's way, instead of three: M2 gives 3/4 of what other traffic leaves. That is
-    # babeld's, one or two packets of 4 ms a second from each of six nodes, and the hellos of EXACT: less than a tenth.
-    four_of_three = 3 / 4
-    assert 0.9 * four_of_three < after["rate_bps"] / before["rate_bps"] < four_of_three / 0.9
     # The node comes back, and with it the shorter path, when babeld trusts the old links again.
     back_s = time.monotonic()
     wait_for_the_shorter_path(babel)
