@@ -171,9 +171,9 @@ def _evidence(cells: dict[int, dict[str, Cell]], delays: list[int], held: list[i
     if slow:
         text += (
             f"Too slow at {', '.join(slow)}: the wire's round trip is taken for the least round trip less the least "
-            "wireless delays of the same 10 to 20 s. Those are means, and a single round trip meets less contention: "
-            "a short wire is still told too small. Less the mean delays of the present, which hid it more, the "
-            "limit gave 0.82 of the best at 10 ms (limits 1.3 and 1.0; quick, 2 seeds). "
+            "wireless delays of the same 10 to 20 s. Those are means, and a single round trip meets less contention, "
+            "so that a short wire may be taken for shorter than it is, which was not measured. Less the mean delays of "
+            "the present the limit gave 0.82 of the best at 10 ms (limits 1.3 and 1.0; quick, 2 seeds). "
         )
     if unfair:
         text += (
