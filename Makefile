@@ -99,7 +99,7 @@ flowgraphs: setup out/setup/gnuradio.stamp out/build/build.ninja ## GNU Radio: t
 	@PYTHONPATH=host/python .venv-gnuradio/bin/python flowgraphs/examples/check.py
 
 # UHD is no part of `make setup`.
-out/setup/uhd.stamp: hw/apt-packages.txt hw/requirements.txt setup.sh out/setup/apt.stamp
+out/setup/uhd.stamp: hw/apt-packages.txt setup.sh out/setup/apt.stamp
 	@mkdir -p $(@D)
 	@$(if $(SKIP_APT),true,./setup.sh apt hw/apt-packages.txt)
 	@./setup.sh bench

@@ -6,7 +6,7 @@
 #   venv    .venv of /usr/bin/python3 with the packages of requirements.txt
 #   python  host/python as an editable package of .venv (the `perhop` command)
 #   gnuradio  .venv-gnuradio: Debian's Python packages, GNU Radio among them, and those of flowgraphs/requirements.txt
-#   bench   .venv-bench: Debian's Python packages, UHD among them, and those of hw/requirements.txt
+#   bench   .venv-bench: Debian's Python packages, UHD among them, and no others
 #   fuzz    .venv-fuzz: the packages of tests/fuzz/requirements.txt
 #   build   out/build: the CMake targets that follow, all of them where none does
 #   time    prints the seconds that all this took when each last had something to do, and of them the download, as JSON
@@ -105,9 +105,7 @@ setup_gnuradio() {
 
 setup_bench() {
   local python=.venv-bench/bin/python
-  [[ -x $python ]] || "$system_python" -m venv --system-site-packages .venv-bench
-  "$python" -m pip install -q --no-deps --only-binary :all: -r hw/requirements.txt ||
-    die "pip cannot install the packages of hw/requirements.txt (see above)"
+  [[ -x $python ]] || "$system_python" -m venv --system-site-packages --without-pip .venv-bench
 }
 
 setup_fuzz() {
