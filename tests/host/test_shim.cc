@@ -506,6 +506,16 @@ TEST(shim_wired_path, old_round_trips_are_forgotten_within_20_seconds) {
   EXPECT_EQ(round_trip(22'000'000, 100'000), 80'000U);
 }
 
+TEST(shim_wired_path, a_round_trip_is_timed_where_the_low_bits_of_time_come_round) {
+  shim node(config_of());
+  constexpr time_us before = (time_us{1} << 33) - 10'000;
+  wire::path_header header = echoing(2, 8000, 2000);
+  header.wired_hop_seen = true;
+  node.on_originate(before, data(there, 1), data_hop, 1);
+  node.on_receive(before + 60'000, header, tcp_ack(back, 65535, 1461));
+  EXPECT_EQ(node.last_path(there)->wired_round_trip_us, 40'000U);
+}
+
 TEST(shim_wired_path, contention_does_not_hide_a_wire) {
   shim node(config_of());
   std::uint32_t sequence = 1;

@@ -182,6 +182,9 @@ def measured_own(hops: int, count: int) -> float:
         (measured_001, measured_own, "finding"),
         (paper, measured_own, "finding"),
         (measured_001, paper, "finding"),
+        # Level is not ahead: over three hops, where DAA is not known to lead.
+        (paper, lambda hops, count: -0.03 if hops >= 5 else 0.0 if count == 5 else 0.06, "finding"),
+        (paper, lambda hops, count: -0.03 if hops >= 5 else -0.01 if count == 5 else 0.06, "fail"),
         # Paper 001's account: DAA ahead by too much, where one flow runs, or over three hops; gain too small or large.
         (lambda hops, count: -0.10 if hops >= 5 and count > 1 else 0.12, paper, "fail"),
         (lambda hops, count: -0.03 if hops >= 5 else 0.12, paper, "fail"),
