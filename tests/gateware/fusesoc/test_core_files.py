@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The FuseSoC core files of gateware/ name every module once, and FuseSoC can lint what they describe."""
 
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -35,7 +36,8 @@ def test_a_core_is_named_as_its_file(name):
 
 @pytest.mark.parametrize("name", [name for name, core in CORES.items() if "lint" in core["targets"]])
 def test_fusesoc_lints_the_core_without_a_warning(name, tmp_path):
-    command = [Path(sys.executable).parent / "fusesoc", "--cores-root", GATEWARE, "run"]
+    tools = Path(sys.executable).parent
+    command = [tools / "fusesoc", "--cores-root", GATEWARE, "run"]
     done = subprocess.run(
         [*command, "--build-root", tmp_path, "--target=lint", f"perhop:mac:{name}"],
         capture_output=True,
@@ -43,6 +45,7 @@ def test_fusesoc_lints_the_core_without_a_warning(name, tmp_path):
         check=False,
         cwd=tmp_path,
         timeout=300,
+        env={**os.environ, "PATH": os.pathsep.join([str(tools), os.environ["PATH"]])},
     )
     output = done.stdout + done.stderr
     assert done.returncode == 0, output

@@ -43,6 +43,7 @@ async def states(
     surroundings = Recorded(inputs)
     found = []
     handles = registers(driver.dut)
+    assert handles
     for stop_us in stops:
         await driver.run(surroundings, stop_us, split)
         found.append({name: str(handle.value) for name, handle in handles.items()})
@@ -82,4 +83,4 @@ async def ticks_a_then_b_leave_what_a_plus_b_ticks_leave(dut):
 
 @pytest.mark.parametrize("name", cocotb_tests(globals()))
 def test_linearity(name):
-    simulate("mac_core", __file__, name, cocotb_tests(globals()))
+    simulate("mac_core", __file__, name, cocotb_tests(globals()), inside=True)

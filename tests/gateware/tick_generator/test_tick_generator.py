@@ -21,6 +21,7 @@ class Generator(Clocked):
         self.hold(cfg_phy_tx_delay_clocks=tx_delay, cfg_phy_rx_delay_clocks=rx_delay)
         self.delay = tx_delay + rx_delay
         self.now = 0
+        self._carrier = 0
         self.ticks: list[int] = []
 
     async def start(self) -> "Generator":
@@ -32,10 +33,12 @@ class Generator(Clocked):
 
     async def step(self, **values: int) -> None:
         """One clock: the carrier reaches the MAC a clock later."""
-        self.hold(cca_busy=int(self.dut.phy_cca_busy.value))
+        if self._held["cca_busy"] != self._carrier:
+            self.hold(cca_busy=self._carrier)
         if self.tick:
             self.ticks.append(self.now)
         await self.clock(**values)
+        self._carrier = self._held["phy_cca_busy"]
         self.now += 1
 
     async def steps(self, count: int) -> None:
