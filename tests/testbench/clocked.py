@@ -14,7 +14,7 @@ class Clocked:
 
     def __init__(self, dut, *inputs: str, **held: int) -> None:
         self.dut = dut
-        self._clk = dut.clk
+        self._clk = getattr(dut, "clk", None)  # combinational modules have none
         # Made once: a test takes it at each edge.
         self._phase = Timer(1, "ns")
         # A module's settings come as one struct, of which it reads a few.
