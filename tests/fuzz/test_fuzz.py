@@ -32,7 +32,7 @@ SHORT_RUNS = {
     "gpsr": 20_000,
     "packet_path": 700,
     "air_driver": 2_000,
-    "configuration": 20_000,
+    "configuration": 4_000,
 }
 DLEP_MUTATIONS = 8_000
 # Where they are, and how many tests there are at least.

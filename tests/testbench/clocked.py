@@ -14,6 +14,7 @@ class Clocked:
 
     def __init__(self, dut, *inputs: str, **held: int) -> None:
         self.dut = dut
+        self._outputs: dict[str, object] = {}  # handles that were asked for
         self._clk = getattr(dut, "clk", None)  # combinational modules have none
         # Made once: a test takes it at each edge.
         self._phase = Timer(1, "ns")
@@ -75,4 +76,9 @@ class Clocked:
 
     def __getattr__(self, name: str) -> int:
         """The value of an output, as a number."""
-        return int(getattr(self.dut, name).value)
+        if name.startswith("_"):
+            raise AttributeError(name)
+        handle = self._outputs.get(name)
+        if handle is None:
+            handle = self._outputs[name] = getattr(self.dut, name)
+        return int(handle.value)

@@ -88,16 +88,22 @@ class MacCoreDriver:
         self._done = {
             field.name: getattr(dut, f"done_{field.name}") for field in fields(Completion) if field.name != "at_us"
         }
+        # Asked at each clock; to look a handle up takes as long as to read it.
+        self._clk, self._tick_n = dut.clk, dut.tick_n
+        self._phy_tx_start, self._done_valid = dut.phy_tx_start, dut.done_valid
+        self._rx_deliver, self._rx_duplicate = dut.rx_deliver, dut.rx_duplicate
+        self._quiescent, self._next_timer = dut.quiescent, dut.next_timer
+        self._phase = Timer(1, "ns")
 
     async def _clock(self) -> None:
         """One clock; outputs are read after its rising edge."""
-        dut = self.dut
-        dut.clk.value = 0
-        await Timer(1, "ns")
-        dut.clk.value = 1
-        await Timer(1, "ns")
+        self._clk.value = 0
+        await self._phase
+        self._clk.value = 1
+        await self._phase
         self.clocks += 1
-        if dut.phy_tx_start.value == 1:
+        if self._phy_tx_start.value:
+            dut = self.dut
             kind = int(dut.phy_tx_kind.value)
             self._emit(
                 Transmission(
@@ -114,11 +120,11 @@ class MacCoreDriver:
                     queue=int(dut.phy_tx_queue.value),
                 )
             )
-        if dut.done_valid.value == 1:
+        if self._done_valid.value:
             self._emit(Completion(at_us=self.now_us, **{name: int(port.value) for name, port in self._done.items()}))
-        if dut.rx_deliver.value == 1:
+        if self._rx_deliver.value:
             self._emit(Delivery(self.now_us, duplicate=False))
-        if dut.rx_duplicate.value == 1:
+        if self._rx_duplicate.value:
             self._emit(Delivery(self.now_us, duplicate=True))
 
     def _emit(self, output: Output) -> None:
@@ -145,7 +151,7 @@ class MacCoreDriver:
 
     async def _settle(self, limit: int = MAX_SETTLE_CLOCKS) -> None:
         for _ in range(limit):
-            if self.dut.quiescent.value == 1:
+            if self._quiescent.value:
                 return
             await self._clock()
         raise AssertionError(f"not quiescent {limit} clocks after {self.now_us} us")
@@ -153,8 +159,11 @@ class MacCoreDriver:
     async def _give(self, ticks: int, inputs: TickInputs | None) -> None:
         """One clock with ticks and inputs, then clocks until nothing is left to do at this microsecond."""
         dut = self.dut
+        # What is given for one clock; the others are 0.
+        of_this_clock = []
         if ticks:
-            dut.tick_n.value = ticks
+            self._tick_n.value = ticks
+            of_this_clock.append(self._tick_n)
             self.now_us += ticks
         packets = list(inputs.packets) if inputs else []
         accepted: list[Packet] = []
@@ -164,9 +173,11 @@ class MacCoreDriver:
                 dut.phy_cca_busy.value = inputs.cca_busy
             if inputs.rx_start and (not self.leaves_out_starts or dut.want_rx_start.value == 1):
                 dut.phy_rx_start.value = 1
+                of_this_clock.append(dut.phy_rx_start)
             if inputs.rx_end:
                 frame = inputs.rx_end
                 dut.phy_rx_end.value = 1
+                of_this_clock.append(dut.phy_rx_end)
                 dut.phy_rx_ok.value = frame.ok
                 dut.phy_rx_kind.value = frame.kind
                 dut.phy_rx_rate.value = frame.rate
@@ -182,6 +193,7 @@ class MacCoreDriver:
             offered = packets.pop(0) if packets else None
             if offered:
                 dut.desc_valid.value = 1
+                of_this_clock.append(dut.desc_valid)
                 dut.desc_ra.value = offered.ra
                 dut.desc_peer.value = offered.peer
                 dut.desc_bytes.value = offered.bytes
@@ -196,10 +208,9 @@ class MacCoreDriver:
                 dut.desc_tag.value = offered.tag
                 (accepted if dut.desc_ready[offered.queue].value == 1 else self.refused).append(offered)
             await self._clock()
-            dut.tick_n.value = 0
-            dut.phy_rx_start.value = 0
-            dut.phy_rx_end.value = 0
-            dut.desc_valid.value = 0
+            for port in of_this_clock:
+                port.value = 0
+            of_this_clock.clear()
             if not packets:
                 break
         await self._settle()
@@ -217,7 +228,7 @@ class MacCoreDriver:
             if self.now_us >= until_us:
                 break
             limit_us = until_us if next_us is None else min(next_us, until_us)
-            timer = int(self.dut.next_timer.value)
+            timer = int(self._next_timer.value)
             allowed = min(limit_us - self.now_us, timer if timer != NO_TIMER else MAX_TICKS, MAX_TICKS)
             if allowed == 0:
                 raise AssertionError(f"quiescent at {self.now_us} us, but next_timer is 0")

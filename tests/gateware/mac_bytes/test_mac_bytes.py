@@ -62,6 +62,7 @@ class Mac(Clocked):
         self.received: list[tuple[dict[str, int], bytes]] = []
         self.records: list[dict[str, int]] = []
         self.counted = dict.fromkeys(("tx_refused", "rx_kept", "rx_overflow", "rx_duplicate", "done_overflow"), 0)
+        self._counters = {name: getattr(dut, f"stat_{name}") for name in self.counted}
         self._bytes = bytearray()
         self._words: list[int] = []
         self._configure(dut, **settings)
@@ -109,8 +110,9 @@ class Mac(Clocked):
             if word[1]:
                 self.records.append(decode_completion_record(self._words))
                 self._words = []
-        for name in self.counted:
-            self.counted[name] += getattr(self, f"stat_{name}")
+        for name, port in self._counters.items():
+            if port.value:
+                self.counted[name] += int(port.value)
 
     async def settled(self) -> None:
         for _ in range(200):
