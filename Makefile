@@ -180,7 +180,7 @@ test: build ## All tests and linters that take minutes: repository, lint, C++, s
 test-gateware: setup ## Tests of the gateware with coverage of its lines and of the frame exchange (15 to 25 min)
 	@$(PYTHON) tests/run_gateware.py --jobs $(JOBS)
 
-mutate: setup ## Plants the defects of other MACs in ours, one at a time: each must fail a test (5 to 15 min)
+mutate: setup ## Plants the defects of other MACs in ours, one at a time: each must fail a test (2 to 10 min)
 	@$(PYTHON) tests/mutate.py --jobs $(JOBS)
 
 test-long: build fuzz-python ## The tests that take longer

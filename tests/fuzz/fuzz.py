@@ -278,21 +278,26 @@ class Chunk:
     input_file: str = field(default="")
 
 
-def build(folder: Path, source: Path, names: list[str], jobs: int) -> None:
-    """Configures and builds targets with the sanitizers; raises RuntimeError with what the tools said."""
+def configure(folder: Path, source: Path) -> None:
+    """Sets up a build with the sanitizers; raises RuntimeError with what the tools said."""
     if shutil.which(COMPILER) is None:
         raise RuntimeError(
             f"there is no {COMPILER}: `make setup` installs it, and libclang-rt-14-dev (apt-packages.txt)"
         )
-    environment = {**os.environ, "CXX": COMPILER}
-    commands = (
-        ["cmake", "-S", source / "tests/fuzz", "-B", folder, "-G", "Ninja"],
-        ["cmake", "--build", folder, "-j", str(jobs), "--target", *names],
-    )
-    for command in commands:
-        ran = subprocess.run(command, capture_output=True, text=True, env=environment)
-        if ran.returncode != 0:
-            raise RuntimeError(f"{' '.join(map(str, command))} failed:\n{ran.stdout[-4000:]}{ran.stderr[-4000:]}")
+    call(["cmake", "-S", source / "tests/fuzz", "-B", folder, "-G", "Ninja"])
+
+
+def build(folder: Path, source: Path, names: list[str], jobs: int) -> None:
+    """Configures and builds targets with the sanitizers; raises RuntimeError with what the tools said."""
+    configure(folder, source)
+    call(["cmake", "--build", folder, "-j", str(jobs), "--target", *names])
+
+
+def call(command: list[str | Path]) -> None:
+    """Runs a tool of the build; raises RuntimeError with what it said."""
+    ran = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "CXX": COMPILER})
+    if ran.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, command))} failed:\n{ran.stdout[-4000:]}{ran.stderr[-4000:]}")
 
 
 def seeds(target: str) -> dict[str, bytes]:
@@ -470,7 +475,7 @@ def run_round(wanted: dict[str, Share], jobs: int, seed: int) -> Round:
 
 def copy_sources(to: Path) -> None:
     """Makes a copy of the sources, or mends one with a fault in it. What is the same is not built again."""
-    for part in ("host", "tests/fuzz", "tests/host", "tests/hw"):
+    for part in ("host", "sim/air", "sim/exact", "sim/run", "tests/fuzz", "tests/host", "tests/hw"):
         for file in (ROOT / part).rglob("*"):
             copied = to / file.relative_to(ROOT)
             if file.is_dir() or "__pycache__" in file.parts:

@@ -94,6 +94,21 @@ def test_a_fault_can_be_planted_in_the_sources_of_today(fault):
     assert (fuzz.ROOT / fault.file).read_text().count(fault.right) >= 1
 
 
+def test_the_copy_that_gets_the_faults_has_all_that_is_built(tmp_path):
+    """Faults are planted in it by the long tests and `make fuzz` alone; what it lacks would be noticed late."""
+    fuzz.copy_sources(tmp_path / "sources")
+    fuzz.configure(tmp_path / "build", tmp_path / "sources")
+    wanted = [fault.file for fault in fuzz.FAULTS] + [
+        str(file.relative_to(fuzz.ROOT)) for file in fuzz.SOURCES.glob("*.cc")
+    ]
+    for name in wanted:
+        copied = tmp_path / "sources" / name
+        assert copied.is_file(), f"{name} is not copied"
+        # What is named from the root, and what that names; the rest stands beside its file.
+        named = re.findall(r'^#include "((?:host|sim|tests)/.*)"', copied.read_text(), re.MULTILINE)
+        wanted += [each for each in named if each not in wanted]
+
+
 @pytest.fixture(scope="session")
 def planting(tmp_path_factory) -> Path:
     """Where faults are planted, one after the other: what they have in common is built once."""
