@@ -6,23 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-import numpy as np
 from perhop.report.figures import COLOURS, drawing
 from perhop.study.check import Check, RowVerdict
+from perhop.study.delivered import delivered_share
 from perhop.study.results import Results, Row, jain
 from perhop.study.summaries import Mean, mean
 
 KINDS = ("exact", "tcp")
 NAMES = {"exact": "EXACT", "tcp": "TCP-SACK"}
 AT_REST, REROUTED = "paths at rest", "paths that change"
-
-
-def delivered_share(row: Row) -> float:
-    """Packets delivered of those that left the source. TCP's are those delivered and those sent again."""
-    if row["kind"] == "exact":
-        return 1.0 - (row["loss_share"] or 0.0)
-    sent = row["delivered_packets"] + row["retransmissions"]
-    return row["delivered_packets"] / sent if sent else 0.0
 
 
 def _over_those_there(values: Iterable[float | None]) -> float | None:
@@ -46,7 +38,7 @@ def check(results: Results | None, folder: Path) -> Check:
         values = {
             "jain": [jain([row["goodput_bps"] for row in rows]) for rows in cells.values()],
             "jain_5s": [_over_those_there(jain(rates) for rates in spans[run].values()) for run in cells],
-            "delivered": [float(np.mean([delivered_share(row) for row in rows])) for rows in cells.values()],
+            "delivered": [delivered_share(rows) for rows in cells.values()],
             "goodput_bps": [sum(row["goodput_bps"] for row in rows) for rows in cells.values()],
             "rtt_ms": [_over_those_there(row["rtt_ms"] for row in rows) for rows in cells.values()],
         }

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Row X-15, the mobile half: Jain's index and the share delivered of what was sent, EXACT beside TCP-SACK.
 
-exact_against_tcp has nodes at rest. Here paths have unlike lengths, and some flows of TCP starve. A starved flow's few
-packets must not weigh as much as the thousands of another one: the share is that of all flows' packets together.
+exact_against_tcp has nodes at rest. Here paths have unlike lengths, and some flows of TCP starve.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from perhop.report.figures import COLOURS, drawing
 from perhop.reproduce.checks import mean_of
 from perhop.study.check import Check, RowVerdict
+from perhop.study.delivered import delivered_share
 from perhop.study.results import Results, Row, jain
 from perhop.study.summaries import Mean
 
@@ -35,22 +34,6 @@ class Cell:
 
 
 Cells = dict[tuple[str, str], Cell]
-
-
-def packets(row: Row) -> tuple[float, float]:
-    """(delivered, sent) of a flow. What TCP sent are those delivered and those sent again."""
-    delivered = row["delivered_packets"]
-    if row["kind"] == "tcp":
-        return delivered, delivered + row["retransmissions"]
-    # A flow of EXACT that sent, and delivered nothing, does not tell how much it sent.
-    assert delivered or row["loss_share"] is None, f"{row['label']}: nothing arrived of what was sent"
-    return delivered, delivered / (1.0 - row["loss_share"]) if delivered else 0.0
-
-
-def delivered_share(rows: Iterable[Row]) -> float:
-    """Of the packets of all these flows together."""
-    delivered, sent = (sum(counts) for counts in zip(*map(packets, rows), strict=True))
-    return delivered / sent if sent else 0.0
 
 
 def check(results: Results | None, folder: Path) -> Check:

@@ -139,8 +139,10 @@ def test_x15_jains_index_and_the_share_delivered():
     assert check["jain"]([5.0, 5.0, 5.0]) == pytest.approx(1)
     assert check["jain"]([9.0, 0.0, 0.0]) == pytest.approx(1 / 3)
     tcp = {"kind": "tcp", "delivered_packets": 90.0, "retransmissions": 10.0, "loss_share": None}
-    assert check["delivered_share"](tcp) == pytest.approx(0.9)
-    assert check["delivered_share"]({"kind": "exact", "loss_share": 0.25}) == pytest.approx(0.75)
+    exact = {"kind": "exact", "delivered_packets": 300.0, "loss_share": 0.25}
+    assert check["delivered_share"]([tcp]) == pytest.approx(0.9)
+    assert check["delivered_share"]([exact]) == pytest.approx(0.75)
+    assert check["delivered_share"]([tcp, {**tcp, "delivered_packets": 1.0}]) == pytest.approx(91 / 111)
 
 
 def seen(*rows):

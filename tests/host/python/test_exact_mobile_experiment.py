@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from perhop import paths
 from perhop.study.check import RowVerdict, load_check
+from perhop.study.delivered import delivered_share
 from perhop.study.results import Results
 
 FILE = paths.repository() / "sim" / "experiments" / "exact_mobile" / "check.py"
@@ -91,10 +92,9 @@ def test_both_must_have_run_over_the_same_traces(tmp_path):
 
 def test_a_starved_flow_weighs_by_its_packets():
     """A flow of TCP that gets 1 of 2 packets through beside one with 99 of 99."""
-    share = load_check(FILE).__globals__["delivered_share"]
-    assert share([flow("tcp", 1, 2), flow("tcp", 99, 99)]) == pytest.approx(100 / 101)
-    assert share([flow("exact", 1, 2), flow("exact", 99, 99)]) == pytest.approx(100 / 101)
-    assert share([flow("tcp", 0, 0)]) == 0
+    assert delivered_share([flow("tcp", 1, 2), flow("tcp", 99, 99)]) == pytest.approx(100 / 101)
+    assert delivered_share([flow("exact", 1, 2), flow("exact", 99, 99)]) == pytest.approx(100 / 101)
+    assert delivered_share([flow("tcp", 0, 0)]) == 0
 
 
 def test_a_flow_of_exact_that_gets_nothing_through_is_not_overlooked(tmp_path):
