@@ -75,6 +75,12 @@ void read_exact(const json& object, node_config& config) {
   fields.finish();
 }
 
+void read_swan(const json& object, node_config& config) {
+  table_fields fields(object, "swan");
+  policy::read_swan_settings(fields, config.swan.emplace());
+  fields.finish();
+}
+
 json parse_json(const std::string& text) {
   json object = sockets::parse_message(text);
   if (object.is_discarded()) throw config_error("is no valid JSON");
@@ -130,7 +136,7 @@ node_config parse_node_config(const std::string& text) {
   const json object = parse_json(text);
   refuse_unknown(object, "configuration",
                  {"name", "interface", "driver", "control_socket", "log", "queue_packets", "mtu_bytes", "policy", "policy_file", "cwl",
-                  "neighbours", "exact", "rates_socket"});
+                  "neighbours", "exact", "rates_socket", "swan"});
   node_config config;
   config.name = read<std::string>(object, "name", "");
   config.interface = read<std::string>(object, "interface", config.interface);
@@ -148,6 +154,7 @@ node_config parse_node_config(const std::string& text) {
   read_cwl(object.value("cwl", json::object()), config);
   config.rates_socket = read<std::string>(object, "rates_socket", "");
   if (object.contains("exact")) read_exact(object.at("exact"), config);
+  if (object.contains("swan")) read_swan(object.at("swan"), config);
   for (const json& neighbour : object.value("neighbours", json::array())) {
     refuse_unknown(neighbour, "neighbours", {"address", "mac", "data_rate_index"});
     neighbour_address& read_one = config.neighbours.emplace_back(

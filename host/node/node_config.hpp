@@ -41,6 +41,7 @@ struct node_config {
   std::string policy_json = "{}";  ///< as it was told
   cwl_enforcement cwl_enforce = cwl_enforcement::window;
   std::string cwl_cgroup;                            ///< with ebpf: the folder of a cgroup that holds the senders
+  std::optional<policy::swan_settings> swan;         ///< nothing: best effort goes when the MAC has room
   std::optional<policy::exact_router_config> exact;  ///< nothing: EXACT's rates pass as they are
   exact_flows_config exact_flows{};
   std::string rates_socket;  ///< made by the daemon, for applications; empty: none

@@ -20,6 +20,7 @@ constexpr std::uint64_t settled_segments = 40;
 packet_path::packet_path(const packet_path_config& config, kernel& kernel, drivers::driver& driver)
     : config_(config), kernel_(kernel), driver_(driver), path_(*this, config.queue_packets) {
   if (config.exact) exact_.emplace(config.exact_flows);
+  if (config.swan) path_.slow_best_effort(*config.swan);
 }
 
 // ---- The driver
@@ -88,6 +89,7 @@ void packet_path::on_completion(std::uint32_t cookie, const completion_record& r
   const auto outcome = path_.on_completion(now_, {.receiver_address = given->receiver_address,
                                                   .averages = policy::averages_of(record),
                                                   .sample = hop::sample_of(record),
+                                                  .service_us = record.t_done_us - record.t_head_us,
                                                   .delivered = delivered});
   if (outcome) {
     completion_record known = record;

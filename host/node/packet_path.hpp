@@ -44,6 +44,7 @@ struct packet_path_config {
   /// EXACT in this node; nothing: rates and reports of EXACT flows pass as they are. What the MAC tells is filled in.
   std::optional<policy::exact_router_config> exact{};
   exact_flows_config exact_flows{};
+  std::optional<policy::swan_settings> swan{};  ///< best effort is slowed as SWAN does; nothing: it goes when the MAC has room
   /// Holds this host's TCP senders to their limits; null: the windows that they receive are lowered. Must outlive the path.
   bpf::window_limiter* limiter = nullptr;
 };

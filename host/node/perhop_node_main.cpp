@@ -79,6 +79,7 @@ public:
                .mtu_bytes = config.mtu_bytes,
                .exact = config.exact,
                .exact_flows = config.exact_flows,
+               .swan = config.swan,
                .limiter = clamp_.get()},
               kernel_, *driver_) {
     if (config.exact && !config.rates_socket.empty()) rates_.emplace(config.rates_socket, path_);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sim/ns3/cbr-flow.h"
 
+#include "host/core/shim/packet_view.hpp"
+
 #include "ns3/simulator.h"
 
 #include <cmath>
@@ -18,6 +20,10 @@ void
 CbrFlow::Begin()
 {
     m_beginUs = NowUs();
+    if (m_config.expedited)
+    {
+        GetSender()->SetIpTos(perhop::shim::expedited_forwarding << 2);
+    }
     Tick();
 }
 

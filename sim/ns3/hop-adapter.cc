@@ -143,6 +143,7 @@ HopAdapter::Completed(const perhop::air::completion& record, bool purge)
          .sample = {.contention_us = serviceUs - overheadUs - record.parts.data_us,
                     .overhead_us = overheadUs,
                     .data_attempts = record.data_attempts},
+         .service_us = serviceUs,
          .delivered = record.result == perhop::tx_result::delivered || record.result == perhop::tx_result::group_sent,
          .unanswered = record.result == perhop::tx_result::short_retry_limit || record.result == perhop::tx_result::long_retry_limit},
         purge);

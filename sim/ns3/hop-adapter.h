@@ -92,6 +92,12 @@ class HopAdapter
     HopAdapter(
         const perhop::shim::shim_config& config, std::size_t queuePackets, uint8_t averageShift, uint32_t address, HopDevice& device);
 
+    /// As SWAN does, from the start on.
+    void SlowBestEffort(const perhop::policy::swan_settings& settings)
+    {
+        m_path.slow_best_effort(settings);
+    }
+
     /// A flow whose sender is on this node: applies its policy and keeps its statistics. Does not own it.
     void AddFlow(TcpFlow& flow);
 

@@ -48,7 +48,8 @@ class RoutingAgent
 
   protected:
     // In the queue, and in ns-2's for DSR.
-    static constexpr uint8_t ROUTING_FIRST = 2, TCP_ACKS_BEFORE_DATA = 1;
+    static constexpr uint8_t ROUTING_FIRST = perhop::hop::queue_priority::routing;
+    static constexpr uint8_t TCP_ACKS_BEFORE_DATA = perhop::hop::queue_priority::tcp_acks;
 
     /// @param device outlives this
     explicit RoutingAgent(AirNetDevice& device)

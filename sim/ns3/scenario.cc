@@ -213,6 +213,10 @@ class Network
             const perhop::hop::exact_ends_config ends{.sender = {.max_rate_bps = config.air.mac.fastest_rate_from_bps(i)}};
             device->SetExact(std::make_unique<ExactNode>(i, device->GetHop(), ends, *exactLog));
         }
+        if (config.swan)
+        {
+            device->GetHop().SlowBestEffort(*config.swan);
+        }
         node->AddDevice(device);
         m_channel->Add(device);
         m_devices.push_back(device);

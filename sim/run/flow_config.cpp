@@ -67,6 +67,7 @@ flow_config read_flow(json_section flow, std::size_t nodes) {
       config.rate_bps = flow.positive("rate_bps", 1e9);
       const auto packets = [&](const char* key) { return static_cast<std::uint32_t>(flow.integer(key, 1, 1000)); };
       flow.optional("burst_packets", config.burst_packets, packets);
+      flow.optional("expedited", config.expedited, [&](const char* key) { return flow.boolean(key); });
     } else {
       read_exact_flow(flow, config);
     }

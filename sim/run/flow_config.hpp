@@ -61,6 +61,7 @@ struct flow_config {
   std::uint32_t payload_bytes = 1000;  ///< UDP payload of each packet
   double rate_bps = 0;                 ///< cbr only: of the payload
   std::uint32_t burst_packets = 1;     ///< cbr only: so many at once, less often
+  bool expedited = false;              ///< cbr only: marked as Expedited Forwarding, which SWAN takes for real-time
   exact_application application = exact_application::greedy;
   double demand_bps = 0;  ///< what the application would send at most, IP bytes; 0: without limit
   double diid_s = 5;

@@ -105,6 +105,14 @@ exact_config read_exact(json_section object, std::size_t nodes) {
   return config;
 }
 
+policy::swan_settings read_swan(json_section object) {
+  policy::swan_settings settings;
+  table_fields fields(std::move(object));
+  policy::read_swan_settings(fields, settings);
+  fields.finish();
+  return settings;
+}
+
 }  // namespace
 
 bool run_config::wired(node_id a, node_id b) const {
@@ -208,6 +216,7 @@ run_config parse_run_config(const std::string& text, const std::string& name) {
     }
   }
   if (run.has("exact")) config.exact = read_exact(run.object("exact"), nodes);
+  if (run.has("swan")) config.swan = read_swan(run.object("swan"));
   config.outputs = read_outputs(run.object("outputs"));
   if (config.air.mac.fidelity == mac_fidelity::samples) {
     const std::string complaint = air::samples::samples_complaint(config.air);

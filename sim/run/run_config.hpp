@@ -73,6 +73,7 @@ struct run_config {
   std::vector<event_config> events;  ///< in order of time
   std::vector<flow_config> flows;
   exact_config exact;
+  std::optional<policy::swan_settings> swan;  ///< in every node; nothing: best effort goes when the MAC has room
   output_config outputs;
 
   /// How many nodes there are, servers included.

@@ -161,6 +161,20 @@ TEST(ip_packet, a_tcp_header_longer_than_the_packet_is_not_read) {
   EXPECT_EQ(read_ip(packet)->transport_at, 0U);
 }
 
+TEST(ip_packet, expedited_forwarding_is_told_from_every_other_dscp) {
+  for (unsigned dscp = 0; dscp < 64; ++dscp) {
+    for (unsigned ecn = 0; ecn < 4; ++ecn) {
+      const unsigned traffic_class = dscp << 2 | ecn;
+      bytes ipv4 = make_syn(false), ipv6 = make_syn(true);
+      ipv4[1] = static_cast<std::uint8_t>(traffic_class);
+      ipv6[0] = static_cast<std::uint8_t>(0x60 | traffic_class >> 4);
+      ipv6[1] = static_cast<std::uint8_t>(traffic_class << 4 | 0xf);
+      EXPECT_EQ(read_ip(ipv4)->view.expedited, dscp == 46) << dscp;
+      EXPECT_EQ(read_ip(ipv6)->view.expedited, dscp == 46) << dscp;
+    }
+  }
+}
+
 TEST(ip_packet, groups_are_told) {
   bytes packet = make_syn(false);
   packet[16] = 224;

@@ -38,6 +38,9 @@ public:
     ring_[place(at)] = std::move(last);
   }
 
+  /// What pop() would give. Requires !empty().
+  const entry& front() const { return ring_[first_]; }
+
   /// Requires !empty().
   entry pop() {
     entry first = std::move(ring_[first_]);

@@ -5,6 +5,7 @@
 ///   radio, for here  -> shim -> IP
 ///   radio, for there -> path header -> queue -> MAC
 ///   either of them   -> path header -> wire, when the next hop is reached by one
+///   queue            -> MAC; best effort not before its time, where the node slows it
 ///   MAC completes    -> what its slot of the neighbour table held before is taken out -> shim -> next frames to the MAC
 ///
 /// Sans I/O, in the manner of Linux's codel_impl.h: the algorithm is here, and the packet, IP above, the MAC below and what else the
@@ -46,6 +47,7 @@
 #include "host/core/hop/peer_slots.hpp"
 #include "host/core/hop/slot_history.hpp"
 #include "host/core/hop/waiting_room.hpp"
+#include "host/core/policy/best_effort_rate.hpp"
 #include "host/core/policy/delay_estimator.hpp"
 #include "host/core/shim/shim.hpp"
 #include "host/core/wire/hello.hpp"
@@ -59,6 +61,7 @@ struct completed_frame {
   std::uint64_t receiver_address = 0;
   policy::neighbour_averages averages{};
   service_sample sample{};
+  std::uint32_t service_us = 0;  ///< from the head of the MAC's queue to its end
   bool delivered = false;
   bool unanswered = false;  ///< given up at a retry limit: the neighbour did not answer
 };
@@ -81,6 +84,8 @@ public:
     room_.clear();
     told_ = {};
   }
+  /// From now on best effort is slowed, and packets that are marked as real-time go first.
+  void slow_best_effort(const policy::swan_settings& settings) { best_effort_.emplace(settings); }
   /// The MAC's neighbour table is another one, or an old one after a break. @param average_shift a new sample weighs 2^-this
   void restart_averages(std::uint8_t average_shift) { history_.restart(average_shift); }
 
@@ -118,7 +123,8 @@ public:
     const std::uint8_t peer = peer_of(*receiver);
     const shim::next_hop next = host_.describe(what, *receiver, peer);
     const wire::path_header header = stamped(now, what, *receiver, next, stamp);
-    const std::uint8_t priority = what.priority;
+    const std::uint8_t priority =
+        best_effort_ && what.view.expedited ? std::max(what.priority, queue_priority::real_time) : what.priority;
     frame made = host_.make(now, std::move(what), header, *receiver, next);
     push(now, {.receiver_address = *receiver, .mpdu_bytes = next.mpdu_bytes, .what = std::move(made), .priority = priority});
     return true;
@@ -152,6 +158,7 @@ public:
   /// @return nothing: the slot has been given to another neighbour since
   std::optional<completion_outcome> on_completion(time_us now, const completed_frame& done, bool purge = false) {
     std::optional<completion_outcome> outcome;
+    if (best_effort_) best_effort_->on_completion(now, done.service_us);
     if (peers_.is_of(done.averages.peer, done.receiver_address)) {
       outcome.emplace();
       outcome->averages = history_.without_history(done.receiver_address, done.averages, done.sample);
@@ -168,7 +175,13 @@ public:
 
   /// The MAC may have room.
   void pump(time_us now) {
-    while (!queue_.empty() && host_.can_submit()) host_.submit(now, queue_.pop());
+    while (!queue_.empty() && host_.can_submit()) {
+      if (slowed()) {
+        if (best_effort_->next_send() > now) break;
+        best_effort_->on_send(now, queue_.front().mpdu_bytes);
+      }
+      host_.submit(now, queue_.pop());
+    }
     tell_queue();
   }
 
@@ -196,8 +209,11 @@ public:
 
   std::optional<time_us> next_deadline() const {
     if (!shim_) return std::nullopt;
-    const std::optional<time_us> told = shim_->next_deadline(), release = room_.next_release();
-    return told && release ? std::min(*told, *release) : told ? told : release;
+    const auto earlier = [](std::optional<time_us> one, std::optional<time_us> other) {
+      return one && other ? std::min(*one, *other) : one ? one : other;
+    };
+    const std::optional<time_us> due = earlier(shim_->next_deadline(), room_.next_release());
+    return slowed() && host_.can_submit() ? earlier(due, best_effort_->next_send()) : due;
   }
 
   /// next_deadline() has come: sends what is due.
@@ -205,6 +221,7 @@ public:
     if (!shim_) return;
     room_.expire(now, *shim_, [this, now](packet&& due) { pass(now, std::move(due)); });
     send_hello(now);
+    if (best_effort_) pump(now);
   }
 
   void set_policy(time_us now, const shim::flow_policy& policy) {
@@ -238,13 +255,16 @@ private:
 
   void push(time_us now, entry&& last) {
     queue_.push(std::move(last));
-    // What waits already goes when the MAC is done with a frame.
-    if (queue_.size() == 1) {
+    // What waits already goes when the MAC is done with a frame; but it may wait for its time alone, and this go before it.
+    if (queue_.size() == 1 || best_effort_) {
       pump(now);
     } else {
       tell_queue();
     }
   }
+
+  /// What would go next is best effort, and its time decides when.
+  bool slowed() const { return best_effort_ && !queue_.empty() && queue_.front().priority < queue_priority::real_time; }
 
   void tell_queue() {
     if (shim_ && shim_->exact() != nullptr) shim_->exact()->on_queue(queue_.bytes());
@@ -266,6 +286,7 @@ private:
   frame_queue<frame> queue_;
   peer_slots peers_;
   slot_history history_;
+  std::optional<policy::best_effort_rate> best_effort_;  ///< nothing: all goes when the MAC has room
   std::array<std::uint64_t, neighbour_slots> told_{};  ///< MAC addresses by slot, as the EXACT router knows them
 };
 

@@ -18,6 +18,11 @@ enum class origin : std::uint8_t {
   elsewhere,  ///< it came over another interface of this node: its path begins before the radio
 };
 
+/// Which of what waits goes to the MAC first: the highest.
+struct queue_priority {
+  static constexpr std::uint8_t best_effort = 0, tcp_acks = 1, real_time = 2, routing = 3;
+};
+
 /// @tparam content_type what the host moves: bytes, or a pointer to them. Copied for TCP ACKs that may be sent again.
 template <typename content_type>
 struct outgoing {
@@ -29,7 +34,7 @@ struct outgoing {
   /// Of its flow when TCP made it, where the host can ask its TCP; nothing: counted by the shim.
   std::optional<std::uint32_t> packets_in_flight{};
   content_type content{};
-  std::uint8_t priority = 0;  ///< in the queue: before those of a lower one
+  std::uint8_t priority = queue_priority::best_effort;
 };
 
 }  // namespace perhop::hop

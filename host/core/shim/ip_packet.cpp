@@ -91,6 +91,7 @@ std::optional<ip_packet> read_ipv4(std::span<const std::uint8_t> bytes, std::siz
   const std::uint32_t destination = read32(&bytes[16]);
   packet->view.ip_bytes = static_cast<std::uint32_t>(total_bytes);
   packet->view.ttl = bytes[8];
+  packet->view.expedited = bytes[1] >> 2 == expedited_forwarding;
   packet->view.flow.source = ip_address::from_ipv4(read32(&bytes[12]));
   packet->view.flow.destination = ip_address::from_ipv4(destination);
   packet->group = destination >> 28 == 0xe || destination == 0xffff'ffff;
@@ -108,6 +109,7 @@ std::optional<ip_packet> read_ipv6(std::span<const std::uint8_t> bytes, std::siz
   packet->ipv6 = true;
   packet->view.ip_bytes = static_cast<std::uint32_t>(total_bytes);
   packet->view.ttl = bytes[7];
+  packet->view.expedited = (read16(bytes.data()) >> 6 & 0x3f) == expedited_forwarding;
   packet->view.flow.source = {read64(&bytes[8]), read64(&bytes[16])};
   packet->view.flow.destination = {read64(&bytes[24]), read64(&bytes[32])};
   packet->group = bytes[24] == 0xff;

@@ -27,6 +27,7 @@ struct ip_address {
 
 inline constexpr std::uint8_t ip_protocol_tcp = 6;
 inline constexpr std::uint8_t ip_protocol_udp = 17;
+inline constexpr std::uint8_t expedited_forwarding = 46;  ///< DSCP of real-time packets (RFC 3246)
 
 /// One direction of a connection. Ports are 0 where the protocol has none.
 struct flow_key {
@@ -80,6 +81,7 @@ struct ip_packet_view {
   std::uint8_t ttl = 0;        ///< as in the packet (hop limit for IPv6); 0 when the caller cannot tell
   tcp_view tcp{};              ///< read when flow.protocol is TCP
   exact_view exact{};
+  bool expedited = false;  ///< marked as Expedited Forwarding (RFC 3246): real-time
 
   constexpr bool is_tcp() const { return flow.protocol == ip_protocol_tcp; }
 };

@@ -46,6 +46,17 @@ TEST(node_config, the_least_there_can_be) {
   EXPECT_FALSE(config.driver.faults || config.driver.capture);
 }
 
+TEST(node_config, swan_is_there_when_it_is_named) {
+  json object = least();
+  EXPECT_FALSE(parse_node_config(object.dump()).swan);
+  object["swan"] = {{"increase_bps", 9000}};
+  const node_config config = parse_node_config(object.dump());
+  EXPECT_EQ(config.swan->increase_bps, 9000U);
+  EXPECT_EQ(config.swan->period_us, policy::swan_settings{}.period_us);
+  object["swan"] = {{"rate_bps", 9000}};
+  EXPECT_NE(refusal(object).find("rate_bps"), std::string::npos);
+}
+
 TEST(node_config, a_loopback_in_a_capture_behind_faults) {
   json object = least();
   object["log"] = "json";

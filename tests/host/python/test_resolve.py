@@ -52,6 +52,13 @@ def test_a_fidelity_is_told_to_the_simulators_only_where_it_is_not_the_default(r
     assert not {"fidelity", "four_address"} & set(runs("seeds=[1]")[0].config["mac"])
 
 
+def test_swan_is_told_to_the_simulator_only_where_it_is_asked_for(runs):
+    assert all("swan" not in run.config for run in runs())
+    assert runs("swan={}")[0].config["swan"]["threshold_ms"] == 20
+    swept = runs("sweep.swan=[null, {threshold_ms: 30}]", "policies=[none]", "seeds=[1]")
+    assert [run.config.get("swan", {}).get("threshold_ms") for run in swept] == [None, 30] * (len(swept) // 2)
+
+
 def test_samples_know_of_radios_that_are_off(runs):
     one_hop = ("sweep.topology.hops=[1]", "flows=[{kind: mac_saturated, src: 0, dst: 1, ip_bytes: 60}]")
     samples = "medium.samples={carrier_offset_hz: [1000, -1000], taps: [{delay_ns: 50, gain_db: -6}]}"

@@ -105,6 +105,26 @@ TEST_F(UdpFlowTest, CbrAndTcpShareAChain)
     EXPECT_GT(flows.at(1).at("goodput_bps").get<double>(), 80e3);
 }
 
+TEST_F(UdpFlowTest, SwanSlowsTcpForAFlowThatIsMarkedAndForNoOther)
+{
+    nlohmann::json run = run_file::Chain(3, m_folder.Path());
+    run["duration_s"] = 40.0;
+    run["flows"].push_back(Cbr(0, 3, 64e3));
+    const auto delayMs = [&](bool expedited, bool swan) {
+        run["flows"][1]["expedited"] = expedited;
+        run.erase("swan");
+        if (swan)
+        {
+            run["swan"] = nlohmann::json::object();
+        }
+        return Run(run).at("flows").at(1).at("delay_ms").get<double>();
+    };
+    const double withoutMs = delayMs(true, false);
+    EXPECT_EQ(delayMs(false, false), withoutMs) << "without SWAN nobody asks for the mark";
+    EXPECT_LT(delayMs(true, true), 0.5 * withoutMs);
+    EXPECT_GT(delayMs(false, true), delayMs(true, true)) << "it waits with TCP's packets";
+}
+
 TEST_F(UdpFlowTest, AFlowIsSilentBeforeItsStartAndAfterItsStop)
 {
     nlohmann::json run = Chain(1, Cbr(0, 1, 80e3));

@@ -247,6 +247,23 @@ TEST(run_config, who_routes_on_demand_needs_no_route_at_the_start) {
             "");
 }
 
+TEST(run_config, swan_is_there_when_it_is_named_and_has_its_defaults) {
+  json run = two_node_run();
+  EXPECT_FALSE(parse_run_config(run.dump(), "run.json").swan);
+  run["swan"] = json::object();
+  EXPECT_EQ(parse_run_config(run.dump(), "run.json").swan->threshold_us, policy::swan_settings{}.threshold_us);
+  run["swan"] = {{"period_ms", 500}, {"threshold_ms", 30}, {"increase_bps", 7000}, {"decrease_share", 0.25}, {"gap_share", 2.0}};
+  const policy::swan_settings swan = *parse_run_config(run.dump(), "run.json").swan;
+  EXPECT_EQ(swan.period_us, 500'000U);
+  EXPECT_EQ(swan.threshold_us, 30'000U);
+  EXPECT_EQ(swan.increase_bps, 7000U);
+  EXPECT_EQ(swan.decrease_share, 0.25);
+  EXPECT_EQ(swan.gap_share, 2.0);
+  EXPECT_NE(message([](json& bad) { bad["swan"] = {{"decrease_share", 1.0}}; }).find("run.json: field swan.decrease_share: 1"),
+            std::string::npos);
+  EXPECT_NE(message([](json& bad) { bad["swan"] = {{"threshold_us", 1}}; }).find("swan.threshold_us: unknown field"), std::string::npos);
+}
+
 TEST(run_config, a_move_takes_its_time_or_none) {
   json run = two_node_run();
   run["events"] = json::parse(R"([{"at_s": 0.1, "kind": "move", "node": 1, "x_m": 3, "y_m": 9, "speed_mps": 2.5},

@@ -56,7 +56,7 @@ struct exact_settings {
 template <typename fields, typename settings>
 void read_exact_settings(fields& from, settings& into) {
   constexpr exact_settings otherwise;
-  const auto word = [&from]<typename choice, std::size_t many>(const char* key, std::string_view what,
+  [[maybe_unused]] const auto word = [&from]<typename choice, std::size_t many>(const char* key, std::string_view what,
                                                                const words<choice, many>& known, choice unsaid) {
     return from.word(key, what, std::span<const std::pair<std::string_view, choice>>(known), unsaid);
   };
@@ -75,6 +75,41 @@ void for_each_exact_setting(visitor&& visit) {
   visit("eta", &settings::eta, "share of the channel time that may be given out", double{0.01}, double{1.0});
   visit("interval_us", &settings::interval_us, "between a router's allocations", std::uint32_t{1000}, std::uint32_t{60000000});
   visit("hello_interval_us", &settings::hello_interval_us, "of m2, between the hellos of a router after a change; else up to 5 s", std::uint32_t{1000}, std::uint32_t{60000000});
+}
+
+/// swan: how a node slows best effort, so that real-time packets meet small delays.
+struct swan_settings {
+  std::uint32_t period_us = 1000000;  ///< between changes of the rate
+  std::uint32_t threshold_us = 20000;  ///< a packet's service time, DATA included, above which the rate shrinks
+  std::uint32_t increase_bps = 50000;  ///< by which the rate grows in a period without such a packet; also the least rate
+  double decrease_share = 0.5;  ///< share of the rate that a period with such a packet takes away
+  double gap_share = 0.5;  ///< share by which the rate may stand above what was sent
+};
+
+/// Reads each key of the object `swan` into the members of these names. What is not said is as in swan_settings.
+/// `from` is as in host/core/shim/flow_policy_fields.hpp, and has number(key, otherwise, most, least) for what has a fraction.
+template <typename fields, typename settings>
+void read_swan_settings(fields& from, settings& into) {
+  constexpr swan_settings otherwise;
+  [[maybe_unused]] const auto word = [&from]<typename choice, std::size_t many>(const char* key, std::string_view what,
+                                                               const words<choice, many>& known, choice unsaid) {
+    return from.word(key, what, std::span<const std::pair<std::string_view, choice>>(known), unsaid);
+  };
+  into.period_us = 1000 * from.count("period_ms", otherwise.period_us / 1000, 60000, 10);
+  into.threshold_us = 1000 * from.count("threshold_ms", otherwise.threshold_us / 1000, 60000, 1);
+  into.increase_bps = 1 * from.count("increase_bps", otherwise.increase_bps / 1, 100000000, 1000);
+  into.decrease_share = from.number("decrease_share", otherwise.decrease_share, 0.99, 0.01);
+  into.gap_share = from.number("gap_share", otherwise.gap_share, 10.0, 0.01);
+}
+
+/// Calls visit(name, member, what it is) for each member, for numbers with the least and the largest value, too.
+template <typename settings, typename visitor>
+void for_each_swan_setting(visitor&& visit) {
+  visit("period_us", &settings::period_us, "between changes of the rate", std::uint32_t{10000}, std::uint32_t{60000000});
+  visit("threshold_us", &settings::threshold_us, "a packet's service time, DATA included, above which the rate shrinks", std::uint32_t{1000}, std::uint32_t{60000000});
+  visit("increase_bps", &settings::increase_bps, "by which the rate grows in a period without such a packet; also the least rate", std::uint32_t{1000}, std::uint32_t{100000000});
+  visit("decrease_share", &settings::decrease_share, "share of the rate that a period with such a packet takes away", double{0.01}, double{0.99});
+  visit("gap_share", &settings::gap_share, "share by which the rate may stand above what was sent", double{0.01}, double{10.0});
 }
 
 }  // namespace perhop::policy

@@ -225,6 +225,7 @@ def _resolve_point(point: Point) -> list[Run]:
                 **_routing(experiment, motion.moves(trace, experiment.duration_s)),
                 "flows": [_flow(flow, policy) for flow in flows],
                 **({"exact": experiment.exact.model_dump()} if has_exact else {}),
+                **({"swan": experiment.swan.model_dump()} if experiment.swan is not None else {}),
                 "outputs": {
                     "pcapng": False,
                     "trace": experiment.outputs.trace,

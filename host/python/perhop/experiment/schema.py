@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field
 from perhop.experiment.policies import FORMS as POLICY_FORMS
 from perhop.experiment.policies import parse_policy
 from perhop.experiment.section import Link, Section
-from perhop.experiment.settings_table import ExactSettings
+from perhop.experiment.settings_table import ExactSettings, SwanSettings
 from perhop.refusal import refused as _refused
 from perhop.registers import spec_generated as spec
 
@@ -384,6 +384,9 @@ class CbrFlow(FlowBase):
     rate_bps: float = Field(gt=0, le=1e9, description="rate of the UDP payload")
     burst_packets: int = Field(default=1, ge=1, le=1000, description="packets that leave at once, so many less often")
     payload_bytes: int = Field(default=1000, ge=12, le=2200, description="UDP payload of a packet")
+    expedited: bool = Field(
+        default=False, description="marked as Expedited Forwarding (RFC 3246): real-time for the section `swan`"
+    )
 
 
 class ExactFlow(FlowBase):
@@ -564,4 +567,7 @@ class Experiment(Section):
         default="sim", description="where the MAC runs: simulated, in namespaces in real time, on hosts with radios"
     )
     exact: Exact = Exact()
+    swan: SwanSettings | None = Field(
+        default=None, description="null: best effort goes when the MAC has room; {}: every node slows it by SWAN's rule"
+    )
     outputs: Outputs = Outputs()

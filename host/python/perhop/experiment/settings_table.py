@@ -39,3 +39,38 @@ class ExactSettings(Section):
         le=60000,
         description="of m2, between the hellos of a router after a change; else up to 5 s",
     )
+
+
+class SwanSettings(Section):
+    """How a node slows best effort, so that real-time packets meet small delays."""
+
+    period_ms: int = Field(
+        default=1000,
+        ge=10,
+        le=60000,
+        description="between changes of the rate",
+    )
+    threshold_ms: int = Field(
+        default=20,
+        ge=1,
+        le=60000,
+        description="a packet's service time, DATA included, above which the rate shrinks",
+    )
+    increase_bps: int = Field(
+        default=50000,
+        ge=1000,
+        le=100000000,
+        description="by which the rate grows in a period without such a packet; also the least rate",
+    )
+    decrease_share: float = Field(
+        default=0.5,
+        ge=0.01,
+        le=0.99,
+        description="share of the rate that a period with such a packet takes away",
+    )
+    gap_share: float = Field(
+        default=0.5,
+        ge=0.01,
+        le=10.0,
+        description="share by which the rate may stand above what was sent",
+    )

@@ -265,6 +265,7 @@ def node_config(
     cwl = {} if cgroup is None else {"cwl": {"enforce": plan.enforce, "cgroup": cgroup}}
     return {
         **exact,
+        **({"swan": plan.run["swan"]} if "swan" in plan.run else {}),
         **cwl,
         "name": f"{plan.name} node {node.index}",
         "interface": INTERFACE,

@@ -13,7 +13,7 @@ from perhop.experiment.load import explained, read
 from perhop.experiment.policies import FORMS as POLICY_FORMS
 from perhop.experiment.policies import parse_policy
 from perhop.experiment.schema import OnePolicy, Section
-from perhop.experiment.settings_table import ExactSettings
+from perhop.experiment.settings_table import ExactSettings, SwanSettings
 from perhop.node import ebpf
 from perhop.node.drivers import Driver, Mac, Socket
 from perhop.refusal import refused
@@ -92,6 +92,7 @@ class NodeFile(Section):
         "data_rate_index",
     )
     exact: Exact | None = None
+    swan: SwanSettings | None = Field(default=None, description="null: best effort goes when the MAC has room")
     control_socket: Socket | None = Field(default=None, description="null: node.sock in the runtime folder")
     rates_socket: Socket | None = Field(default=None, description="with exact; null: rates.sock in the runtime folder")
     log: Literal["text", "json"] = Field(default="text", description="json: one object a line")
@@ -127,4 +128,6 @@ def daemon_json(node: NodeFile, runtime: Path) -> dict[str, Any]:
     if node.exact is not None:
         told["exact"] = node.exact.model_dump(exclude_none=True)
         told["rates_socket"] = node.rates_socket or str(runtime / "rates.sock")
+    if node.swan is not None:
+        told["swan"] = node.swan.model_dump()
     return told
