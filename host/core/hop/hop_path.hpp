@@ -123,8 +123,7 @@ public:
     const std::uint8_t peer = peer_of(*receiver);
     const shim::next_hop next = host_.describe(what, *receiver, peer);
     const wire::path_header header = stamped(now, what, *receiver, next, stamp);
-    const std::uint8_t priority =
-        best_effort_ && what.view.expedited ? std::max(what.priority, queue_priority::real_time) : what.priority;
+    const std::uint8_t priority = best_effort_ && what.view.expedited ? std::max(what.priority, queue_priority::real_time) : what.priority;
     frame made = host_.make(now, std::move(what), header, *receiver, next);
     push(now, {.receiver_address = *receiver, .mpdu_bytes = next.mpdu_bytes, .what = std::move(made), .priority = priority});
     return true;
@@ -287,7 +286,7 @@ private:
   peer_slots peers_;
   slot_history history_;
   std::optional<policy::best_effort_rate> best_effort_;  ///< nothing: all goes when the MAC has room
-  std::array<std::uint64_t, neighbour_slots> told_{};  ///< MAC addresses by slot, as the EXACT router knows them
+  std::array<std::uint64_t, neighbour_slots> told_{};    ///< MAC addresses by slot, as the EXACT router knows them
 };
 
 }  // namespace perhop::hop

@@ -89,9 +89,9 @@ def check(results: Results | None, folder: Path) -> Check:
     cells = cells_of(results)
     verdict = judged(cells)
     lines = [
-        f"{hops} hops, {way}: voice {mean_of(cell.delay_ms).value:.1f} ± {mean_of(cell.delay_ms).half:.1f} ms, 95 % below "
-        f"{mean_of(cell.p95_ms).value:.0f} ms, {mean_of(cell.lost).value:.2%} lost; bulk "
-        f"{mean_of(cell.bulk_bps).value / 1e3:.0f} kb/s"
+        f"{hops} hops, {way}: voice {mean_of(cell.delay_ms).value:.1f} ± {mean_of(cell.delay_ms).half:.1f} ms, "
+        f"95 % below {mean_of(cell.p95_ms).value:.0f} ms, {mean_of(cell.lost).value:.2%} lost; "
+        f"bulk {mean_of(cell.bulk_bps).value / 1e3:.0f} kb/s"
         for (hops, way), cell in sorted(cells.items())
     ]
     figure = folder / "X-21_swan.svg"

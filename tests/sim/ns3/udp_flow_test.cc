@@ -110,7 +110,8 @@ TEST_F(UdpFlowTest, SwanSlowsTcpForAFlowThatIsMarkedAndForNoOther)
     nlohmann::json run = run_file::Chain(3, m_folder.Path());
     run["duration_s"] = 40.0;
     run["flows"].push_back(Cbr(0, 3, 64e3));
-    const auto delayMs = [&](bool expedited, bool swan) {
+    const auto delayMs = [&](bool expedited, bool swan)
+    {
         run["flows"][1]["expedited"] = expedited;
         run.erase("swan");
         if (swan)
