@@ -12,7 +12,8 @@ an earlier frame, or the other queue's response timeout, was over.
 Then a fault is planted in a copy of tick_generator (edges of the medium move no tick), and the measurement has to
 notice.
 
-A profile is measured once for each build of the programs: a run that is interrupted goes on where it was. Writes
+A profile is measured in parts, each with a seed of its own, and a part once for each build of the programs: a run that
+is interrupted goes on with the part in which it was, and the parts use all cores. Writes
 out/bench-sifs: result.json, histogram.txt, histogram.svg; with --document also docs/mac/exact_times.md and its
 figure.
 """
@@ -22,8 +23,8 @@ import hashlib
 import json
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from perhop import paths
@@ -37,6 +38,8 @@ PROGRAMS = ROOT / "out/build/sim/bench/mac_top"
 OUT = ROOT / "out/bench-sifs"
 DOCUMENT = ROOT / "docs/mac/exact_times.md"
 SEED = 1
+# A part of the longest profile takes some ten minutes.
+PARTS = 10
 # Delays of the PHY in its profile's clocks, transmit and receive: none, less than a microsecond, and several. No frame
 # is shorter than both together.
 DELAYS = {
@@ -93,6 +96,33 @@ class Run:
         unfinished.write_text(done.stdout)
         unfinished.rename(kept)
         return found
+
+
+def parts_of(run: Run) -> list[Run]:
+    """A run as PARTS shorter ones that measure at least as much in all; no two parts, of any seed, have one seed."""
+    shares = {each: -(-getattr(run, each) // PARTS) for each in ("responses", "starts")}
+    return [replace(run, seed=run.seed * PARTS + part, **shares) for part in range(PARTS)]
+
+
+def joined(parts: list[dict]) -> dict:
+    """What several parts of one run found, as if one program had found it."""
+    if len({(each["expected_clocks"], each["clocks_per_us"]) for each in parts}) != 1:
+        raise ValueError("parts of different runs are not joined")
+
+    errors = [error for each in parts for error in each["tsf_error_clocks"]]
+
+    def of(kind: str) -> dict:
+        names = sorted({name for each in parts for name in each.get(kind, {})})
+        return {name: merged(each.get(kind, {}).get(name, {}) for each in parts) for name in names}
+
+    return {
+        "responses": of("responses"),
+        "starts": of("starts"),
+        "expected_clocks": parts[0]["expected_clocks"],
+        "clocks_per_us": parts[0]["clocks_per_us"],
+        "tsf_error_clocks": [min(errors), max(errors)] if errors else [],
+        "problem": "; ".join(each["problem"] for each in parts if each["problem"]),
+    }
 
 
 def summary(found: dict) -> dict:
@@ -214,7 +244,7 @@ def write_document(results: dict[str, dict], faulty: dict, seed: int) -> None:
     text = f"""# How exact the MAC's times are
 
 Written by `sim/bench/bench_sifs.py --document`; `make bench-sifs` measures the same. Version {paths.version()["git"]},
-seed {seed}.
+seed {seed}, {PARTS} parts a profile.
 
 A Verilated `mac_top` with two queues hears random frames at random clocks: DATA and RTS for it, others' frames, broken
 ones, carriers without a frame; three responses in ten are disturbed during SIFS by a carrier, a frame's start, its end.
@@ -288,19 +318,25 @@ def main() -> int:
     with ThreadPoolExecutor(arguments.jobs) as pool:
         # What takes longest first.
         ordered = sorted([*runs.items(), ("", fault)], key=lambda named: named[0] not in SLOW)
-        pending = {name: pool.submit(run.measure) for name, run in ordered}
-        pending_starts = {name: pool.submit(run.measure) for name, run in slow_starts.items()}
+        pending = {name: [pool.submit(part.measure) for part in parts_of(run)] for name, run in ordered}
+        pending_starts = {
+            name: [pool.submit(part.measure) for part in parts_of(run)] for name, run in slow_starts.items()
+        }
+
+        def found(parts: list[Future]) -> dict:
+            return summary(joined([part.result() for part in parts]))
+
         results = {}
         for name in names:
-            results[name] = summary(pending[name].result())
+            results[name] = found(pending[name])
             if name in pending_starts:
-                starts = summary(pending_starts[name].result())
+                starts = found(pending_starts[name])
                 results[name]["slots_slow"] = results[name]["slots"]
                 results[name]["slots"] = starts["slots"]
                 results[name]["slots_clocks_per_us"] = starts["clocks_per_us"]
                 results[name]["exact"] &= starts["exact"]
             console.print(f"{name}: {results[name]['n']} responses, {results[name]['slots']['n']} starts")
-        faulty = summary(pending[""].result())
+        faulty = found(pending[""])
 
     table = Table(title="Clocks from phy_rx_end to the response's phy_tx_start, and of starts from their slot boundary")
     for heading in ("profile", "clocks/us", "responses", "least", "most", "expected", "starts", "least", "most"):

@@ -54,3 +54,30 @@ def test_a_spread_a_start_beside_its_slot_and_a_problem_are_not_exact(wrong):
     }
     assert bench_sifs.summary(right)["exact"]
     assert not bench_sifs.summary(right | wrong)["exact"]
+
+
+def part(clocks: int, problem: str = "") -> dict:
+    return {
+        "responses": {"cts": {str(clocks): 5}},
+        "starts": {"reception": {"0": 4}},
+        "expected_clocks": 100,
+        "clocks_per_us": 64,
+        "tsf_error_clocks": [-3, 2],
+        "problem": problem,
+    }
+
+
+def test_parts_of_a_run_are_judged_as_the_whole():
+    run = bench_sifs.Run("perhop-bench-sifs", "dsss_long", 10_001, 2_000, 1)
+    parts = bench_sifs.parts_of(run)
+    assert sum(each.responses for each in parts) >= run.responses
+    assert sum(each.starts for each in parts) >= run.starts
+    others = bench_sifs.parts_of(bench_sifs.Run("perhop-bench-sifs", "dsss_long", 10_001, 2_000, 2))
+    assert len({each.seed for each in parts + others}) == len(parts + others)
+
+    right = bench_sifs.summary(bench_sifs.joined([part(100)] * 3))
+    assert right["exact"] and right["n"] == 15 and right["slots"]["n"] == 12 and right["tsf_error_clocks"] == [-3, 2]
+    assert not bench_sifs.summary(bench_sifs.joined([part(100), part(101)]))["exact"]
+    assert not bench_sifs.summary(bench_sifs.joined([part(100), part(100, "a frame on a busy medium")]))["exact"]
+    with pytest.raises(ValueError, match="different runs"):
+        bench_sifs.joined([part(100), part(100) | {"clocks_per_us": 16}])
