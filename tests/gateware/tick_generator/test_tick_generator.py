@@ -10,6 +10,8 @@ from testbench.clocked import Clocked
 
 SEED = 1
 US, SETTLE = 64, 16
+# Tests of responses alone: the ticks behind another edge come a clock earlier with CONTENTION_CLOCKS.
+RESPONSES = ("what_responses_move_is_paid_back", "the_end_of_a_frame_during_sifs_moves_nothing")
 INPUTS = ("rst", "phy_rx_end", "news", "sending", "tx_start", "nav_left_us")
 
 
@@ -150,6 +152,28 @@ async def what_edges_move_is_paid_back(dut):
 
 
 @cocotb.test()
+async def what_responses_move_is_paid_back(dut):
+    """250 frames are answered: booked a clock wrong for each response, the ticks would be off by 4 microseconds.
+
+    A MAC that takes a clock more to start after contention has its ticks put off by that clock while SIFS runs.
+    """
+    source = random.Random(SEED)
+    dut._log.info("seed %d", SEED)
+    generator = await Generator(dut, 20, 30).start()
+    for _ in range(250):
+        end = await generator.hear(source.randrange(2 * US, 4 * US))
+        generator.hold(sending=1)
+        await generator.steps(6 * US - generator.delay)
+        assert generator.after(end)[1:5] == [US * n - generator.delay - 2 for n in range(2, 6)]
+        await generator.step(tx_start=1)
+        await generator.steps(2 * US)
+        generator.hold(sending=0)
+        await generator.steps(source.randrange(1, 3 * US))
+        error = len(generator.ticks) * US - generator.now
+        assert -3 * US < error < 3 * US
+
+
+@cocotb.test()
 async def an_own_frame_that_starts_between_ticks_takes_them_along(dut):
     generator = await Generator(dut).start()
     await generator.steps(10 * US + 23)
@@ -195,3 +219,8 @@ async def the_end_of_a_frame_during_sifs_moves_nothing(dut):
 @pytest.mark.parametrize("name", cocotb_tests(globals()))
 def test_tick_generator(name):
     simulate("tick_generator", __file__, name, cocotb_tests(globals()))
+
+
+@pytest.mark.parametrize("name", RESPONSES)
+def test_tick_generator_of_a_mac_that_starts_later_after_contention(name):
+    simulate("tick_generator", __file__, name, RESPONSES, {"CONTENTION_CLOCKS": 1})
