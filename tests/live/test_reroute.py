@@ -202,20 +202,28 @@ def steady_rate_of(live, hops, seconds):
 def rate_near(live, hops, expected_bps):
     """What node 0's daemon knows of its flow, once ten reports in a row kept it within a tenth of that rate.
 
-    A single look some seconds after the reroute found it below now and then, down to a thirtieth; why is not known. A
-    node that died and kept its share would hold the rate down until it is forgotten, after 40 s.
+    A single look some seconds after the reroute found it below now and then, down to a thirtieth. In two of 24 trials
+    beside other load it stayed at 0.8 of that rate, for the routers measured 0.76 and 0.78 of the channel time as
+    usable; why is not known, so a failure tells all of it. A node that died and kept its share would hold the rate
+    down until it is forgotten, after 40 s.
     """
-    near = {}
+    near, looks = {}, {}
 
     def stays_near():
         rate = rate_of(live)
+        looks[rate["reports"]] = (rate["hops"], rate["rate_bps"], rate["reroutes"], rate["round_trip_us"])
         if rate["hops"] == hops and 0.9 * expected_bps < rate["rate_bps"] < expected_bps / 0.9:
             near[rate["reports"]] = rate
         else:
             near.clear()
         return len(near) >= 10
 
-    wait_until(stays_near, 15)
+    try:
+        wait_until(stays_near, 15)
+    except AssertionError as error:
+        told = {node: live.daemon(node)["exact"] for node in (0, 2, 3, 4, 5, 6)}
+        seen = "".join(f"\n  report {count}: {look}" for count, look in looks.items())
+        raise AssertionError(f"{error}: {expected_bps:.0f} b/s over {hops} hops; seen{seen}\n{told}") from error
     return near[max(near)]
 
 
