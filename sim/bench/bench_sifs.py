@@ -38,7 +38,6 @@ PROGRAMS = ROOT / "out/build/sim/bench/mac_top"
 OUT = ROOT / "out/bench-sifs"
 DOCUMENT = ROOT / "docs/mac/exact_times.md"
 SEED = 1
-# A part of the longest profile takes some ten minutes.
 PARTS = 10
 # Delays of the PHY in its profile's clocks, transmit and receive: none, less than a microsecond, and several. No frame
 # is shorter than both together.
