@@ -104,7 +104,13 @@ json exact_of(const packet_path& path, const exact_flows& exact) {
   if (const policy::exact_router* router = path.shim() != nullptr ? path.shim()->exact() : nullptr) {
     object["mode"] = router->config().mode == policy::exact_mode::m1 ? "m1" : "m2";
     object["load"] = router->load();
+    object["usable_share"] = router->usable_share();
+    object["other_share"] = router->other_share();
     object["nodes_known"] = router->neighbourhood().nodes();
+    object["links"] = json::array();
+    router->neighbourhood().for_each_link([&object](std::uint32_t from, std::uint32_t to, std::uint32_t flows, double busy) {
+      object["links"].push_back({{"from", from}, {"to", to}, {"flows", flows}, {"busy", busy}});
+    });
     object["allocations"] = json::array();
     router->for_each_flow([&object](std::uint64_t flow, std::uint8_t, double allocation_bps) {
       object["allocations"].push_back({{"flow", identity_text(flow)}, {"allocation_bps", allocation_bps}});

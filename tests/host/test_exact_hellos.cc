@@ -31,7 +31,7 @@ TEST(exact_neighbourhood, tells_of_near_nodes_behind_a_winding_path_and_of_no_fa
   ledger.on_hello(0, message);
   wire::hello_node own{.neighbours = {2}};
   own.flows.push_back({.next = 0, .flow = 6, .cost_s_per_bit = 1e-6});
-  ledger.set_own(own);
+  ledger.set_own(0, own);
   const wire::hello passed_on = *ledger.make_hello(1000);
   EXPECT_TRUE(std::ranges::any_of(passed_on.nodes, [](const wire::hello_node& node) { return node.node == 3; }));
   EXPECT_FALSE(std::ranges::any_of(passed_on.nodes, [](const wire::hello_node& node) { return node.node == 4; }));
@@ -41,7 +41,7 @@ exact_neighbourhood router_with_a_flow(std::uint32_t node) {
   exact_neighbourhood router({.node = node});
   wire::hello_node own{.neighbours = {node - 1}};
   own.flows.push_back({.next = 0, .flow = node, .cost_s_per_bit = 1e-6});
-  router.set_own(own);
+  router.set_own(0, own);
   return router;
 }
 
@@ -119,11 +119,11 @@ TEST(exact_neighbourhood, a_node_that_a_flow_has_left_has_no_share_of_it_though_
   // The same of this node's own flow.
   wire::hello_node own{.neighbours = {2}};
   own.flows.push_back({.next = 0, .flow = 5, .cost_s_per_bit = 1e-6});
-  ledger.set_own(own);
+  ledger.set_own(0, own);
   ledger.update(0);
   EXPECT_EQ(ledger.links(), 4U);
   own.neighbours = {6};
-  ledger.set_own(own);
+  ledger.set_own(0, own);
   ledger.update(0);
   EXPECT_EQ(ledger.links(), 3U);
 
@@ -131,6 +131,49 @@ TEST(exact_neighbourhood, a_node_that_a_flow_has_left_has_no_share_of_it_though_
   EXPECT_EQ(links_after(told(1, 3, 2)), 3U);
   EXPECT_EQ(links_after(told(2, 3, 4)), 4U);
   EXPECT_EQ(links_after({.nodes = {{.node = 1, .sequence = 4, .neighbours = {2}}}}), 2U);
+}
+
+TEST(exact_neighbourhood, a_flow_that_leaves_a_node_has_left_all_behind_it_before_they_say_so) {
+  // 1 2 3 4 is the one way, 1 5 4 the other; 7 sends another flow by 2 and 3, and the first one comes to 3 from 8, too.
+  exact_neighbourhood ledger({.node = 9});
+  const auto told = [](std::uint32_t node, std::uint16_t sequence, std::uint32_t next, std::vector<std::uint32_t> flows) {
+    wire::hello_node from{.node = node, .sequence = sequence, .neighbours = {next}};
+    for (const std::uint32_t flow : flows) from.flows.push_back({.next = 0, .flow = flow, .cost_s_per_bit = 1e-6});
+    return wire::hello{.nodes = {from}};
+  };
+  const auto shares_after = [&](const wire::hello& message, std::uint64_t now_us = 0) {
+    ledger.on_hello(now_us, message);
+    ledger.update(now_us);
+    std::uint32_t shares = 0;
+    ledger.for_each_link([&shares](std::uint32_t, std::uint32_t, std::uint32_t flows, double) { shares += flows; });
+    return shares;
+  };
+  shares_after(told(1, 1, 2, {5}));
+  shares_after(told(7, 1, 2, {6}));
+  shares_after(told(2, 1, 3, {5, 6}));
+  shares_after(told(3, 1, 4, {5, 6}));
+  EXPECT_EQ(shares_after(told(8, 1, 3, {5})), 7U);
+  EXPECT_EQ(shares_after(told(8, 2, 5, {5})), 7U) << "2 still sends it to 3";
+  EXPECT_EQ(shares_after(told(1, 2, 5, {5})), 5U) << "gone from 2 and from 3; the other flow is where it was";
+  EXPECT_EQ(shares_after(told(3, 2, 4, {5, 6})), 6U) << "it says that it has the flow";
+
+  // 2 died. What it said last comes late, by others.
+  const auto by_others = [&](std::uint16_t sequence, std::uint64_t at_us) {
+    wire::hello late = told(2, sequence, 3, {5, 6});
+    late.nodes.front().hops = 1;
+    late.nodes.insert(late.nodes.begin(), {.node = 4, .sequence = sequence, .neighbours = {2}});
+    return shares_after(late, at_us);
+  };
+  const std::uint64_t late_us = 2 * exact_neighbourhood_config{}.refresh_us;
+  EXPECT_EQ(by_others(2, late_us), 6U);
+  EXPECT_EQ(by_others(3, late_us + 1), 7U) << "it lives, and has the flow from somebody who is not known";
+
+  // A ring of routes ends: 1 2 3 1 becomes 1 6. What 1 has just said of itself stands.
+  exact_neighbourhood ring({.node = 9});
+  for (const std::uint32_t node : {1U, 2U, 3U}) ring.on_hello(0, told(node, 1, node % 3 + 1, {5}));
+  ring.on_hello(0, told(1, 2, 6, {5}));
+  ring.update(0);
+  EXPECT_EQ(ring.links(), 1U);
 }
 
 TEST(exact_neighbourhood, tells_a_change_once_and_what_did_not_change_seldom) {
@@ -289,7 +332,7 @@ TEST(exact_neighbourhood, a_relay_takes_a_quarter_of_the_air_of_an_end_and_count
   // Of 550 m around a station a relay hears 250 m.
   relay.on_hello(0, {.nodes = {told(3, 300, false)}});
   EXPECT_DOUBLE_EQ(relay.hello_part_share(), 0.25 / (3 + 0.25 * 4.84));
-  relay.set_own(told(8, 200, true));
+  relay.set_own(0, told(8, 200, true));
   EXPECT_DOUBLE_EQ(relay.hello_part_share(), 1 / (3 + 0.25 * 4.84));
 }
 

@@ -202,10 +202,8 @@ def steady_rate_of(live, hops, seconds):
 def rate_near(live, hops, expected_bps):
     """What node 0's daemon knows of its flow, once ten reports in a row kept it within a tenth of that rate.
 
-    A single look some seconds after the reroute found it below now and then, down to a thirtieth. In two of 24 trials
-    beside other load it stayed at 0.8 of that rate, for the routers measured 0.76 and 0.78 of the channel time as
-    usable; why is not known, so a failure tells all of it. A node that died and kept its share would hold the rate
-    down until it is forgotten, after 40 s.
+    For some seconds after the reroute the rate rises and falls. Where a router counts a link that the flow has left,
+    it stays at 4/5 until that node is forgotten, after 40 s: a failure tells which links each router counts.
     """
     near, looks = {}, {}
 

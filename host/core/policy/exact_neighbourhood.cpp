@@ -77,14 +77,14 @@ bool newer(std::uint16_t a, std::uint16_t b) { return static_cast<std::int16_t>(
 
 exact_neighbourhood::exact_neighbourhood(const exact_neighbourhood_config& config) : config_(config) { own_.node = config.node; }
 
-void exact_neighbourhood::set_own(const wire::hello_node& own) {
+void exact_neighbourhood::set_own(std::uint64_t now_us, const wire::hello_node& own) {
   const std::uint16_t sequence = own_.sequence;
   const wire::hello_node before = std::exchange(own_, own);
   own_.node = config_.node;
   own_.position = config_.position;
   own_.hops = 0;
   own_.sequence = sequence;
-  follow_moved_flows(before);
+  follow_moved_flows(now_us, before);
 }
 
 bool exact_neighbourhood::on_hello(std::uint64_t now_us, const wire::hello& message) {
@@ -106,6 +106,7 @@ bool exact_neighbourhood::on_hello(std::uint64_t now_us, const wire::hello& mess
     const auto known = std::ranges::find(known_, told.node, [](const known_node& k) { return k.told.node; });
     wire::hello_node heard = told;
     ++heard.hops;
+    leave_out_moved_flows(now_us, heard);
     if (known == known_.end()) {
       if (is_old_news(now_us, told)) {
         ++counters_.stale;
@@ -140,7 +141,7 @@ bool exact_neighbourhood::on_hello(std::uint64_t now_us, const wire::hello& mess
     }
     const wire::hello_node before = std::exchange(known->told, std::move(heard));
     note_teller(*known);
-    follow_moved_flows(before);
+    follow_moved_flows(now_us, before);
   }
   return changed;
 }
@@ -166,19 +167,46 @@ void exact_neighbourhood::forget_silent(std::uint64_t now_us) {
   });
 }
 
-// A node that sends a flow another way, or no more, leaves the one that it went to without it. That one, if it died, cannot say so; if it
-// lives, what it says next counts again.
-void exact_neighbourhood::follow_moved_flows(const wire::hello_node& before) {
+// Whether this router, or one that it knows, sends the flow to that node.
+bool exact_neighbourhood::sent_to(std::uint32_t flow, std::uint32_t node) const {
+  const auto sends_there = [&](const wire::hello_node& told) {
+    return std::ranges::any_of(told.flows,
+                               [&](const wire::hello_flow& other) { return other.flow == flow && wire::next_node(told, other) == node; });
+  };
+  return sends_there(own_) || std::ranges::any_of(known_, [&](const known_node& known) { return sends_there(known.told); });
+}
+
+// A node that sends a flow another way, or no more, leaves the one that it went to without it, and so all behind that one, to which nobody
+// else sends it. One that died cannot say so. One that lives says so when the flow has been idle, and not to all: often no flow is near by
+// then that would make others pass it on, and each that missed it counted a link too many until it forgot that node. What the node that
+// moved the flow has just said of itself stands, though routes had the flow in a ring.
+void exact_neighbourhood::follow_moved_flows(std::uint64_t now_us, const wire::hello_node& before) {
   for (const wire::hello_flow& flow : before.flows) {
-    const std::optional<std::uint32_t> left = wire::next_node(before, flow);
-    if (!left) continue;
-    const auto sends_there = [&](const wire::hello_node& told) {
-      return std::ranges::any_of(
-          told.flows, [&](const wire::hello_flow& other) { return other.flow == flow.flow && wire::next_node(told, other) == left; });
-    };
-    if (sends_there(own_) || std::ranges::any_of(known_, [&](const known_node& known) { return sends_there(known.told); })) continue;
-    const auto without = std::ranges::find(known_, *left, [](const known_node& known) { return known.told.node; });
-    if (without != known_.end()) std::erase_if(without->told.flows, [&](const wire::hello_flow& other) { return other.flow == flow.flow; });
+    std::optional<std::uint32_t> left = wire::next_node(before, flow);
+    while (left && *left != before.node && !sent_to(flow.flow, *left)) {
+      std::erase_if(moved_flows_, [&](const moved_flow& moved) { return moved.flow == flow.flow && moved.left == *left; });
+      if (moved_flows_.size() >= config_.max_links) moved_flows_.erase(moved_flows_.begin());
+      moved_flows_.push_back({.flow = flow.flow, .left = *left, .at_us = now_us});
+      const auto without = std::ranges::find(known_, *left, [](const known_node& known) { return known.told.node; });
+      if (without == known_.end()) break;
+      std::vector<wire::hello_flow>& flows = without->told.flows;
+      const auto gone = std::ranges::find(flows, flow.flow, &wire::hello_flow::flow);
+      if (gone == flows.end()) break;
+      left = wire::next_node(without->told, *gone);
+      flows.erase(gone);
+    }
+  }
+}
+
+// What a node that flows have left said before that may come later, by others, who pass on what did not change 2 refresh_us later at the
+// latest. What it says itself counts at once.
+void exact_neighbourhood::leave_out_moved_flows(std::uint64_t now_us, wire::hello_node& heard) {
+  std::erase_if(moved_flows_, [&](const moved_flow& moved) {
+    return now_us > moved.at_us + 2 * config_.refresh_us || (moved.left == heard.node && heard.hops == 1);
+  });
+  for (const moved_flow& moved : moved_flows_) {
+    if (moved.left != heard.node || sent_to(moved.flow, moved.left)) continue;
+    std::erase_if(heard.flows, [&](const wire::hello_flow& flow) { return flow.flow == moved.flow; });
   }
 }
 

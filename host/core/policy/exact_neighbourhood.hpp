@@ -71,7 +71,7 @@ public:
   explicit exact_neighbourhood(const exact_neighbourhood_config& config);
 
   /// What this node says of itself from now on. `hops` and `sequence` are filled in.
-  void set_own(const wire::hello_node& own);
+  void set_own(std::uint64_t now_us, const wire::hello_node& own);
   const wire::hello_node& own() const { return own_; }
 
   /// A hello arrived from a neighbour. @return whether the ledger changed
@@ -110,6 +110,13 @@ public:
   std::optional<std::uint32_t> place_of_flow(std::uint32_t flow) const;
 
   std::size_t links() const { return links_.size(); }
+
+  /// Visits the links that update() found: of which node, to which, how many flows, and its other traffic's share of the time (of a
+  /// link of a node with itself).
+  template <typename visitor>
+  void for_each_link(visitor visit) const {
+    for (const ledger_link& link : links_) visit(graph_[link.from], graph_[link.to], link.flow_count, link.busy);
+  }
   std::size_t nodes() const { return known_.size(); }
 
   const exact_neighbourhood_counters& counters() const { return counters_; }
@@ -135,6 +142,12 @@ private:
     std::uint16_t sequence;  // of the last news
     std::uint64_t at_us;
   };
+  /// A flow that no router known sends to a node any more.
+  struct moved_flow {
+    std::uint32_t flow;
+    std::uint32_t left;  // the node
+    std::uint64_t at_us;
+  };
   struct link_flow {
     std::uint32_t flow;  // place in flows_
     double cost_s_per_bit;
@@ -154,7 +167,9 @@ private:
   bool somebody_lacks(std::uint64_t now_us, const known_node& known) const;
   bool is_old_news(std::uint64_t now_us, const wire::hello_node& told);
   void forget_silent(std::uint64_t now_us);
-  void follow_moved_flows(const wire::hello_node& before);
+  bool sent_to(std::uint32_t flow, std::uint32_t node) const;
+  void follow_moved_flows(std::uint64_t now_us, const wire::hello_node& before);
+  void leave_out_moved_flows(std::uint64_t now_us, wire::hello_node& heard);
   bool in_use(const wire::hello_node& told) const;
   static wire::hello_node trimmed(const wire::hello_node& told);
   std::uint32_t place_of(std::uint32_t node);
@@ -172,6 +187,7 @@ private:
   std::uint32_t farewells_ = 0;  // hellos that still say that the flows of this node are gone
   std::vector<known_node> known_;
   std::vector<forgotten_node> forgotten_;
+  std::vector<moved_flow> moved_flows_;  // the newest last
   exact_neighbourhood_counters counters_;
 
   std::vector<std::uint32_t> graph_;                           // node identities

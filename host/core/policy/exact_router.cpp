@@ -669,7 +669,7 @@ void exact_router::tell_own(std::uint64_t now_us) {
   }
   own.usable = told_usable_share_;
   news |= own.flows.size() != before.flows.size();
-  neighbourhood_.set_own(own);
+  neighbourhood_.set_own(now_us, own);
   if (news) hello_soon(now_us);
 }
 

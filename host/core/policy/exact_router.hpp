@@ -166,6 +166,9 @@ public:
   /// Share of the channel time that this router finds EXACT flows can use (M2).
   double usable_share() const { return usable_share_; }
 
+  /// Running average of the share of the channel time that other packets of this router take.
+  double other_share() const { return other_share_; }
+
 private:
   static constexpr std::uint32_t none = UINT32_MAX;
 
