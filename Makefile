@@ -23,7 +23,7 @@ export CCACHE_BASEDIR := $(CURDIR)
 # Objects with debugging information serve another clone, too; what they say of its folder is then of the first one.
 export CCACHE_NOHASHDIR := 1
 
-.PHONY: help setup programs build bindings chain live live-sanitized ota soak attack flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples verify-hashes verify-bounds bench-antenna bench-bound bench-core bench-exact bench-mesh bench-phy bench-robust bench-sifs bench-sim peers synth prove test test-gateware mutate test-long fuzz fuzz-python fuzz-gateware clean
+.PHONY: help setup programs build bindings chain live live-sanitized ota soak attack flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples verify-hashes verify-bounds bench-antenna bench-bound bench-core bench-exact bench-mesh bench-phy bench-robust bench-sifs bench-sim peers virtual-usrp synth prove test test-gateware mutate test-long fuzz fuzz-python fuzz-gateware clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -102,15 +102,20 @@ flowgraphs: setup out/setup/gnuradio.stamp out/build/build.ninja ## GNU Radio: t
 	@PYTHONPATH=host/python .venv-gnuradio/bin/python -m pytest -q -p no:cacheprovider tests/flowgraphs
 	@PYTHONPATH=host/python .venv-gnuradio/bin/python flowgraphs/examples/check.py
 
-# UHD is no part of `make setup`.
+# UHD is no part of `make setup`. A build of before libuhd-dev was there does not look for it again by itself.
 out/setup/uhd.stamp: hw/apt-packages.txt setup.sh out/setup/apt.stamp
 	@mkdir -p $(@D)
 	@$(if $(SKIP_APT),true,./setup.sh apt hw/apt-packages.txt)
 	@./setup.sh bench
+	@rm -f out/build/CMakeCache.txt out/build/build.ninja
 	@touch $@
 
 hw-check: setup out/setup/uhd.stamp ## Hardware without a radio: image cores, crossings, area, block controller and driver on UHD's mock, the shell's bench (long)
 	@$(PYTHON) hw/check.py --jobs $(JOBS)
+
+virtual-usrp: setup out/setup/uhd.stamp out/build/build.ninja ## The real UHD opens virtual E310s and E320s of our image cores: graph, codec chains, driver, bench (some minutes)
+	@JOBS=$(JOBS) ./setup.sh build perhop_uhd_module perhop_uhd_open
+	@$(PYTHON) tests/virtual_usrp/virtual_usrp.py
 
 bianchi: programs ## Saturation throughput of n stations beside Bianchi's model
 	@$(PERHOP) run sim/experiments/bianchi --result-target bianchi

@@ -62,7 +62,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--tx-gain", type=float, default=0.0, help="dB")
     parser.add_argument("--rx-gain", type=float, default=30.0, help="dB")
     parser.add_argument("--recorder-gain", type=float, default=30.0, help="dB")
-    parser.add_argument("--recorder-channel", type=int, default=1)
+    parser.add_argument(
+        "--recorder-channel", type=int, choices=[0, 1], default=1,
+        help="that records: 1, or 0 where the image has no other; then it hears by port RX2 of channel 0, at --rx-gain",
+    )  # fmt: skip
     parser.add_argument("--address", default="02:00:00:00:00:01", help="of this station")
     parser.add_argument(
         "--peer", default="02:00:00:00:00:02", help="whose responses are measured: `station` runs there"
@@ -103,10 +106,10 @@ def recorded(options: argparse.Namespace) -> NDArray[np.int16]:
     return send_and_record(options, int(options.peer.replace(":", ""), 16), [bytes(60)] * count)
 
 
-def open_radio(options: argparse.Namespace) -> UhdRadio:
+def open_radio(options: argparse.Namespace, recorder_channel: int | None = None) -> UhdRadio:
     from uhd_radio import Place, UhdRadio
 
-    return UhdRadio(Place(options.args, options.block, options.radio, recorder_channel=options.recorder_channel))
+    return UhdRadio(Place(options.args, options.block, options.radio, recorder_channel=recorder_channel))
 
 
 def set_up(radio: UhdRadio, options: argparse.Namespace) -> None:
@@ -130,7 +133,7 @@ def let_go(radio: UhdRadio) -> None:
 
 def send_and_record(options: argparse.Namespace, receiver: int, msdus: list[bytes]) -> NDArray[np.int16]:
     """Packets to a station, and what another channel hears meanwhile."""
-    radio = open_radio(options)
+    radio = open_radio(options, options.recorder_channel)
     set_up(radio, options)
     radio.open_streams()
 

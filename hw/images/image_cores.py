@@ -21,11 +21,21 @@ class Device:
     buffer_words: int = 32768
     radio_port: str = "radio0"  # what the device calls the ports of its first radio
     control_port: str = "ctrlport_radio0"
+    fastest_pair_msps: float = float("inf")  # of each of two channels of one radio
 
+
+AD9361_PAIR_MSPS = 30.72
 
 DEVICES = {
-    "e310": Device("E310_SG1", "10.0", buffer_words=16384, radio_port="radio", control_port="ctrlport"),
-    "e320": Device("E320_1G", "5.0", radio_port="radio", control_port="ctrlport"),
+    "e310": Device(
+        "E310_SG1",
+        "10.0",
+        buffer_words=16384,
+        radio_port="radio",
+        control_port="ctrlport",
+        fastest_pair_msps=AD9361_PAIR_MSPS,
+    ),
+    "e320": Device("E320_1G", "5.0", radio_port="radio", control_port="ctrlport", fastest_pair_msps=AD9361_PAIR_MSPS),
     "x310": Device("X310_HG", "5.333", radios=(2, 2)),
     "n300": Device("N300_HG", "5.0"),
     "n310": Device("N310_HG", "5.0", radios=(2, 2)),
@@ -84,9 +94,14 @@ def mac_clock(device: Device, clocks_per_us: int) -> dict[str, object]:
     }
 
 
-def image_core(name: str, of: str, blocks: dict, connections: list, clocks: list) -> dict:
-    """An image with perhop between the device and its first radio block; further radio blocks are only connected."""
+def image_core(name: str, of: str, blocks: dict, connections: list, clocks: list, *, recorder: bool = False) -> dict:
+    """An image with perhop between the device and its first radio block; further radio blocks are only connected.
+
+    With a recorder the first radio block's second channel has an endpoint, too.
+    """
     device = DEVICES[of]
+    of_recorder = {"ep2": {"ctrl": False, "data": True, "buff_size": device.buffer_words}} if recorder else {}
+    recording = [link("ep2.out0", "radio0.in_1"), link("radio0.out_1", "ep2.in0")] if recorder else []
     radios = {
         f"radio{i}": {"block_desc": "radio.yml", "parameters": {"NUM_PORTS": n}} for i, n in enumerate(device.radios)
     }
@@ -105,12 +120,14 @@ def image_core(name: str, of: str, blocks: dict, connections: list, clocks: list
             "ep0": {"ctrl": True, "data": True, "buff_size": device.buffer_words},
             # Packets, frames and records of perhop.
             "ep1": {"ctrl": False, "data": True, "buff_size": device.buffer_words},
+            **of_recorder,
         },
         "noc_blocks": radios | blocks,
         "connections": [
             link("ep1.out0", "perhop0.packets"),
             link("perhop0.frames", "ep1.in0"),
             *connections,
+            *recording,
             *(link(f"{radio}.ctrlport", f"_device_.{port}") for radio, port in control),
             *(link(f"_device_.{radio}", f"{radio}.radio") for radio in list(radios)[1:]),
             *(link("_device_.time", f"{radio}.time") for radio in radios),
@@ -135,7 +152,9 @@ def beside_the_radio(of: str, samples: str, decimation: int) -> dict:
         link("perhop0.other", "radio0.radio"),
     ]
     block = {"perhop0": {"block_desc": "perhop.yml", "parameters": parameters}}
-    return image_core(f"{of}_perhop_{samples}", of, block, connections, [link("_device_.radio", "perhop0.radio")])
+    clocks = [link("_device_.radio", "perhop0.radio")]
+    recorder = device.radios[0] > 1 and float(samples.replace("p", ".")) <= device.fastest_pair_msps
+    return image_core(f"{of}_perhop_{samples}", of, block, connections, clocks, recorder=recorder)
 
 
 def over_streams() -> dict:

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string>
 #include <uhd/exception.hpp>
+#include <uhd/rfnoc/mb_controller.hpp>
 #include <uhd/rfnoc/noc_block_base.hpp>
 #include <uhd/rfnoc/radio_control.hpp>
 #include <uhd/rfnoc_graph.hpp>
@@ -65,6 +66,20 @@ private:
 struct uhd_link::device {
   ::uhd::rfnoc::rfnoc_graph::sptr graph;
   uhd_blocks::perhop_block_control::sptr block;
+  ::uhd::tx_streamer::sptr idle_tx;
+  ::uhd::rx_streamer::sptr idle_rx;
+
+  /// Occupies the radio block's ports of perhop's channel with streams that carry nothing, for as long as this lives. On an E3xx UHD
+  /// switches the codec's chains on by the ports that are connected, and knows nothing of perhop's use of the converter: without these
+  /// streams chain 1 alone runs, which on an E310 is channel 1's.
+  void occupy_radio(const ::uhd::rfnoc::block_id_t& radio, std::size_t channel) {
+    if (!graph->get_mb_controller()->get_mboard_name().starts_with("e3")) return;
+    const ::uhd::stream_args_t samples("sc16", "sc16");
+    idle_tx = graph->create_tx_streamer(1, samples);
+    idle_rx = graph->create_rx_streamer(1, samples);
+    graph->connect(idle_tx, 0, radio, channel);
+    graph->connect(radio, channel, idle_rx, 0);
+  }
 };
 
 uhd_link::uhd_link(const uhd_config& config) : device_(std::make_unique<device>()), regs_(nullptr), out_(most_words), in_(most_words) {
@@ -90,6 +105,7 @@ uhd_link::uhd_link(const uhd_config& config) : device_(std::make_unique<device>(
     auto rx = device_->graph->create_rx_streamer(1, format);
     device_->graph->connect(tx, 0, block_id_t(config.block), 0);
     device_->graph->connect(block_id_t(config.block), 0, rx, 0);
+    device_->occupy_radio(block_id_t(config.radio), config.channel);
     device_->graph->commit();
     stream_ = std::make_unique<uhd_stream>(tx, rx);
     regs_ = &device_->block->regs();

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Stands in for perhop's block where no gateware runs: registers with their reset values, and packets that come back.
+
+No rule of the registers is here, and no MAC: it is for tests of what reaches a block and what comes back from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from perhop.registers.spec_generated import RADIO_REGISTERS, REGISTERS, SHELL_REGISTERS
+
+from .image_core import Block
+from .registers import RegisterFile
+
+MAPS = (REGISTERS, RADIO_REGISTERS, SHELL_REGISTERS)
+CLOCKS_PER_US = 60
+WRITE_CLEARS = (REGISTERS["error"].address, RADIO_REGISTERS["error"].address)
+
+
+class PerhopStandIn(RegisterFile):
+    """Whatever comes as a packet goes back as a frame."""
+
+    def __init__(self, block: Block, send: Callable[[int, bytes, bool, int | None], None]) -> None:
+        super().__init__()
+        self._send = send
+        self._packets, self._frames = block.inputs.index("packets"), block.outputs.index("frames")
+        self._fixed = set()
+        for registers in MAPS:
+            for register in registers.values():
+                for field in register.fields.values():
+                    if field.reset is not None and field.width_bits <= 32:
+                        address = register.address + field.low_bit // 32 * 4
+                        self.memory[address] = self.read(address) | field.reset << field.low_bit % 32
+            self._fixed |= {registers[name].address for name in ("id", "version")}
+        self.memory[REGISTERS["clock"].address] = CLOCKS_PER_US
+
+    def write(self, address: int, word: int) -> None:
+        if address in WRITE_CLEARS:
+            self.memory[address] = self.read(address) & ~word
+        elif address not in self._fixed:
+            super().write(address, word)
+
+    def packet(self, port: int, payload: bytes) -> None:
+        if port == self._packets:
+            self._send(self._frames, payload, True, None)

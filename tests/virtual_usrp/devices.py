@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Virtual devices for tests, each a process on an address of the loopback; and programs of UHD that open them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "hw"), str(ROOT / "hw" / "images")]
+
+from image_cores import image_cores  # noqa: E402
+from virtual_usrp import call_log, chdr, device, discovery, image_core, mpm, rpc, stream_endpoint  # noqa: E402
+from virtual_usrp.ad9361 import Ad9361  # noqa: E402
+from waiting import wait_until  # noqa: E402
+
+__all__ = ["chdr", "device", "discovery", "image_core", "mpm", "rpc", "stream_endpoint"]
+
+BENCH_PYTHON = ROOT / ".venv-bench" / "bin" / "python"
+MODULE = ROOT / "out" / "build" / "host" / "node" / "perhop_uhd_module.so"
+OPEN_LINK = ROOT / "out" / "build" / "host" / "node" / "tests" / "uhd" / "perhop_uhd_open"
+CLIENT = Path(__file__).with_name("graph_client.py")
+E3XX = {name: core for name, core in image_cores().items() if core["device"] in ("e310", "e320")}
+BEFORE = {
+    path.stem.removesuffix("_before"): path for path in sorted(Path(__file__).with_name("images").glob("*_before.yml"))
+}
+
+
+def own_address(number: int = 1) -> str:
+    """Of the loopback, and of no other process that runs these tests."""
+    return f"127.{64 + os.getpid() // 250 % 128}.{1 + os.getpid() % 250}.{number}"
+
+
+def missing() -> str:
+    """Why UHD cannot open a device here; empty where it can."""
+    for path in (Path("/usr/bin/uhd_usrp_probe"), BENCH_PYTHON, MODULE, OPEN_LINK):
+        if not path.exists():
+            return f"there is no {path}: `make virtual-usrp` installs UHD and builds what opens devices by it"
+    return ""
+
+
+def clock_rate_hz(name: str) -> float:
+    """The master clock rate that an image wants, from its name: e320_perhop_22 is 22e6."""
+    return float(name.split("_")[2]) * 1e6
+
+
+class VirtualDevice:
+    """A process that plays a device, and what it was asked."""
+
+    def __init__(self, folder: Path, image: str | Path, number: int = 1, *options: str) -> None:
+        address = own_address(number)
+        self.address, self._log = address, folder / f"{address}.jsonl"
+        path = image if isinstance(image, Path) else folder / f"{image}.yml"
+        if not isinstance(image, Path):
+            path.write_text(json.dumps(image_cores()[image]))
+        self._output = (folder / f"{address}.txt").open("w+")
+        command = [sys.executable, ROOT / "hw/virtual_usrp", path, "--address", address, "--log", self._log, *options]
+        self._process = subprocess.Popen(list(map(str, command)), stdout=self._output, stderr=subprocess.STDOUT)
+
+    def __enter__(self) -> VirtualDevice:
+        wait_until(lambda: "virtual" in self.said() or self._process.poll() is not None, 20)
+        assert self._process.poll() is None, self.said()
+        return self
+
+    def __exit__(self, kind: type | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self._process.wait(10)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait(10)
+
+    def said(self) -> str:
+        return Path(self._output.name).read_text()
+
+    def events(self, kind: str) -> list[dict]:
+        return [event for event in call_log.read(self._log) if event["kind"] == kind]
+
+    def codec(self) -> Ad9361:
+        """The AD9361 as UHD's last call left it."""
+        last = self.events("codec")[-1]
+        return Ad9361(**{name: last[name] for name in Ad9361.__dataclass_fields__})
+
+
+def args(device: VirtualDevice, name: str = "e320_perhop_22") -> str:
+    """Which device, as UHD's programs take it."""
+    return f"addr={device.address},master_clock_rate={clock_rate_hz(name):g}"
+
+
+def plain_environment() -> dict[str, str]:
+    """This one, in which UHD knows no module of ours."""
+    return {name: value for name, value in os.environ.items() if name != "UHD_MODULE_PATH"}
+
+
+class Held:
+    """A program that opens a device, tells each step as a JSON object, and holds it until it is told to go on."""
+
+    def __init__(self, command: list[str | Path], **environment: str) -> None:
+        self._process = subprocess.Popen(
+            list(map(str, command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=plain_environment() | environment,
+        )  # fmt: skip
+
+    def __enter__(self) -> Held:
+        return self
+
+    def __exit__(self, kind: type | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self._process.communicate("\n\n", timeout=30)
+
+    def told(self) -> dict:
+        """What it says of the next step; where it fails, `error` alone."""
+        assert self._process.stdout and self._process.stderr
+        while line := self._process.stdout.readline():
+            if line.startswith("{"):
+                return json.loads(line)
+        return {"error": self._process.stderr.read()}
+
+    def go_on(self) -> None:
+        assert self._process.stdin
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+
+
+def opened_graph(radio_args: str, rx: str = "", tx: str = "", module: bool = False) -> Held:
+    """UHD's graph with streams at those ports of the radio block; with our block controller or without."""
+    environment = {"UHD_MODULE_PATH": str(MODULE)} if module else {}
+    return Held([BENCH_PYTHON, CLIENT, radio_args, f"rx={rx}", f"tx={tx}"], **environment)
+
+
+def opened_link(radio_args: str, packets: int = 0, burst: int = 1, packet_bytes: int = 0) -> Held:
+    """The daemon's link, after it has sent packets that come back; 0 bytes: of all lengths."""
+    return Held([OPEN_LINK, radio_args, str(packets), str(burst), str(packet_bytes)])

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A device without sockets: what a host sees that speaks as UHD does."""
+
+from __future__ import annotations
+
+import pytest
+
+from .devices import E3XX, chdr
+from .devices import device as device_module
+from .devices import image_core as reader
+from .devices import stream_endpoint as endpoints
+
+HOST_EPID, CONTROL_EPID, PERHOP_EPID = 1, 0x100, 0x101
+HOST = ("127.0.0.1", 5000)
+Operation, Register = chdr.Operation, endpoints.Register
+
+
+class Host:
+    """Sends what UHD sends, and keeps what comes back."""
+
+    def __init__(self, name: str = "e320_perhop_22") -> None:
+        self.came: list[chdr.Packet] = []
+        self.lost: list[dict] = []
+        self.now_s = 0.0
+        self.device = device_module.Device(
+            reader.parse(E3XX[name], name), 22e6, lambda raw, host: self.came.append(chdr.decode(raw)),
+            lambda kind, **what: self.lost.append(what) if kind == "lost" else None, now_s=lambda: self.now_s,
+        )  # fmt: skip
+
+    def manage(self, *hops: list[tuple[Operation, int]]) -> chdr.Management | None:
+        """The answer to a management packet of those hops, with the one on which answers are."""
+        request = chdr.Management(0x0100, 0, HOST_EPID, [*hops, [(Operation.NOP, 0)]])
+        before = len(self.came)
+        self.device.datagram(chdr.Packet(chdr.Kind.MANAGEMENT, 0, 7, request.encode()).encode(), HOST)
+        return chdr.Management.decode(self.came[-1].payload) if len(self.came) > before else None
+
+    def at_endpoint(self, number: int, *operations: tuple[Operation, int]) -> chdr.Management | None:
+        to_crossbar = [(Operation.ADVERTISE, 0)]
+        to_endpoint = [(Operation.SELECT_DESTINATION, 1 + number)]
+        return self.manage(to_crossbar, to_endpoint, [*operations, (Operation.RETURN, 0)])
+
+    def set_up(self, number: int, epid: int) -> None:
+        """Gives an endpoint its EPID, and the crossbar the way to it."""
+        self.at_endpoint(number, (Operation.CONFIG_WRITE, Register.EPID | epid << 16))
+        self.manage(
+            [(Operation.ADVERTISE, 0)], [(Operation.CONFIG_WRITE, epid | (1 + number) << 16), (Operation.RETURN, 0)]
+        )
+
+    def access(self, port: int, access: chdr.Access, address: int, *words: int) -> chdr.Control:
+        asked = chdr.Control(port, 0, HOST_EPID, 3, address, access, words or (0,))
+        self.device.datagram(chdr.Packet(chdr.Kind.CONTROL, CONTROL_EPID, 0, asked.encode()).encode(), HOST)
+        return chdr.Control.decode(self.came[-1].payload)
+
+    def stream(self, kind: chdr.Kind, payload: bytes, sequence: int = 0) -> None:
+        self.device.datagram(chdr.Packet(kind, PERHOP_EPID, sequence, payload).encode(), HOST)
+
+    def start_output(self, capacity_bytes: int) -> None:
+        """A stream from perhop to the host, which has so much room."""
+        registers = {Register.OUT_DESTINATION: HOST_EPID, Register.OUT_EVERY_BYTES_LOW: 100, Register.OUT_CONTROL: 1}
+        for register, word in registers.items():
+            self.at_endpoint(1, (Operation.CONFIG_WRITE, register | word << 16))
+        self.stream(chdr.Kind.STREAM_STATUS, chdr.StreamStatus(HOST_EPID, capacity_bytes, 0xFFFFFF, 0, 0).encode())
+
+    def data(self) -> list[bytes]:
+        return [packet.payload for packet in self.came if packet.kind == chdr.Kind.DATA]
+
+
+@pytest.fixture
+def host() -> Host:
+    made = Host()
+    made.set_up(0, CONTROL_EPID)
+    made.set_up(1, PERHOP_EPID)
+    return made
+
+
+def test_an_information_request_tells_what_node_it_met():
+    host = Host()
+    host.device.set_device_id(1)
+    info = [(Operation.INFO_REQUEST, 0)]
+    answer = host.manage([*info, (Operation.RETURN, 0)])
+    assert answer.hops == [[(Operation.NOP, 0), (Operation.INFO_RESPONSE, 1 | 3 << 16 | 1 << 30)]]
+    answer = host.at_endpoint(1, *info)
+    ((_, told),) = [each for each in answer.hops[0] if each[0] == Operation.INFO_RESPONSE]
+    assert (told & 0xFFFF, told >> 16 & 0xF, told >> 20 & 0x3FF) == (1, 2, 1)
+    has_control, has_data = told >> 30 & 1, told >> 31 & 1
+    assert (has_control, has_data) == (0, 1)
+
+
+def test_a_packet_into_an_empty_port_of_the_crossbar_has_no_answer():
+    host = Host()
+    assert host.at_endpoint(7, (Operation.INFO_REQUEST, 0)) is None
+    assert host.lost[-1]["what"] == "management packet"
+
+
+def test_core_registers_tell_the_image(host):
+    word = host.access(0, chdr.Access.READ, 0x04).words[0]
+    assert (word & 0x3FF, word >> 10 & 0x3FF) == (3, 2)  # endpoints, blocks
+    assert host.access(0, chdr.Access.READ, 0x0C).words == (0xE320 << 16,)
+    edges = host.access(0, chdr.Access.READ, 0x10000).words[0]
+    assert edges == 6
+    # Blocks are behind all three endpoints: radio0 at 4, perhop0 at 5.
+    assert host.access(0, chdr.Access.READ, 64 * 5 + 4).words == (0x88B50001,)
+
+
+def test_control_ports_of_blocks_follow_the_endpoints_that_have_control(host):
+    # One of three endpoints has control, so perhop0 is at 1 + 1 + 1.
+    assert host.access(3, chdr.Access.READ, 0).words == (0x50657248,)
+    assert host.access(2, chdr.Access.READ, 0x1004).words == (32 << 16 | 1,)
+    assert host.access(9, chdr.Access.READ, 0).status == 1
+
+
+def test_the_identity_of_the_block_cannot_be_written(host):
+    host.access(3, chdr.Access.WRITE, 0, 5)
+    host.access(3, chdr.Access.WRITE, 0x3F0, 5)
+    assert host.access(3, chdr.Access.READ, 0).words == (0x50657248,)
+    assert host.access(3, chdr.Access.READ, 0x3F0).words == (5,)
+
+
+def test_the_radios_time_runs_at_the_codecs_rate(host):
+    host.now_s = 1000.0
+    low, high = (host.access(2, chdr.Access.READ, address).words[0] for address in (4, 8))
+    assert low | high << 32 == 22_000_000_000
+
+
+def test_the_codec_loops_the_idle_value_back_only_when_told(host):
+    for channel in (0, 1):
+        host.access(2, chdr.Access.WRITE, 0x1040 + 0x80 * channel, 0xABCD + channel)
+        assert host.access(2, chdr.Access.READ, 0x103C + 0x80 * channel).words == (0,)
+    host.device.codec.loopback = True
+    assert [host.access(2, chdr.Access.READ, 0x103C + 0x80 * each).words for each in (0, 1)] == [(0xABCD,), (0xABCE,)]
+
+
+def test_a_sender_never_exceeds_the_credit_of_its_receiver(host):
+    host.start_output(capacity_bytes=100)
+    host.stream(chdr.Kind.STREAM_COMMAND, chdr.StreamOrder(HOST_EPID, chdr.StreamCommand.INIT, 0, 0).encode())
+    for number in range(5):
+        host.stream(chdr.Kind.DATA, bytes([number] * 22), number)  # 8 bytes of header and 24: 32 of the buffer
+    assert host.data() == [bytes([number] * 22) for number in range(3)]
+    host.stream(chdr.Kind.STREAM_STATUS, chdr.StreamStatus(HOST_EPID, 100, 0xFFFFFF, 32, 1).encode())
+    assert len(host.data()) == 4
+    host.stream(chdr.Kind.STREAM_STATUS, chdr.StreamStatus(HOST_EPID, 100, 0xFFFFFF, 128, 4).encode())
+    assert host.data() == [bytes([number] * 22) for number in range(5)]
+
+
+def test_a_receiver_tells_what_it_has_got_as_often_as_it_was_asked_to(host):
+    host.stream(chdr.Kind.STREAM_COMMAND, chdr.StreamOrder(HOST_EPID, chdr.StreamCommand.INIT, 0, 64).encode())
+    host.came.clear()
+    for number in range(5):
+        host.stream(chdr.Kind.DATA, bytes(22), number)
+    told = [chdr.StreamStatus.decode(each.payload) for each in host.came if each.kind == chdr.Kind.STREAM_STATUS]
+    assert [(each.got_packets, each.got_bytes) for each in told] == [(2, 64), (4, 128)]
+    assert told[0].capacity_bytes == 32768
+
+
+def test_a_packet_that_is_missing_is_counted(host):
+    for sequence in (0, 1, 4):
+        host.stream(chdr.Kind.DATA, bytes(8), sequence)
+    assert host.device.streams()[1]["incoming"]["lost_packets"] == 2
+
+
+def test_a_finite_count_of_samples_comes_in_packets_with_their_times(host):
+    registers = {Register.OUT_DESTINATION: HOST_EPID, Register.OUT_CONTROL: 1}
+    for register, word in registers.items():
+        host.at_endpoint(0, (Operation.CONFIG_WRITE, register | word << 16))
+    status = chdr.StreamStatus(HOST_EPID, 1 << 20, 0xFFFFFF, 0, 0).encode()
+    host.device.datagram(chdr.Packet(chdr.Kind.STREAM_STATUS, CONTROL_EPID, 0, status).encode(), HOST)
+    for address, word in ((0x1028, 100), (0x1018, 250), (0x101C, 0), (0x1014, 1)):
+        host.access(2, chdr.Access.WRITE, address, word)
+    came = [packet for packet in host.came if packet.kind == chdr.Kind.TIMED_DATA]
+    assert [len(packet.payload) // 4 for packet in came] == [100, 100, 50]
+    assert [packet.time_ticks - came[0].time_ticks for packet in came] == [0, 100, 200]
+    assert [packet.end_of_burst for packet in came] == [False, False, True]

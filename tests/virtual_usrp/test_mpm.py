@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What MPM answers: discovery, claims, and the codec that UHD sets by its calls."""
+
+import msgpack
+import pytest
+
+from .devices import Ad9361, discovery, mpm, rpc
+
+
+def made(device: str = "e320") -> tuple[mpm.Mpm, Ad9361]:
+    codec = Ad9361(22e6)
+    identity = mpm.Identity(device, device, "S1", "one", "127.0.0.2", 49153)
+    return mpm.Mpm(identity, codec, lambda number: None, lambda: 42), codec
+
+
+def test_discovery_tells_which_device_this_is_and_whether_it_is_taken():
+    of, _ = made()
+    assert discovery.answer(b"MPM-DISC\0", of.info).startswith(b"USRP-MPM;type=e3xx;product=e320;serial=S1;")
+    assert discovery.answer(b"MPM-DISC", of.info).endswith(b";claimed=False")
+    of.call("claim", ["UHD"])
+    assert discovery.answer(b"MPM-DISC", of.info).endswith(b";claimed=True")
+    assert discovery.answer(b"hello", of.info) is None
+
+
+def test_an_echo_comes_back_as_long_as_the_path_carries():
+    for length, comes in ((1472, True), (1473, False)):
+        request = b"MPM-ECHO" + bytes(length - 8)
+        assert (discovery.answer(request, {}) == request) is comes
+
+
+def test_a_claimed_device_obeys_only_who_claimed_it():
+    of, codec = made()
+    token = of.call("claim", ["UHD"])
+    with pytest.raises(mpm.CallError, match="claimed by somebody else"):
+        of.call("claim", ["UHD"])
+    for wrong in ([], ["nonsense"]):
+        with pytest.raises(mpm.CallError, match="only whoever claimed"):
+            of.call("db_0_set_active_chains", [*wrong, True, True, True, True])
+    assert codec.chains == "F F F F"
+    of.call("db_0_set_active_chains", [token, True, True, False, False])
+    assert codec.chains == "T T F F"
+    of.call("unclaim", [token])
+    assert of.call("claim", ["UHD"]) != token
+
+
+def test_calls_set_the_codec_and_answer_what_they_set():
+    of, codec = made()
+    token = of.call("claim", ["UHD"])
+    of.call("init", [token, {"master_clock_rate": "44e6"}])
+    assert of.call("db_0_get_master_clock_rate", [token]) == codec.clock_rate_hz == 44e6
+    assert of.call("db_0_catalina_tune", [token, "RX2", 2.4e9]) == codec.frequency_hz["RX2"] == 2.4e9
+    assert of.call("db_0_set_gain", [token, "TX1", 12.5]) == codec.gain_db["TX1"] == 12.5
+    assert of.call("db_0_set_agc", [token, "RX1", True]) is None and codec.gain_control == {"RX1": True}
+
+
+def test_what_mpm_does_not_know_is_an_error_and_no_end():
+    of, _ = made()
+    server = rpc.RpcServer(of.call, lambda kind, **what: None)
+    for method, params in (("no_such_call", []), ("claim", [1, 2, 3]), ("claim", [])):
+        kind, number, error, result = msgpack.unpackb(server.answer([0, 7, method, params]))
+        assert (kind, number, result) == (1, 7, None) and method in error
+    assert server.answer(["nonsense"]) is None
+    assert msgpack.unpackb(server.answer([0, 8, "ping", ["hello"]])) == [1, 8, None, "hello"]
+
+
+@pytest.mark.parametrize(
+    ("chains", "mode", "rate_hz", "sends", "hears"),
+    [
+        ((True, False, True, False), "SISO_TX0", 44e6, [True, False], [True, False]),
+        ((False, True, False, True), "SISO_TX1", 44e6, [False, True], [False, True]),
+        ((False, True, True, False), "SISO_TX0", 22e6, [False, False], [True, False]),
+        ((True, True, True, True), "MIMO", 30.72e6, [True, True], [True, True]),
+        ((True, True, True, True), "MIMO", 44e6, [False, False], [False, False]),
+    ],
+)
+def test_the_codec_carries_what_its_chains_mode_and_rate_allow(chains, mode, rate_hz, sends, hears):
+    codec = Ad9361(rate_hz, channel_mode=mode)
+    codec.set_active_chains(*chains)
+    assert [codec.sends(1), codec.sends(2)] == sends
+    assert [codec.hears(1), codec.hears(2)] == hears
