@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 GROUP = 0xFFFF_FFFF_FFFF
 FRAMES = 20
 PACKETS_PER_S = 300
+LEAST_S = 0.5
+"""That are recorded: the sender begins a little later than the recorder."""
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -79,6 +81,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--tx-delay-clocks", type=int)
     parser.add_argument("--rx-delay-clocks", type=int)
     parser.add_argument("--clocks-per-us", type=int, default=60)
+    parser.add_argument(
+        "--slow-down", type=float, default=1.0,
+        help="of a virtual radio (hw/virtual_usrp): how many times slower its time passes than the host's",
+    )  # fmt: skip
     parser.add_argument("--iq", help="a recording instead of a radio")
     parser.add_argument("--save-iq", help="where to write what was recorded")
     parser.add_argument("--json", help="where to write what was measured")
@@ -146,7 +152,9 @@ def send_and_record(options: argparse.Namespace, receiver: int, msdus: list[byte
     sender = threading.Timer(0.2, send)
     sender.start()
     try:
-        samples = radio.record(options.frequency, options.recorder_gain, max(options.seconds, 0.5))
+        samples = radio.record(
+            options.frequency, options.recorder_gain, max(options.seconds, LEAST_S / options.slow_down)
+        )
     finally:
         sender.join()
         let_go(radio)
@@ -170,6 +178,15 @@ def run_station(options: argparse.Namespace) -> steps.Step:
     return step
 
 
+def run_selftest(options: argparse.Namespace) -> steps.Step:
+    """In the radio's time: a virtual one's passes more slowly, but evenly, so a part of a second tells its rates."""
+    slow_down = options.slow_down
+    return steps.selftest(
+        open_radio(options), options.msps, lambda: time.monotonic() / slow_down,
+        lambda seconds: time.sleep(slow_down * seconds), 1.0 if slow_down == 1 else 0.1,
+    )  # fmt: skip
+
+
 def run_loopback(options: argparse.Namespace) -> steps.Step:
     sent = [bytes([number] * (20 + number)) for number in range(FRAMES)]
     return steps.loopback(sent, send_and_record(options, GROUP, sent))
@@ -177,7 +194,7 @@ def run_loopback(options: argparse.Namespace) -> steps.Step:
 
 def run(options: argparse.Namespace) -> steps.Step:
     if options.step == "selftest":
-        return steps.selftest(open_radio(options), options.msps)
+        return run_selftest(options)
     if options.step == "station":
         return run_station(options)
     if options.step == "loopback":

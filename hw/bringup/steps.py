@@ -18,7 +18,7 @@ from perhop.registers.shell import ShellRegisters
 
 SIFS_US = 10.0
 RATE_TOLERANCE = 0.01
-"""Of a rate that the host's clock measures over a second."""
+"""Of a rate that the host's clock measures."""
 
 
 @dataclass
@@ -65,8 +65,9 @@ def selftest(
     expected_msps: float = 22.0,
     now_s: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
+    seconds: float = 1.0,
 ) -> Step:
-    """Registers, guards, clocks and samples, without sending anything."""
+    """Registers, guards, clocks and samples, without sending anything; rates over so many seconds."""
     step = Step("selftest")
     mac, radio, shell = MacRegisters(bus), RadioRegisters(bus), ShellRegisters(bus)
     step.add("identification", "MAC, modem, shell", "all three", True, "")
@@ -96,7 +97,7 @@ def selftest(
     mac.enable()
     first, samples, started_s = mac.read_tsf_us(), shell.read("stat_samples")["count"], now_s()
     before = shell.read_counters()
-    sleep(1.0)
+    sleep(seconds)
     passed_us = (now_s() - started_s) * 1e6
     tsf_us, heard = mac.read_tsf_us() - first, (shell.read("stat_samples")["count"] - samples) % (1 << 32)
     after = shell.read_counters()

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 
 CHAINS = ("TX1", "TX2", "RX1", "RX2")
+SLOWEST_HZ, FASTEST_HZ = 220e3, 61.44e6
 FASTEST_PAIR_HZ = 30.72e6
 """Of each of two channels. The chip's limit as these devices use its port; UHD itself does not check it."""
 

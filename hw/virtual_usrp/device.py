@@ -17,9 +17,14 @@ from .management import Core
 from .perhop_stand_in import PerhopStandIn
 from .radio_block import RadioBlock
 from .registers import COMMAND_ERROR, ControlPort
+from .sample_source import Deliver, silence
 from .stream_endpoint import StreamEndpoint
 
 Host = tuple[str, int]
+
+
+SendOut = Callable[[int, bytes, bool, int | None], None]
+"""Sends what leaves a block: output, payload, whether a burst ends, and the time of its first item."""
 
 
 class BlockModel(ControlPort, Protocol):
@@ -28,8 +33,15 @@ class BlockModel(ControlPort, Protocol):
     def packet(self, port: int, payload: bytes) -> None: ...
 
 
-BlockMaker = Callable[[Block, Callable[[int, bytes, bool, int | None], None]], BlockModel]
-"""Makes what is behind a block of ours; the second argument sends what leaves by one of its outputs."""
+class PerhopModel(BlockModel, Protocol):
+    """What is behind perhop's block: the converter, too."""
+
+    def record(self, channel: int, count: int, deliver: Deliver) -> None: ...
+
+    def front_end_changed(self) -> None: ...
+
+
+PerhopMaker = Callable[[Block, SendOut, Ad9361], PerhopModel]
 
 
 class Device:
@@ -41,24 +53,27 @@ class Device:
         clock_rate_hz: float,
         send: Callable[[bytes, Host], None],
         tell: Callable[..., None],
-        make_block: BlockMaker = PerhopStandIn,
+        make_perhop: PerhopMaker = lambda block, send, _codec: PerhopStandIn(block, send),
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:
         self.image, self.codec = image, Ad9361(clock_rate_hz)
         self._send, self._tell, self._now_s, self._began_s = send, tell, now_s, now_s()
         self._hosts: dict[int, Host] = {}
-        self._asking: Host | None = None
         self._sequence = 0
         self.endpoints = [
             StreamEndpoint(each, self._to_host, lambda payload, at=at: self._into_core(at, 0, payload))
             for at, each in enumerate(image.endpoints, 1)
         ]
-        self.core = Core(self.endpoints, self._advertised, tell)
+        self.core = Core(self.endpoints, tell)
         self.blocks: dict[str, BlockModel] = {}
+        self.perhop: list[PerhopModel] = []
         for at, block in enumerate(image.blocks, 1 + len(image.endpoints)):
             send_out = self._sender_of(at)
-            made = RadioBlock(self.codec, self.ticks, send_out) if block.noc_id == RADIO_NOC_ID else None
-            self.blocks[block.name] = made or make_block(block, send_out)
+            if block.noc_id == RADIO_NOC_ID:
+                self.blocks[block.name] = RadioBlock(self.codec, self.ticks, send_out, self._record)
+            else:
+                self.perhop.append(make_perhop(block, send_out, self.codec))
+                self.blocks[block.name] = self.perhop[-1]
         first = 1 + sum(each.has_control for each in image.endpoints)
         self._control: dict[int, tuple[str, ControlPort]] = {0: ("core", ClientZero(image))}
         self._control |= {at: (name, model) for at, (name, model) in enumerate(self.blocks.items(), first)}
@@ -66,6 +81,17 @@ class Device:
     def ticks(self) -> int:
         """The radio's time."""
         return int((self._now_s() - self._began_s) * self.codec.clock_rate_hz)
+
+    def front_end_changed(self) -> None:
+        for each in self.perhop:
+            each.front_end_changed()
+
+    def _record(self, channel: int, count: int, deliver: Deliver) -> None:
+        """Whoever has the converter is heard; without perhop nobody."""
+        if self.perhop:
+            self.perhop[0].record(channel, count, deliver)
+        else:
+            silence(count, deliver)
 
     def set_device_id(self, number: int) -> None:
         self.core.device_id = number
@@ -88,16 +114,11 @@ class Device:
             self._tell("lost", what="datagram", why=str(error))
 
     def _on_management(self, packet: Packet, host: Host) -> None:
-        self._asking = host
         request = Management.decode(packet.payload)
-        answer = self.core.visit(request)
+        answer = self.core.visit(request, lambda epid: self._hosts.update({epid: host}))
         if answer:
             told = Packet(Kind.MANAGEMENT, request.source, packet.sequence, answer.encode())
             self._send(told.encode(), host)
-
-    def _advertised(self, epid: int) -> None:
-        if self._asking:
-            self._hosts[epid] = self._asking
 
     def _on_control(self, endpoint: StreamEndpoint, access: Control) -> None:
         if access.is_answer:
@@ -125,7 +146,7 @@ class Device:
         else:
             self._tell("lost", what="packet to the host", why=f"nobody advertised EPID {epid}")
 
-    def _sender_of(self, source: int) -> Callable[[int, bytes, bool, int | None], None]:
+    def _sender_of(self, source: int) -> SendOut:
         def send(port: int, payload: bytes, end_of_burst: bool = True, time_ticks: int | None = None) -> None:
             self._into_core(source, port, payload, end_of_burst, time_ticks)
 

@@ -30,11 +30,9 @@ HOST_PORT = 0
 class Core:
     """Transport and crossbar, with the endpoints behind them."""
 
-    def __init__(
-        self, endpoints: Sequence[StreamEndpoint], advertised: Callable[[int], None], tell: Callable[..., None]
-    ) -> None:
-        """`advertised` is told an EPID of the host, `tell` what a packet asked for, for the log."""
-        self._endpoints, self._advertised, self._tell = endpoints, advertised, tell
+    def __init__(self, endpoints: Sequence[StreamEndpoint], tell: Callable[..., None]) -> None:
+        """`tell` is told what a packet asked for, for the log."""
+        self._endpoints, self._tell = endpoints, tell
         self.device_id = 0
         self.routes: dict[int, int] = {}
 
@@ -45,8 +43,11 @@ class Core:
             return self._endpoints[at]
         return None
 
-    def visit(self, request: Management) -> Management | None:
-        """Sends a packet through the nodes. Returns the answer to the request's source; None: it was lost."""
+    def visit(self, request: Management, advertise: Callable[[int], None]) -> Management | None:
+        """Sends a packet through the nodes. Returns the answer to the request's source; None: it was lost.
+
+        `advertise` is told an EPID that is at the host from which the packet came.
+        """
         node, endpoint, hops, said = NodeType.TRANSPORT, None, list(request.hops), []
         while hops:
             hop, hops = hops[0], hops[1:]
@@ -58,7 +59,7 @@ class Core:
                 elif operation == Operation.SELECT_DESTINATION:
                     port = payload & 0x3FF
                 elif operation == Operation.ADVERTISE:
-                    self._advertised(request.source)
+                    advertise(request.source)
                 elif operation == Operation.INFO_REQUEST:
                     answers.append((Operation.INFO_RESPONSE, self._information(node, endpoint)))
                 elif operation == Operation.CONFIG_WRITE:

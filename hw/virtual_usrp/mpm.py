@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .ad9361 import Ad9361
+from .ad9361 import FASTEST_HZ, SLOWEST_HZ, Ad9361
 
 COMPAT = (4, 2)  # of UHD 4.3
 CHDR_WIDTH, PROTOCOL_VERSION = 64, 0x0100
@@ -101,8 +101,10 @@ class Mpm:
         return True
 
     def _init(self, args: dict[str, str]) -> bool:
-        if "master_clock_rate" in args:
-            self._codec.clock_rate_hz = float(args["master_clock_rate"])
+        rate_hz = float(args.get("master_clock_rate", self._codec.clock_rate_hz))
+        if not SLOWEST_HZ <= rate_hz <= FASTEST_HZ:
+            raise CallError(f"init: master_clock_rate {rate_hz:g} is not between {SLOWEST_HZ:g} and {FASTEST_HZ:g}")
+        self._codec.clock_rate_hz = rate_hz
         self._codec.set_active_chains(True, False, True, False)
         return True
 

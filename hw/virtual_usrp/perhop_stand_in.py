@@ -12,6 +12,7 @@ from perhop.registers.spec_generated import RADIO_REGISTERS, REGISTERS, SHELL_RE
 
 from .image_core import Block
 from .registers import RegisterFile
+from .sample_source import Deliver, silence
 
 MAPS = (REGISTERS, RADIO_REGISTERS, SHELL_REGISTERS)
 CLOCKS_PER_US = 60
@@ -40,6 +41,13 @@ class PerhopStandIn(RegisterFile):
             self.memory[address] = self.read(address) & ~word
         elif address not in self._fixed:
             super().write(address, word)
+
+    def record(self, _channel: int, count: int, deliver: Deliver) -> None:
+        """Nobody sends."""
+        silence(count, deliver)
+
+    def front_end_changed(self) -> None:
+        """It has no front end."""
 
     def packet(self, port: int, payload: bytes) -> None:
         if port == self._packets:

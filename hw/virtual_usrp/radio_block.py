@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Registers of UHD's radio block, and what it receives: zeros, or what it sends itself while the codec loops back."""
+"""Registers of UHD's radio block, and the samples that it receives when it is told a count."""
 
 from __future__ import annotations
 
@@ -7,24 +7,30 @@ from collections.abc import Callable
 
 from .ad9361 import Ad9361
 from .registers import RegisterFile
+from .sample_source import SAMPLE_BYTES, SampleSource
 
 COMPAT = 0 << 16 | 1
 TIME_LOW, TIME_HIGH = 0x04, 0x08
 SAMPLE_BITS, SAMPLES_A_CLOCK = 32, 1
 CHANNELS_AT, CHANNEL_STRIDE = 0x1000, 0x80
 RX_COMMAND, RX_WORDS_LOW, RX_WORDS_HIGH, RX_PACKET_WORDS, RX_DATA, TX_IDLE = 0x14, 0x18, 0x1C, 0x28, 0x3C, 0x40
-STOP, FINITE, CONTINUOUS = range(3)
-SAMPLE_BYTES = 4
+FINITE = 1
 DEFAULT_PACKET_WORDS = 64
 
 
 class RadioBlock(RegisterFile):
-    """A radio of two channels. It gives finite counts of samples, as fast as the stream takes them."""
+    """A radio of two channels. It gives finite counts of samples, as fast as they come and the stream takes them."""
 
-    def __init__(self, codec: Ad9361, ticks: Callable[[], int], send: Callable[[int, bytes, bool, int], None]) -> None:
+    def __init__(
+        self,
+        codec: Ad9361,
+        ticks: Callable[[], int],
+        send: Callable[[int, bytes, bool, int], None],
+        source: SampleSource,
+    ) -> None:
         """`send` is told port, samples, whether the burst ends, and the first one's time."""
         super().__init__()
-        self._codec, self._ticks, self._send = codec, ticks, send
+        self._codec, self._ticks, self._send, self._source = codec, ticks, send, source
         self.memory[0x00] = COMPAT
         self.memory[CHANNELS_AT + 4] = SAMPLE_BITS << 16 | SAMPLES_A_CLOCK
 
@@ -39,16 +45,35 @@ class RadioBlock(RegisterFile):
         super().write(address, word)
         channel, register = divmod(address - CHANNELS_AT, CHANNEL_STRIDE)
         if register == RX_COMMAND and 0 <= channel < 2 and word & 3 == FINITE:
-            self._receive(channel)
-
-    def _receive(self, channel: int) -> None:
-        base = CHANNELS_AT + CHANNEL_STRIDE * channel
-        wanted = self.memory.get(base + RX_WORDS_LOW, 0) | self.memory.get(base + RX_WORDS_HIGH, 0) << 32
-        packet_words = self.memory.get(base + RX_PACKET_WORDS, 0) or DEFAULT_PACKET_WORDS
-        now = self._ticks()
-        for first in range(0, wanted, packet_words):
-            count = min(packet_words, wanted - first)
-            self._send(channel, bytes(SAMPLE_BYTES * count), first + count == wanted, now + first)
+            base = address - RX_COMMAND
+            wanted = self.read(base + RX_WORDS_LOW) | self.read(base + RX_WORDS_HIGH) << 32
+            packet_words = self.read(base + RX_PACKET_WORDS) or DEFAULT_PACKET_WORDS
+            self._source(channel, wanted, _Burst(channel, wanted, packet_words, self._ticks(), self._send))
 
     def packet(self, port: int, payload: bytes) -> None:
         """Samples to send: nobody hears them here."""
+
+
+class _Burst:
+    """Samples of one command on their way into packets."""
+
+    def __init__(
+        self,
+        channel: int,
+        wanted: int,
+        packet_words: int,
+        began_ticks: int,
+        send: Callable[[int, bytes, bool, int], None],
+    ) -> None:
+        self._channel, self._wanted, self._packet_bytes = channel, wanted, SAMPLE_BYTES * packet_words
+        self._began_ticks, self._send, self._sent, self._waiting = began_ticks, send, 0, bytearray()
+
+    def __call__(self, samples: bytes) -> None:
+        self._waiting += samples
+        missing_bytes = SAMPLE_BYTES * (self._wanted - self._sent)
+        while self._waiting and len(self._waiting) >= min(self._packet_bytes, missing_bytes):
+            packet = bytes(self._waiting[: self._packet_bytes])
+            del self._waiting[: self._packet_bytes]
+            missing_bytes -= len(packet)
+            self._send(self._channel, packet, missing_bytes == 0, self._began_ticks + self._sent)
+            self._sent += len(packet) // SAMPLE_BYTES

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import functools
 import signal
 import sys
 from collections.abc import Callable
@@ -14,10 +15,13 @@ from pathlib import Path
 from perhop.errors import PerhopError
 
 from . import discovery, rpc
+from .ad9361 import Ad9361
 from .call_log import CallLog
-from .device import Device
-from .image_core import ImageCore, load
+from .device import Device, PerhopModel, SendOut
+from .image_core import Block, ImageCore, load
 from .mpm import COMPAT, Identity, Mpm
+from .perhop_shell import ShellAir
+from .perhop_stand_in import PerhopStandIn
 
 CHDR_PORT = 49153
 BUFFER_BYTES = 4 << 20
@@ -38,17 +42,24 @@ class VirtualUsrp:
 
     def __init__(
         self, image: ImageCore, address: str, serial: str, clock_rate_hz: float, log: CallLog,
-        compat: tuple[int, int] = COMPAT,
+        compat: tuple[int, int] = COMPAT, air: ShellAir | None = None, late_s: float = 0.0,
     ) -> None:  # fmt: skip
-        self.address, self._log = address, log
+        """`air` has the gateware behind perhop's block; without it packets come back as they went."""
+        self.address, self._log, self._late_s = address, log, late_s
         self._chdr: asyncio.DatagramTransport | None = None
         self._discovery: asyncio.DatagramTransport | None = None
-        self.device = Device(image, clock_rate_hz, self._send, log.tell)
+
+        def make_perhop(block: Block, send: SendOut, codec: Ad9361) -> PerhopModel:
+            return air.add(block, send, codec, image.device) if air else PerhopStandIn(block, send)
+
+        self.device = Device(image, clock_rate_hz, self._send, log.tell, make_perhop)
         identity = Identity(image.device, image.product, serial, f"virtual-{serial}", address, CHDR_PORT)
         self._mpm = Mpm(identity, self.device.codec, self.device.set_device_id, self.device.ticks, compat)
 
     def _send(self, raw: bytes, host: tuple[str, int]) -> None:
-        if self._chdr:
+        if self._chdr and self._late_s:
+            asyncio.get_running_loop().call_later(self._late_s, self._chdr.sendto, raw, host)
+        elif self._chdr:
             self._chdr.sendto(raw, host)
 
     def _discovered(self, request: bytes, host: tuple[str, int]) -> None:
@@ -61,6 +72,7 @@ class VirtualUsrp:
         after = self.device.codec.as_dict()
         if before != after:
             self._log.tell("codec", **after)
+            self.device.front_end_changed()
         return result
 
     async def serve(self, ready: Callable[[], None]) -> None:
@@ -90,13 +102,27 @@ class VirtualUsrp:
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="virtual_usrp", description=__doc__)
-    parser.add_argument("image", type=Path, help="an image core's file; `hw/images/image_cores.py NAME` prints one")
-    parser.add_argument("--address", default="127.0.0.2", help="of this host, and of no other device (%(default)s)")
-    parser.add_argument("--serial", default="VIRTUAL1")
+    parser.add_argument(
+        "images", type=Path, nargs="+", metavar="image",
+        help="an image core's file, one for each device; `hw/images/image_cores.py NAME` prints one",
+    )  # fmt: skip
+    parser.add_argument(
+        "--address", action="append", default=[], help="of this host, one for each device (127.0.0.2, 127.0.0.3, ...)"
+    )
     parser.add_argument("--master-clock-rate", type=float, default=22e6, help="until UHD sets one; hertz (%(default)g)")
     parser.add_argument("--mpm-compat", default=".".join(map(str, COMPAT)), help="that it says it has (%(default)s)")
+    parser.add_argument("--late-s", type=float, default=0.0, help="by which each packet of its own is late: a fault")
+    parser.add_argument(
+        "--shell", type=Path, help="the gateware's program, out/build/hw/virtual_usrp/shell/perhop-virtual-shell-22"
+    )
+    parser.add_argument(
+        "--slow-down", type=float, default=0.0, help="how many times slower than radios; 0: as fast as it can"
+    )
     parser.add_argument("--log", type=Path, help="where to write what was asked and answered, a JSON object a line")
     found = parser.parse_args(arguments)
+    found.address = found.address or [f"127.0.0.{number}" for number in range(2, 2 + len(found.images))]
+    if len(found.address) != len(found.images):
+        parser.error(f"--address: there are {len(found.images)} devices and {len(found.address)} addresses")
     try:
         major, minor = found.mpm_compat.split(".")
         found.mpm_compat = (int(major), int(minor))
@@ -105,29 +131,46 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     return found
 
 
-async def run(options: argparse.Namespace, image: ImageCore, log: CallLog) -> None:
-    usrp = VirtualUsrp(
-        image, options.address, options.serial, options.master_clock_rate, log, options.mpm_compat
-    )  # fmt: skip
-    task = asyncio.ensure_future(
-        usrp.serve(lambda: print(f"virtual {image.device} with {image.name} at {options.address}", flush=True))
-    )
+async def run(options: argparse.Namespace, images: list[ImageCore], logs: list[CallLog]) -> None:
+    """All devices, until the process is told to end or one cannot go on."""
+    air = ShellAir(options.shell, options.slow_down, logs[0].tell) if options.shell else None
+    usrps = [
+        VirtualUsrp(
+            image, address, f"VIRTUAL{number}", options.master_clock_rate, log, options.mpm_compat, air, options.late_s
+        )
+        for number, (image, address, log) in enumerate(zip(images, options.address, logs, strict=True), 1)
+    ]  # fmt: skip
+    here = asyncio.current_task()
+    assert here
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+        asyncio.get_running_loop().add_signal_handler(number, here.cancel)
     with contextlib.suppress(asyncio.CancelledError):
-        await task
+        async with asyncio.TaskGroup() as parts:
+            for usrp, image in zip(usrps, images, strict=True):
+                parts.create_task(usrp.serve(functools.partial(tell_ready, usrp, image)))
+            if air:
+                parts.create_task(air.run())
+
+
+def tell_ready(usrp: VirtualUsrp, image: ImageCore) -> None:
+    print(f"virtual {image.device} with {image.name} at {usrp.address}", flush=True)
+
+
+def log_paths(path: Path | None, count: int) -> list[Path | None]:
+    """One log for each device: calls.jsonl, calls-2.jsonl, ..."""
+    if path is None:
+        return [None] * count
+    return [path, *(path.with_stem(f"{path.stem}-{number}") for number in range(2, count + 1))]
 
 
 def main(arguments: list[str]) -> int:
-    options = parse(arguments)
-    try:
-        image = load(options.image)
-        log = CallLog(options.log)
+    options, failed = parse(arguments), False
+    with contextlib.ExitStack() as logs:
         try:
-            asyncio.run(run(options, image, log))
-        finally:
-            log.close()
-    except PerhopError as error:
-        print(f"virtual_usrp: {error}", file=sys.stderr)
-        return 2
-    return 0
+            images = [load(path) for path in options.images]
+            paths = log_paths(options.log, len(images))
+            asyncio.run(run(options, images, [logs.enter_context(contextlib.closing(CallLog(path))) for path in paths]))
+        except* PerhopError as problems:
+            failed = True
+            print(f"virtual_usrp: {problems.exceptions[0]}", file=sys.stderr)
+    return 2 if failed else 0

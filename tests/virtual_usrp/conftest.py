@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from .devices import VirtualDevice, missing
+from .devices import VirtualDevice, VirtualDevices, missing, own_address, shell
 
 Start = Callable[..., VirtualDevice]
+StartAll = Callable[..., list[VirtualDevice]]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -22,9 +23,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
     """Starts a device of an image core, by its name or its file, with options of the command."""
-    with ExitStack() as devices:
+    with ExitStack() as processes:
 
-        def started(image: str | Path, number: int = 1, *options: str) -> VirtualDevice:
-            return devices.enter_context(VirtualDevice(tmp_path, image, number, *options))
+        def started(image: str | Path, number: int = 1, *options: object) -> VirtualDevice:
+            made = processes.enter_context(VirtualDevices(tmp_path, [image], [own_address(number)], *options))
+            return made.devices[0]
+
+        yield started
+
+
+@pytest.fixture
+def start_gateware(tmp_path: Path) -> Iterator[StartAll]:
+    """Starts devices with the gateware of the first image behind them, and air between them."""
+    with ExitStack() as processes:
+
+        def started(images: list[str], addresses: list[str] | None = None, *options: object) -> list[VirtualDevice]:
+            addresses = addresses or [own_address(number) for number in range(1, 1 + len(images))]
+            made = processes.enter_context(
+                VirtualDevices(tmp_path, images, addresses, "--shell", shell(images[0]), *options)
+            )
+            return made.devices
 
         yield started

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -14,20 +15,37 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "hw"), str(ROOT / "hw" / "images")]
 
 from image_cores import image_cores  # noqa: E402
-from virtual_usrp import call_log, chdr, device, discovery, image_core, mpm, rpc, stream_endpoint  # noqa: E402
+from virtual_usrp import (  # noqa: E402
+    call_log,
+    chdr,
+    device,
+    discovery,
+    image_core,
+    mpm,
+    perhop_shell,
+    radio_block,
+    rpc,
+    stream_endpoint,
+)
 from virtual_usrp.ad9361 import Ad9361  # noqa: E402
 from waiting import wait_until  # noqa: E402
 
-__all__ = ["chdr", "device", "discovery", "image_core", "mpm", "rpc", "stream_endpoint"]
+__all__ = ["chdr", "device", "discovery", "image_core", "mpm", "perhop_shell", "radio_block", "rpc", "stream_endpoint"]
 
 BENCH_PYTHON = ROOT / ".venv-bench" / "bin" / "python"
 MODULE = ROOT / "out" / "build" / "host" / "node" / "perhop_uhd_module.so"
 OPEN_LINK = ROOT / "out" / "build" / "host" / "node" / "tests" / "uhd" / "perhop_uhd_open"
+BRINGUP = ROOT / "hw" / "bringup" / "bringup.py"
 CLIENT = Path(__file__).with_name("graph_client.py")
 E3XX = {name: core for name, core in image_cores().items() if core["device"] in ("e310", "e320")}
 BEFORE = {
     path.stem.removesuffix("_before"): path for path in sorted(Path(__file__).with_name("images").glob("*_before.yml"))
 }
+
+
+def shell(name: str) -> Path:
+    """The program with the gateware of an image."""
+    return ROOT / f"out/build/hw/virtual_usrp/shell/perhop-virtual-shell-{name.split('_')[2]}"
 
 
 def own_address(number: int = 1) -> str:
@@ -37,7 +55,14 @@ def own_address(number: int = 1) -> str:
 
 def missing() -> str:
     """Why UHD cannot open a device here; empty where it can."""
-    for path in (Path("/usr/bin/uhd_usrp_probe"), BENCH_PYTHON, MODULE, OPEN_LINK):
+    for path in (
+        Path("/usr/bin/uhd_usrp_probe"),
+        BENCH_PYTHON,
+        MODULE,
+        OPEN_LINK,
+        shell("e320_perhop_22"),
+        shell("e320_perhop_44"),
+    ):
         if not path.exists():
             return f"there is no {path}: `make virtual-usrp` installs UHD and builds what opens devices by it"
     return ""
@@ -49,36 +74,16 @@ def clock_rate_hz(name: str) -> float:
 
 
 class VirtualDevice:
-    """A process that plays a device, and what it was asked."""
+    """One device of a process that plays it, and what it was asked."""
 
-    def __init__(self, folder: Path, image: str | Path, number: int = 1, *options: str) -> None:
-        address = own_address(number)
-        self.address, self._log = address, folder / f"{address}.jsonl"
-        path = image if isinstance(image, Path) else folder / f"{image}.yml"
-        if not isinstance(image, Path):
-            path.write_text(json.dumps(image_cores()[image]))
-        self._output = (folder / f"{address}.txt").open("w+")
-        command = [sys.executable, ROOT / "hw/virtual_usrp", path, "--address", address, "--log", self._log, *options]
-        self._process = subprocess.Popen(list(map(str, command)), stdout=self._output, stderr=subprocess.STDOUT)
-
-    def __enter__(self) -> VirtualDevice:
-        wait_until(lambda: "virtual" in self.said() or self._process.poll() is not None, 20)
-        assert self._process.poll() is None, self.said()
-        return self
-
-    def __exit__(self, kind: type | None, value: BaseException | None, trace: TracebackType | None) -> None:
-        self.stop()
+    def __init__(self, process: VirtualDevices, address: str, log: Path) -> None:
+        self.address, self._process, self._log = address, process, log
 
     def stop(self) -> None:
-        self._process.terminate()
-        self._process.wait(10)
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.wait(10)
+        self._process.stop()
 
     def said(self) -> str:
-        return Path(self._output.name).read_text()
+        return self._process.said()
 
     def events(self, kind: str) -> list[dict]:
         return [event for event in call_log.read(self._log) if event["kind"] == kind]
@@ -87,6 +92,39 @@ class VirtualDevice:
         """The AD9361 as UHD's last call left it."""
         last = self.events("codec")[-1]
         return Ad9361(**{name: last[name] for name in Ad9361.__dataclass_fields__})
+
+
+class VirtualDevices:
+    """A process with a device for each image core: its name, or its file."""
+
+    def __init__(self, folder: Path, images: list[str | Path], addresses: list[str], *options: object) -> None:
+        log = folder / f"{addresses[0]}.jsonl"
+        logs = [log, *(log.with_stem(f"{log.stem}-{number}") for number in range(2, len(images) + 1))]
+        self.devices = [VirtualDevice(self, address, path) for address, path in zip(addresses, logs, strict=True)]
+        paths = [image if isinstance(image, Path) else folder / f"{image}.yml" for image in images]
+        for image, path in zip(images, paths, strict=True):
+            if not isinstance(image, Path):
+                path.write_text(json.dumps(image_cores()[image]))
+        self._output = (folder / f"{addresses[0]}.txt").open("w+")
+        places = [word for address in addresses for word in ("--address", address)]
+        command = [sys.executable, ROOT / "hw/virtual_usrp", *paths, *places, "--log", log, *options]
+        self._process = subprocess.Popen(list(map(str, command)), stdout=self._output, stderr=subprocess.STDOUT)
+
+    def __enter__(self) -> VirtualDevices:
+        wait_until(lambda: self.said().count("virtual") == len(self.devices) or self._process.poll() is not None, 20)
+        assert self._process.poll() is None, self.said()
+        return self
+
+    def __exit__(self, kind: type | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+        self._output.close()
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self._process.wait(10)
+
+    def said(self) -> str:
+        return Path(self._output.name).read_text()
 
 
 def args(device: VirtualDevice, name: str = "e320_perhop_22") -> str:
@@ -112,7 +150,8 @@ class Held:
         return self
 
     def __exit__(self, kind: type | None, value: BaseException | None, trace: TracebackType | None) -> None:
-        self._process.communicate("\n\n", timeout=30)
+        with contextlib.suppress(BrokenPipeError):
+            self._process.communicate("\n\n", timeout=30)
 
     def told(self) -> dict:
         """What it says of the next step; where it fails, `error` alone."""

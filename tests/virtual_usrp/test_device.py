@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from .devices import E3XX, chdr
+from .devices import E3XX, chdr, radio_block
 from .devices import device as device_module
 from .devices import image_core as reader
 from .devices import stream_endpoint as endpoints
@@ -170,3 +170,19 @@ def test_a_finite_count_of_samples_comes_in_packets_with_their_times(host):
     assert [len(packet.payload) // 4 for packet in came] == [100, 100, 50]
     assert [packet.time_ticks - came[0].time_ticks for packet in came] == [0, 100, 200]
     assert [packet.end_of_burst for packet in came] == [False, False, True]
+
+
+def test_each_packet_of_a_burst_of_samples_is_full_but_the_last():
+    """Whatever pieces they come in from a slower source."""
+    sent: list[tuple[int, bytes, bool, int]] = []
+    pieces = [bytes([number]) * 4 * count for number, count in enumerate((3, 250, 1, 46))]
+    source = lambda channel, count, deliver: [deliver(piece) for piece in pieces]  # noqa: E731
+    block = radio_block.RadioBlock(
+        radio_block.Ad9361(22e6), lambda: 1000, lambda *what: sent.append(what), source
+    )  # fmt: skip
+    for address, word in ((0x10A8, 128), (0x1098, 300), (0x1094, radio_block.FINITE)):
+        block.write(address, word)
+    assert [(channel, len(samples) // 4, ends, time) for channel, samples, ends, time in sent] == [
+        (1, 128, False, 1000), (1, 128, False, 1128), (1, 44, True, 1256)
+    ]  # fmt: skip
+    assert b"".join(samples for _, samples, _, _ in sent) == b"".join(pieces)

@@ -2,12 +2,13 @@
 // Opens a radio by uhd_link, as the daemon does, and holds it: perhop_uhd_open ARGS PACKETS BURST BYTES
 //
 // Sends so many packets in bursts, each packet with its number, receives nothing meanwhile and then what comes back (of a block that gives
-// them back: hw/virtual_usrp), and compares. Packets have BYTES bytes, or with 0 from 4 to 1400 in turn. One line of JSON; then it waits
-// for the end of its input, so that what it set on the device can be looked at.
+// them back: hw/virtual_usrp), and compares. Packets have BYTES bytes, or with 0 from 4 to 1400 in turn. One line of JSON; then it holds
+// the radio until its input ends, and reads its identification again for each line.
 #include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <iostream>
+#include <string>
 #include <vector>
 
 #include "host/drivers/uhd/uhd_link.hpp"
@@ -73,7 +74,10 @@ int main(int argc, char** argv) {
     const outcome done = exchange(link, {number_of(argv[2]), number_of(argv[3]), number_of(argv[4])});
     std::cout << R"({"open_s": )" << open_s << R"(, "id": )" << id << R"(, "sent": )" << done.sent << R"(, "right": )" << done.right
               << R"(, "wrong": )" << done.wrong << "}" << std::endl;
-    std::cin.ignore(1 << 20, '\n');
+    for (std::string line; std::getline(std::cin, line);) {
+      const std::uint32_t again = link.read(0);
+      std::cout << R"({"id": )" << again << "}" << std::endl;
+    }
   } catch (const perhop::drivers::link_error& error) {
     const double after_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     std::cerr << "perhop_uhd_open: after " << after_s << " s: " << error.what() << "\n";

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// One Verilated shell_top with its three clocks: registers, packets both ways, and a converter of which every sample is handed over.
+///
+/// The clocks run as in the image but for the host's, which only moves registers and packets: it is slower here, so that more samples
+/// are simulated in a second.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace perhop::virtual_usrp {
+
+/// A sample of the converter: I and Q, 16 bits each.
+struct sample {
+  std::int16_t i = 0, q = 0;
+};
+
+class shell_node {
+public:
+  struct access {
+    std::uint64_t tag;  ///< of whoever asks
+    bool write;
+    std::uint32_t address, word;
+  };
+  struct answer {
+    std::uint64_t tag;
+    std::uint32_t status;  ///< 0 done, 1 refused
+    std::uint32_t word;
+  };
+
+  explicit shell_node(double samples_per_us);
+  ~shell_node();
+  shell_node(shell_node&&) noexcept;
+  shell_node& operator=(shell_node&&) = delete;
+
+  /// The time of one sample goes by. @return what is sent in it; nothing while the front end does not send
+  sample step(sample heard);
+
+  /// One access after the other; each takes about a tenth of a microsecond.
+  void ask(access wanted) { accesses_.push_back(wanted); }
+  /// A packet for the MAC; it waits here while the MAC has no room.
+  void give(const std::vector<std::uint8_t>& packet);
+
+  /// Answers and packets of the MAC since the last call.
+  std::vector<answer> take_answers();
+  std::vector<std::vector<std::uint32_t>> take_packets();
+
+private:
+  struct given {
+    std::vector<std::uint32_t> words;
+    std::uint16_t bytes;
+  };
+  struct model;
+
+  std::ptrdiff_t next_clock() const;
+  void edge();
+  void host_edge();
+  void drive_host();
+
+  std::unique_ptr<model> model_;
+  std::uint64_t half_ps_[3], next_ps_[3] = {0, 0, 0};
+  sample heard_, sent_;
+  bool sampled_ = false;
+  std::deque<access> accesses_;
+  bool asked_ = false;  ///< the first of them is under way
+  unsigned pause_ = 0;  ///< clocks until the next one may be
+  std::vector<answer> answers_;
+  std::deque<given> to_mac_;
+  std::size_t at_ = 0;
+  std::vector<std::uint32_t> coming_;
+  std::vector<std::vector<std::uint32_t>> come_;
+};
+
+}  // namespace perhop::virtual_usrp
