@@ -164,7 +164,7 @@ def calibrate(samples: NDArray[np.int16], tx_clocks: int, rx_clocks: int, clocks
         len(gaps),
         "100 and more",
         len(gaps) >= 100,
-        "record longer, or send more: perhop load, 500 packets a second",
+        "record longer: --seconds",
     )
     if not gaps:
         return step
