@@ -25,7 +25,7 @@ from perhop import paths  # noqa: E402
 from perhop.report import beside  # noqa: E402
 from perhop.report.result_line import print_result  # noqa: E402
 from perhop.study import results  # noqa: E402
-from perhop.study.summaries import STUDENT_T_95, Mean, Summary, mean  # noqa: E402
+from perhop.study.summaries import Mean, Summary, mean, student_t  # noqa: E402
 
 EXPERIMENT = ROOT / "sim/experiments/live_chain"
 OUT = ROOT / "out/ota"
@@ -83,8 +83,8 @@ def interval_of_difference(one: Mean, other: Mean) -> float:
     freedom = one.count - 1
     if freedom < 1:
         return 0.0
-    error = math.hypot(one.half, other.half) / STUDENT_T_95[freedom - 1]
-    return STUDENT_T_95[2 * freedom - 1] * error
+    error = math.hypot(one.half, other.half) / student_t(freedom)
+    return student_t(2 * freedom) * error
 
 
 def compare(places: list[beside.Place]) -> tuple[list[dict[str, Any]], list[str]]:

@@ -25,7 +25,7 @@ SYSTEM_FOLDERS = "/usr/local/sbin:/usr/sbin:/sbin"
 # Headers, and the libraries of clang 14.
 FILE_FOLDERS = ("/usr/include", "/usr/local/include", f"{sys.base_prefix}/include", "/usr/lib/llvm-14/lib")
 
-PACKAGES = ("matplotlib", "numpy", "pyarrow", "pydantic", "rich", "ruamel.yaml", "typer", "prometheus_client")
+PACKAGES = ("matplotlib", "numpy", "pyarrow", "pydantic", "rich", "ruamel.yaml", "scipy", "typer", "prometheus_client")
 
 
 @dataclass(frozen=True)

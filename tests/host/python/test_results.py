@@ -4,6 +4,7 @@
 import dataclasses
 import io
 import json
+import math
 import re
 import shutil
 from html.parser import HTMLParser
@@ -56,8 +57,14 @@ def test_a_summary_averages_over_seeds_with_students_t(finished):
     goodputs = [row["goodput_bps"] for row in results.flows if (row["hops"], row["policy"]) == (1, "no limit")]
     low, high = sorted(goodputs)
     assert summary.goodput_bps.value == pytest.approx((low + high) / 2)
-    # Two values: standard deviation (high - low) / sqrt 2, over sqrt 2, times the quantile for one degree of freedom.
-    assert summary.goodput_bps.half == pytest.approx(12.706 * (high - low) / 2)
+    # Two values: standard deviation (high - low) / sqrt 2, over sqrt 2, times the quantile for one degree of freedom,
+    # which is Cauchy's.
+    assert summary.goodput_bps.half == pytest.approx(math.tan(math.pi * 0.475) * (high - low) / 2)
+
+
+@pytest.mark.parametrize(("freedom", "quantile"), [(4, 2.776), (9, 2.262), (30, 2.042), (60, 2.000), (10**6, 1.960)])
+def test_the_quantiles_are_those_of_the_tables(freedom, quantile):
+    assert rows.student_t(freedom) == pytest.approx(quantile, abs=5e-4)
 
 
 def test_a_run_that_was_cut_short_counts_only_where_none_has_finished(finished):

@@ -7,16 +7,14 @@ import math
 import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
+
+from scipy import special
 
 from perhop.study.results import PARTS, Results, Row, goodput_sum_bps, jain_of_flows
 
-# Two-sided 95 % quantiles of Student's t for 1..30 degrees of freedom (beyond: the normal's 1.96).
-STUDENT_T_95 = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
+CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -168,10 +166,15 @@ def mean(values: Iterable[float | None]) -> Mean | None:
         return None
     half = 0.0
     if len(numbers) > 1:
-        freedom = len(numbers) - 1
-        quantile = STUDENT_T_95[freedom - 1] if freedom <= len(STUDENT_T_95) else 1.96
-        half = quantile * statistics.stdev(numbers) / math.sqrt(len(numbers))
+        half = student_t(len(numbers) - 1) * statistics.stdev(numbers) / math.sqrt(len(numbers))
     return Mean(statistics.fmean(numbers), half, len(numbers))
+
+
+@cache
+def student_t(freedom: int) -> float:
+    """How many standard errors a two-sided 95 % interval reaches, with so many degrees of freedom."""
+    # Not scipy.stats, which takes a second to load.
+    return float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
 def by_seed(results: Results, name: str = "goodput_bps") -> dict[tuple[Any, ...], dict[int, float]]:
