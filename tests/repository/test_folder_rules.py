@@ -292,7 +292,7 @@ def test_what_runs_on_nodes_needs_the_standard_library_only(find, root):
 
 def test_rooms_of_experiments_use_those_before_them_only(find, root):
     """A file is read and resolved without its runs, runs are made without their report, a report without the papers."""
-    rooms = ["registers", "experiment", "study", "report", "reproduce"]
+    rooms = ["registers", "experiment", "study", "report", "compare", "reproduce"]
     wrong = []
     for place, room in enumerate(rooms):
         files = find(f"host/python/perhop/{room}/*.py")

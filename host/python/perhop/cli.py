@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from pathlib import Path
@@ -16,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from perhop import paths
+from perhop.compare.command import compare
 from perhop.dlep.command import dlep
 from perhop.errors import PerhopError
 from perhop.experiment.command import motion
@@ -23,13 +23,7 @@ from perhop.export import command as export_commands
 from perhop.flowgraph.command import flowgraph
 from perhop.live.command import app as live_app
 from perhop.node.command import node
-from perhop.terminal import Commands, fail
-
-EXIT_FAILED = 1
-EXIT_INTERRUPTED = 130
-
-# Off a terminal there is no width to ask for; the table is made for this many columns.
-TABLE_WIDTH = 110
+from perhop.terminal import EXIT_FAILED, EXIT_INTERRUPTED, Commands, fail, table_console
 
 app = typer.Typer(
     cls=Commands,
@@ -40,6 +34,7 @@ app = typer.Typer(
     help="Experiments with a MAC that measures what every packet costs on every hop.",
 )
 app.add_typer(live_app, name="live")
+app.command()(compare)
 app.command()(motion)
 app.command()(node)
 app.command()(flowgraph)
@@ -106,7 +101,7 @@ def run(
     from perhop.study.state import state_exists
 
     start = time.monotonic()
-    console = _console(stderr=json_)
+    console = table_console(stderr=json_)
     overrides = list(set_ or [])
     try:
         if resume and fresh:
@@ -188,7 +183,7 @@ def reproduce(
     from perhop.reproduce import reproduction as library
     from perhop.study.progress import ProgressView
 
-    console = _console()
+    console = table_console()
 
     def tell_plan(parts: list[library.Part], runs: int) -> None:
         rows = sum(len(part.rows) for part in parts)
@@ -270,7 +265,7 @@ def _show_machine(examined: Any) -> None:
     """A line a feature, then what each thing that is missing is needed for, then what is there."""
     from perhop.doctor import FEATURES, remedies
 
-    console = _console()
+    console = table_console()
     table = Table(box=None, pad_edge=False)
     for name in ("", "feature", "commands", "missing", "remedy"):
         table.add_column(name)
@@ -353,13 +348,6 @@ def _folders_by_backend(folders: list[Path]) -> dict[str, Path]:
             )
         found[backend] = folder
     return found
-
-
-def _console(stderr: bool = False) -> Console:
-    console = Console(stderr=stderr)
-    if console.is_terminal or "COLUMNS" in os.environ:
-        return console
-    return Console(stderr=stderr, width=TABLE_WIDTH)
 
 
 def _plain() -> Console:

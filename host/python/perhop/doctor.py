@@ -72,6 +72,7 @@ FEATURES = (
         "simulations",
         (
             "perhop run",
+            "perhop compare",
             "perhop doctor",
             "make chain",
             "make bianchi",
@@ -93,6 +94,7 @@ FEATURES = (
     ),
     Feature("the tree's version in results", ("perhop version",), ("git",)),
     Feature("traces of nodes that move", ("perhop motion",), ("Python", *PACKAGES)),
+    Feature("comparing git versions", ("perhop compare --git-a", "perhop compare --git-b"), (*BUILDING, "git")),
     Feature("the papers' rows", ("perhop reproduce", "make reproduce"), (*SIMULATOR, "perhop.core", "perhop-exact")),
     Feature("studies of EXACT", ("make bench-exact",), ("perhop-exact",)),
     Feature("EXACT on meshes", ("make bench-mesh",), (*SIMULATOR, "perhop-exact")),

@@ -16,7 +16,20 @@ from typer.core import TyperGroup
 
 from perhop.errors import PerhopError, from_os
 
+EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
+
+# Off a terminal there is no width to ask for; tables are made for this many columns.
+TABLE_WIDTH = 110
+
+
+def table_console(stderr: bool = False) -> Console:
+    """Where tables are printed: as wide as the terminal, or as its COLUMNS."""
+    console = Console(stderr=stderr)
+    if console.is_terminal or "COLUMNS" in os.environ:
+        return console
+    return Console(stderr=stderr, width=TABLE_WIDTH)
 
 
 def fail(error: PerhopError, json_: bool = False) -> NoReturn:

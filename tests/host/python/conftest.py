@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from perhop.cli import app
+from perhop.report import figures
 from typer.testing import CliRunner
 
 FAKE = Path(__file__).with_name("fake_simulator.py")
@@ -83,3 +84,27 @@ def perhop():
         return Outcome(result.exit_code, result.stdout, result.stderr)
 
     return call
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    """Gives the labels of the runs that were started since the last call."""
+    log = tmp_path / "made.log"
+    monkeypatch.setenv("FAKE_LOG", str(log))
+
+    def read() -> list[str]:
+        labels = log.read_text().splitlines() if log.exists() else []
+        log.unlink(missing_ok=True)
+        return labels
+
+    return read
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch, fake_build):
+    """The folder in which commands are called, empty. Nothing is drawn: test_pages.py looks at pictures."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setattr(figures, "_svg", lambda figure: "<svg></svg>")
+    monkeypatch.chdir(folder)
+    return folder

@@ -100,7 +100,8 @@ class Tree(HTMLParser):
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """The report of an experiment with three swept parameters, that of flows that cross in two places, with a run
-    that failed and a flow that got nothing, the figures of both, and the page of a reproduction."""
+    that failed and a flow that got nothing, the figures of both, the page of a reproduction, and a comparison of two
+    policies with its figures."""
     folder = tmp_path_factory.mktemp("pages")
     program = folder / "build/sim/ns3/perhop-sim"
     program.parent.mkdir(parents=True)
@@ -127,14 +128,21 @@ def made(tmp_path_factory):
         done = CliRunner().invoke(app, [*crossing, "--beside", str(folder / "live")])
         assert done.exit_code == 1, done.output
         of_report = list(drawn)
+        drawn.clear()
+        patch.delenv("FAKE_DEAD_FLOW")
+        sides = ["--set-a", "policies=[none]", "--set-b", "policies=[delay + dca]", "--out", str(folder / "two")]
+        done = CliRunner().invoke(app, ["compare", str(folder / "crossing.yaml"), *sides])
+        assert done.exit_code == 0, done.output
+        of_two = list(drawn)
         done = CliRunner().invoke(app, ["reproduce", "all", "--out", str(folder / "all")])
         assert done.exit_code == 0, done.output
     pages = {
         "report": (folder / "out/report.html").read_text(),
         "crossing": (folder / "crossing/report.html").read_text(),
         "reproduction": (folder / "all/reproduction.html").read_text(),
+        "comparison": (folder / "two/compare.html").read_text(),
     }
-    return pages, of_report
+    return pages, of_report, of_two
 
 
 def as_if_live(results, folder):
@@ -158,6 +166,14 @@ def test_nothing_written_in_a_figure_overlaps_or_leaves_it(several):
     _, drawn = several
     # The second's panels are drawn twice: with and without the other place, of three quantities.
     assert len(drawn) == (3 + 12) + (3 + 6) + (3 + 3 + 6)
+    for figure in drawn:
+        assert_readable(figure)
+
+
+def test_nothing_written_in_a_figure_of_two_sides_overlaps_or_leaves_it(made):
+    _, _, drawn = made
+    # At each of two places: goodput and RTT of all pairs, two panels over time; and once both differences by place.
+    assert len(drawn) == 2 + 2 * 2 + 2 * 2
     for figure in drawn:
         assert_readable(figure)
 
@@ -209,7 +225,7 @@ def assert_readable(figure):
 def test_labels_below_an_axis_do_not_overlap(values):
     for size in (figures.PANEL_SIZE, figures.SMALL_PANEL_SIZE):
         with figures.mpl.rc_context(figures.RC):
-            figure, axis = figures._figure(size)
+            figure, axis = figures.panel_figure(size)
             axis.plot(values, values)
             figures._label_below(axis, values, [f"{value:g}" for value in values], size)
             renderer = FigureCanvasAgg(figure).get_renderer()

@@ -14,20 +14,6 @@ from perhop.study import summaries as rows
 from waiting import wait_until
 
 
-@pytest.fixture
-def made(tmp_path, monkeypatch):
-    """Gives the labels of the runs that were started since the last call."""
-    log = tmp_path / "made.log"
-    monkeypatch.setenv("FAKE_LOG", str(log))
-
-    def read() -> list[str]:
-        labels = log.read_text().splitlines() if log.exists() else []
-        log.unlink(missing_ok=True)
-        return labels
-
-    return read
-
-
 def states(out):
     """Label -> status, from state.json."""
     return {run["label"]: run["status"] for run in json.loads((out / "state.json").read_text())["runs"].values()}

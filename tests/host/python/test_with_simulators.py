@@ -2,6 +2,7 @@
 """The command with the real simulators, as built by `make build`."""
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -117,3 +118,43 @@ def test_an_interrupted_simulator_leaves_results_so_far(tmp_path):
     assert result["interrupted"] and result["flows"][0]["delivered_packets"] > 0
     assert len((folder / "intervals.csv").read_text().splitlines()) > 2
     assert (tmp_path / "out/report.html").exists()
+
+
+@needs("perhop-sim")
+def test_a_comparison_of_two_policies_is_what_plain_arithmetic_gives(perhop, tmp_path):
+    """The chain at 8 hops, delay against none, five seeds: the differences of the runs' own result.json."""
+    settings = ("--set", "topology.hops=8", "--set-a", "policies=[none]", "--set-b", "policies=[delay]")
+    done = perhop("compare", EXPERIMENTS / "chain", *settings, "--out", tmp_path / "out")
+    assert done.code == 0, done.stderr
+    told = json.loads(done.stdout.rstrip().splitlines()[-1].removeprefix("RESULT "))
+    assert told["seeds"] == [1, 2, 3, 4, 5]
+    goodput = {}
+    for file in tmp_path.glob("out/sim/runs/*/result.json"):
+        run = json.loads(file.read_text())
+        goodput[run["label"].removeprefix("h=8 policy=")] = run["flows"][0]["goodput_bps"]
+    assert len(goodput) == 10
+    pairs = [(goodput[f"no limit seed={seed}"], goodput[f"delay seed={seed}"]) for seed in told["seeds"]]
+    (row,) = [row for row in told["rows"] if row["quantity"] == "goodput_bps"]
+    # The quantile of Student's t for 4 degrees of freedom, from a printed table.
+    for value, low, high, values in (
+        (row["difference"], row["low_95"], row["high_95"], [after - before for before, after in pairs]),
+        (row["share"], row["share_low_95"], row["share_high_95"], [after / before - 1 for before, after in pairs]),
+    ):
+        mean = sum(values) / 5
+        half = 2.776445 * math.sqrt(sum((each - mean) ** 2 for each in values) / 4 / 5)
+        assert value == pytest.approx(mean)
+        assert (high - low) / 2 == pytest.approx(half, rel=1e-6)
+        assert (high + low) / 2 == pytest.approx(mean)
+    assert row["test"] == "paired t" and row["pairs"] == 5
+    assert row["share"] < 0, "a limit costs goodput"
+
+
+@needs("perhop-sim")
+def test_two_runs_of_the_same_differ_in_nothing(perhop, tmp_path):
+    settings = ("--set", "topology.hops=2", "--set", "duration_s=6", "--set", "warmup_s=1", "--set", "policies=[delay]")
+    assert perhop("run", EXPERIMENTS / "chain", *settings, "--out", tmp_path / "made").code == 0
+    done = perhop("compare", tmp_path / "made", EXPERIMENTS / "chain", *settings, "--out", tmp_path / "out", "--fresh")
+    assert done.code == 0, done.stderr
+    told = json.loads(done.stdout.rstrip().splitlines()[-1].removeprefix("RESULT "))
+    assert told["runs_made"] == 5
+    assert {row["difference"] for row in told["rows"]} == {0.0}

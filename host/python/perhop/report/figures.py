@@ -152,13 +152,14 @@ def inline(svg: str, label: str) -> str:
     return whole.replace("<svg ", f'<svg role="img" aria-label="{html.escape(label)}" ', 1)
 
 
-def _panel(figure: Figure, title: str, unit: str, label: str) -> str:
+def panel_html(figure: Figure, title: str, unit: str, label: str) -> str:
+    """A picture with its title and unit; `label` says what it shows to those who do not see it."""
     shown_unit = f" <span>{html.escape(unit)}</span>" if unit else ""
     caption = f"<figcaption><b>{html.escape(title)}</b>{shown_unit}</figcaption>"
     return f"<figure>{caption}{inline(_svg(figure), label)}</figure>"
 
 
-def _panels(panels: Sequence[str], legend: Sequence[tuple[str, str]], small: bool = False) -> str:
+def panels_html(panels: Sequence[str], legend: Sequence[tuple[str, str]], small: bool = False) -> str:
     """Panels beside or below each other, as the page has room. `legend` is signs (HTML) and names."""
     entries = "".join(f"<li>{sign}{html.escape(name)}</li>" for sign, name in legend)
     shown_legend = f'<ul class="legend">{entries}</ul>' if len(legend) > 1 else ""
@@ -170,7 +171,8 @@ def _line_sign(index: int) -> str:
     return f'<i aria-hidden="true" style="color:{colour(COLOURS[index % len(COLOURS)])}">{sign}</i>'
 
 
-def _area_sign(light: str, hatched: bool = False) -> str:
+def area_sign(light: str, hatched: bool = False) -> str:
+    """How a legend in HTML shows an area of a colour."""
     kind = "area hatched" if hatched else "area"
     return f'<i aria-hidden="true" class="{kind}" style="--colour:{colour(light)}"></i>'
 
@@ -208,7 +210,7 @@ def lines_figure(summaries: Sequence[Summary], x_name: str, caption: Callable[[S
     shown = []
     for title, unit, read, factor in panels:
         with mpl.rc_context(RC):
-            figure, axis = _figure(PANEL_SIZE)
+            figure, axis = panel_figure(PANEL_SIZE)
             _lines(axis, summaries, x_name, caption, read, factor)
             axis.set_xlabel(along)
             if read is panels[0][2] and _spans_much(axis):
@@ -216,11 +218,12 @@ def lines_figure(summaries: Sequence[Summary], x_name: str, caption: Callable[[S
             label = (
                 f"{title} in {unit} by {along}, a line each for {'; '.join(captions)}. All numbers are in the table."
             )
-            shown.append(_panel(figure, title, unit, label))
-    return _panels(shown, [(_line_sign(index), name) for index, name in enumerate(captions)])
+            shown.append(panel_html(figure, title, unit, label))
+    return panels_html(shown, [(_line_sign(index), name) for index, name in enumerate(captions)])
 
 
-def _figure(size: tuple[float, float]) -> tuple[Figure, Axes]:
+def panel_figure(size: tuple[float, float]) -> tuple[Figure, Axes]:
+    """What is drawn in one panel."""
     figure = Figure(figsize=size, layout="constrained")
     return figure, figure.subplots()
 
@@ -240,14 +243,14 @@ def grouped_figure(
     shown = []
     for title, unit, values, factor in panels:
         with mpl.rc_context(RC):
-            figure, axis = _figure((PANEL_SIZE[0], max(2.2, 0.8 + 0.24 * rows)))
+            figure, axis = panel_figure((PANEL_SIZE[0], max(2.2, 0.8 + 0.24 * rows)))
             _groups(axis, values, factor, wrapped, names)
             axis.set_xlabel(unit)
             label = (
                 f"{title} in {unit}, bars for {', '.join(names)} at {'; '.join(labels)}. All numbers are in the table."
             )
-            shown.append(_panel(figure, title, unit, label))
-    return _panels(shown, [(_area_sign(COLOURS[index]), name) for index, name in enumerate(names)])
+            shown.append(panel_html(figure, title, unit, label))
+    return panels_html(shown, [(area_sign(COLOURS[index]), name) for index, name in enumerate(names)])
 
 
 def _groups(
@@ -318,7 +321,7 @@ def parts_figure(panels: Sequence[Bars], queue: bool = True) -> str:
     shown = []
     for panel in panels:
         with mpl.rc_context(RC):
-            figure, axis = _figure(SMALL_PANEL_SIZE)
+            figure, axis = panel_figure(SMALL_PANEL_SIZE)
             _bars(axis, panel, queue)
             # One scale for all, or the eye compares what cannot be compared.
             axis.set_ylim(0, tallest_ms * 1.05 or 1.0)
@@ -327,11 +330,11 @@ def parts_figure(panels: Sequence[Bars], queue: bool = True) -> str:
                 f"{panel.title}: ms for each packet by {panel.axis_label}, bars of {parts}. "
                 "The sums are in the table, the parts in hops.parquet."
             )
-            shown.append(_panel(figure, panel.title, "ms for each packet", label))
-    legend = [(_area_sign(light), label) for label, light in PART_STYLES.values()]
+            shown.append(panel_html(figure, panel.title, "ms for each packet", label))
+    legend = [(area_sign(light), label) for label, light in PART_STYLES.values()]
     if queue:
-        legend.append((_area_sign("#9AA5B1", hatched=True), QUEUE_LABEL))
-    return _panels(shown, legend, small=True)
+        legend.append((area_sign("#9AA5B1", hatched=True), QUEUE_LABEL))
+    return panels_html(shown, legend, small=True)
 
 
 def _height_ms(hop: Hop, queue: bool) -> float:

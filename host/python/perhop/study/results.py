@@ -161,12 +161,14 @@ def jain_of_flows(flows: list[Row]) -> float | None:
     return jain(rates) if len(rates) > 1 else None
 
 
-def read(folder: Path) -> Results:
-    """What `write` wrote. Raises OSError, ValueError (pyarrow's errors are among these)."""
-    flows, hops, runs = (
-        pq.read_table(folder / name).to_pylist() for name in ("flows.parquet", "hops.parquet", "runs.parquet")
-    )
-    return Results(flows, hops, [], runs)
+def read(folder: Path, intervals: bool = False) -> Results:
+    """What `write` wrote, the rows of intervals only if asked for.
+
+    Raises OSError, ValueError (pyarrow's errors are among these).
+    """
+    names = ("flows.parquet", "hops.parquet", "runs.parquet", *(["results.parquet"] if intervals else []))
+    flows, hops, runs, *of_intervals = (pq.read_table(folder / name).to_pylist() for name in names)
+    return Results(flows, hops, of_intervals[0] if intervals else [], runs)
 
 
 def write(study: Study, results: Results, points: list[Point], command: list[str], source: Path) -> dict[str, Path]:

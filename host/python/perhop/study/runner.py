@@ -16,7 +16,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from perhop import files, paths
 from perhop.experiment.program import Program, hash_of
 from perhop.experiment.resolve import Run
 from perhop.study.outcomes import Outcome, Owner, Study
-from perhop.study.state import claim, locked, read_result, reuse, write_state
+from perhop.study.state import borrow, claim, locked, read_result, reuse, write_state
 
 STDERR_TAIL_LINES = 12
 # After this long without an answer to SIGINT a simulator is killed.
@@ -42,11 +42,13 @@ def execute(
     on_change: Callable[[Study], None] = lambda study: None,
     programs: dict[str, Program] | None = None,
     owner: Owner | None = None,
+    lenders: Iterable[Path] = (),
 ) -> Study:
     """Make the runs that `folder` does not hold yet; `on_change` is called whenever something moved.
 
     `programs` make the runs, by the name that they have there; by default the simulators of this build. Results of
-    somebody else than `owner` are replaced only if `fresh`.
+    somebody else than `owner` are replaced only if `fresh`. What other output folders, the `lenders`, have of these
+    runs is copied.
 
     SIGINT or SIGTERM in the main thread stops the simulators and returns with `interrupted` set. Raises PerhopError
     before anything is written when a program is missing, when another perhop works in the folder, and when the folder
@@ -62,6 +64,9 @@ def execute(
             claim(folder, owner, fresh)
         if fresh:
             shutil.rmtree(folder / "runs", ignore_errors=True)
+        else:
+            for lender in lenders:
+                borrow(folder, lender, runs, study.program_hashes)
         reuse(study)
         write_state(study)
         _Pool(study, programs, jobs or os.cpu_count() or 1, stop, on_change).work()

@@ -80,11 +80,42 @@ def read_result(folder: Path) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def reuse(study: Study) -> None:
+def entry(folder: Path, run_id: str) -> dict[str, Any]:
+    """What the state of an output folder says of a run; empty where it says nothing."""
+    return _known(folder).get(run_id, {})
+
+
+def _known(folder: Path) -> dict[str, Any]:
     try:
-        known = json.loads((study.folder / "state.json").read_text(encoding="utf-8"))["runs"]
+        return json.loads((folder / "state.json").read_text(encoding="utf-8"))["runs"]
     except (OSError, ValueError, KeyError):
-        known = {}
+        return {}
+
+
+def borrow(folder: Path, lender: Path, runs: list[Run], program_hashes: dict[str, str]) -> None:
+    """Take over the runs that `folder` lacks and another output folder has, finished and of the same program."""
+    known, theirs = _known(folder), _known(lender)
+    borrowed = {}
+    for run in runs:
+        sha256 = program_hashes[run.program]
+        lent = theirs.get(run.id, {})
+        if _is_finished(known.get(run.id, {}), sha256) or not _is_finished(lent, sha256):
+            continue
+        there, here = lender / "runs" / run.id, folder / "runs" / run.id
+        if read_result(there) is not None and _has_outputs(there, run):
+            shutil.rmtree(here, ignore_errors=True)
+            shutil.copytree(there, here)
+            borrowed[run.id] = lent
+    if borrowed:
+        files.write_json(folder / "state.json", {"runs": known | borrowed})
+
+
+def _is_finished(entry: dict[str, Any], program_sha256: str) -> bool:
+    return entry.get("status") == "finished" and entry.get("program_sha256") == program_sha256
+
+
+def reuse(study: Study) -> None:
+    known = _known(study.folder)
     ours = {outcome.run.id for outcome in study.outcomes}
     study.earlier = {
         name: entry for name, entry in known.items() if name not in ours and (study.folder / "runs" / name).is_dir()
@@ -93,9 +124,9 @@ def reuse(study: Study) -> None:
         run = outcome.run
         folder = study.folder / "runs" / run.id
         entry = known.get(run.id, {})
-        same_program = entry.get("program_sha256") == study.program_hashes[run.program]
-        study.outdated += entry.get("status") == "finished" and not same_program
-        result = read_result(folder) if entry.get("status") == "finished" and same_program else None
+        finished = _is_finished(entry, study.program_hashes[run.program])
+        study.outdated += entry.get("status") == "finished" and not finished
+        result = read_result(folder) if finished else None
         if result is None or not _has_outputs(folder, run):
             shutil.rmtree(folder, ignore_errors=True)
             continue
