@@ -7,12 +7,15 @@
 
 namespace {
 std::uint64_t allocations = 0;
+std::uint64_t allocated_bytes = 0;
 }  // namespace
 
 std::uint64_t allocation_count() { return allocations; }
+std::uint64_t allocation_bytes() { return allocated_bytes; }
 
 void* operator new(std::size_t bytes) {
   ++allocations;
+  allocated_bytes += bytes;
   void* memory = std::malloc(bytes == 0 ? 1 : bytes);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
@@ -21,6 +24,7 @@ void* operator new(std::size_t bytes) {
 // std::stable_sort and its like ask this way.
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   ++allocations;
+  allocated_bytes += bytes;
   return std::malloc(bytes == 0 ? 1 : bytes);
 }
 

@@ -6,6 +6,7 @@
 #include <list>
 #include <random>
 #include <utility>
+#include <vector>
 
 #include "host/core/shim/flow_table.hpp"
 #include "tests/host/allocation_count.hpp"
@@ -140,15 +141,43 @@ TEST(flow_table, agrees_with_a_plain_list_over_random_use) {
   EXPECT_GT(evicted, 100U);
 }
 
-TEST(flow_table, never_holds_more_than_its_capacity_and_never_asks_for_memory) {
+TEST(flow_table, never_holds_more_than_its_capacity_and_asks_for_memory_only_until_it_is_full) {
   flow_table table(16, 1'000'000);
+  for (std::uint32_t i = 0; i < 17; ++i) table.use(i, key_of(i * 2654435761U));
   const std::uint64_t before = allocation_count();
-  for (std::uint32_t i = 0; i < 100'000; ++i) {
+  for (std::uint32_t i = 17; i < 100'000; ++i) {
     table.use(i, key_of(i * 2654435761U));
     ASSERT_LE(table.size(), 16U);
   }
   EXPECT_EQ(allocation_count(), before);
   EXPECT_EQ(table.size(), 16U);
+}
+
+TEST(flow_table, takes_as_much_memory_as_it_has_connections) {
+  const std::uint64_t start = allocation_bytes();
+  flow_table small(10, 1'000'000), large(100'000, 1'000'000);
+  EXPECT_LT(allocation_bytes() - start, 4096U) << "two tables without a connection";
+  const std::uint64_t before = allocation_bytes();
+  for (std::uint32_t i = 0; i < 4000; ++i) large.use(i, key_of(i));
+  const std::uint64_t first_bytes = allocation_bytes() - before;
+  for (std::uint32_t i = 4000; i < 8000; ++i) large.use(i, key_of(i));
+  EXPECT_LT(allocation_bytes() - before, 3 * first_bytes) << "twice as many take about twice as much";
+}
+
+TEST(flow_table, states_and_slots_stay_while_connections_come) {
+  flow_table table(1000, 1'000'000);
+  std::vector<flow_table::access> seen;
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    seen.push_back(table.use(i, key_of(i)));
+    seen.back().state->largest_payload_bytes = i;
+    table.set_deadline(seen.back().slot, 5000 - i);
+  }
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    ASSERT_EQ(table.find(key_of(i)), seen[i].state);
+    ASSERT_EQ(&table.at(seen[i].slot), seen[i].state);
+    ASSERT_EQ(seen[i].state->largest_payload_bytes, i);
+  }
+  EXPECT_EQ(table.first_deadline()->slot, seen.back().slot);
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include "host/core/policy/exact_router.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
 #include <cmath>
 #include <utility>
@@ -48,6 +47,8 @@ constexpr double told_usable_step = 0.02;         // smaller changes are not tol
 constexpr double told_busy_step = 0.005;          // the same of other traffic
 constexpr double hello_savings_us = 10'000'000;   // a router without anything to say saves its part of so much time
 
+constexpr std::size_t first_buckets = 16;
+
 constexpr std::uint32_t ledger_flow_of(std::uint64_t flow) { return static_cast<std::uint32_t>(flow); }
 
 /// A limit as the ledger takes it.
@@ -61,14 +62,10 @@ exact_router::exact_router(const exact_router_config& config)
     : config_(config),
       delays_((assert(config.profile != nullptr), *config.profile), config.rts_threshold_bytes),
       neighbourhood_(config.neighbourhood),
-      mask_(std::bit_ceil(2 * std::max<std::size_t>(config.max_flows, 1)) - 1),
-      buckets_(mask_ + 1, none),
-      states_(std::max<std::size_t>(config.max_flows, 1)),
+      mask_(first_buckets - 1),
+      buckets_(first_buckets, none),
       usable_share_(config.eta),
-      told_usable_share_(usable_share_) {
-  free_.reserve(states_.size());
-  for (std::size_t index = states_.size(); index-- > 0;) free_.push_back(static_cast<std::uint32_t>(index));
-}
+      told_usable_share_(usable_share_) {}
 
 // ---- Table of flows
 
@@ -97,20 +94,40 @@ void exact_router::unlink(std::uint32_t index) {
 }
 
 std::uint32_t exact_router::insert(std::uint64_t flow) {
-  if (free_.empty()) {
+  if (size_ >= std::max<std::size_t>(config_.max_flows, 1)) {
     erase(oldest_);
     ++counters_.flows_evicted;
   }
-  const std::uint32_t index = free_.back();
-  free_.pop_back();
+  const std::uint32_t index = free_state();
   states_[index] = allocated_flow{};
   states_[index].flow = flow;
   append_newest(index);
-  std::size_t bucket = home(flow);
-  while (buckets_[bucket] != none) bucket = (bucket + 1) & mask_;
-  buckets_[bucket] = index;
+  put_in_bucket(index);
   ++size_;
   return index;
+}
+
+std::uint32_t exact_router::free_state() {
+  if (!free_.empty()) {
+    const std::uint32_t index = free_.back();
+    free_.pop_back();
+    return index;
+  }
+  const auto index = static_cast<std::uint32_t>(states_.size());
+  states_.emplace_back();
+  // At most half full, so that probing stays short and always meets an empty bucket.
+  if (2 * states_.size() > buckets_.size()) {
+    mask_ = 2 * buckets_.size() - 1;
+    buckets_.assign(mask_ + 1, none);
+    for (std::uint32_t used = 0; used < index; ++used) put_in_bucket(used);
+  }
+  return index;
+}
+
+void exact_router::put_in_bucket(std::uint32_t index) {
+  std::size_t bucket = home(states_[index].flow);
+  while (buckets_[bucket] != none) bucket = (bucket + 1) & mask_;
+  buckets_[bucket] = index;
 }
 
 void exact_router::erase(std::uint32_t index) {

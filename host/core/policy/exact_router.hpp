@@ -217,6 +217,8 @@ private:
   std::size_t home(std::uint64_t flow) const;
   std::uint32_t find(std::uint64_t flow) const;
   std::uint32_t insert(std::uint64_t flow);
+  std::uint32_t free_state();
+  void put_in_bucket(std::uint32_t index);
   void erase(std::uint32_t index);
   void append_newest(std::uint32_t index);
   void unlink(std::uint32_t index);

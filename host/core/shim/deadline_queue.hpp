@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -22,7 +23,7 @@ public:
   /// There are so many slots from now on, at least as many as before.
   void grow(std::size_t slots) {
     place_.resize(slots, none);
-    heap_.reserve(slots);
+    if (slots > heap_.capacity()) heap_.reserve(std::max(slots, 2 * heap_.capacity()));
   }
 
   /// @param deadline nothing: the slot waits for nothing

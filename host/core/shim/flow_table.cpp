@@ -3,22 +3,19 @@
 #include "host/core/shim/flow_table.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace perhop::shim {
 
+namespace {
+
+constexpr std::size_t first_buckets = 16;
+
+}  // namespace
+
 flow_table::flow_table(std::size_t capacity, time_us idle_us, std::size_t strangers)
-    : idle_us_(idle_us),
-      // At most half full, so that probing stays short and always meets an empty bucket.
-      mask_(std::bit_ceil(2 * (std::max<std::size_t>(capacity, 1) + std::max<std::size_t>(strangers, 1))) - 1),
-      buckets_(mask_ + 1, none),
-      entries_(std::max<std::size_t>(capacity, 1) + std::max<std::size_t>(strangers, 1)),
-      deadlines_(entries_.size()) {
+    : idle_us_(idle_us), mask_(first_buckets - 1), buckets_(first_buckets, none) {
   list_of(flow_witness::own_end).capacity = std::max<std::size_t>(capacity, 1);
   list_of(flow_witness::stranger).capacity = std::max<std::size_t>(strangers, 1);
-  free_.reserve(entries_.size());
-  forgotten_holds_.reserve(entries_.size());
-  for (std::size_t index = entries_.size(); index-- > 0;) free_.push_back(static_cast<std::uint32_t>(index));
 }
 
 std::uint64_t flow_table::hash(const flow_key& key) {
@@ -55,6 +52,31 @@ flow_state* flow_table::find(const flow_key& key) {
 std::optional<std::uint32_t> flow_table::slot_of(const flow_key& key) const {
   const std::uint32_t index = find_index(key);
   return index == none ? std::nullopt : std::optional(index);
+}
+
+/// An entry that no connection has. There is one: make_room() came before.
+std::uint32_t flow_table::free_entry() {
+  if (!free_.empty()) {
+    const std::uint32_t index = free_.back();
+    free_.pop_back();
+    return index;
+  }
+  const auto index = static_cast<std::uint32_t>(entries_.size());
+  entries_.emplace_back();
+  deadlines_.grow(entries_.size());
+  // At most half full, so that probing stays short and always meets an empty bucket.
+  if (2 * entries_.size() > buckets_.size()) {
+    mask_ = 2 * buckets_.size() - 1;
+    buckets_.assign(mask_ + 1, none);
+    for (std::uint32_t used = 0; used < index; ++used) put_in_bucket(used);
+  }
+  return index;
+}
+
+void flow_table::put_in_bucket(std::uint32_t index) {
+  std::size_t bucket = home(entries_[index].key);
+  while (buckets_[bucket] != none) bucket = (bucket + 1) & mask_;
+  buckets_[bucket] = index;
 }
 
 void flow_table::append_newest(std::uint32_t index) {
@@ -124,15 +146,12 @@ flow_table::access flow_table::use(time_us now, const flow_key& key, flow_witnes
     }
   } else {
     result.evicted = make_room(witness);
-    index = free_.back();
-    free_.pop_back();
+    index = free_entry();
     entries_[index].key = key;
     entries_[index].state = flow_state{};
     entries_[index].witness = witness;
     append_newest(index);
-    std::size_t bucket = home(key);
-    while (buckets_[bucket] != none) bucket = (bucket + 1) & mask_;
-    buckets_[bucket] = index;
+    put_in_bucket(index);
     result.created = true;
   }
   entries_[index].last_used = now;

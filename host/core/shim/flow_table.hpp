@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Soft state of connections: a hash table of fixed size that forgets what is idle, and forgets the connection that was
-// idle longest when it is full. All memory is taken at construction; nothing is allocated later.
+// Soft state of connections: a hash table of bounded size that forgets what is idle, and forgets the connection that was
+// idle longest when it is full. Memory is taken as connections come, kept when they go, and never more than the bound needs:
+// most nodes of a large network have few connections or none.
 //
 // Connections that only strangers speak of (anybody can send a SYN, or an answer to nothing) have a room of their own, so
 // that a flood of them pushes none out that this node's own end takes part in.
@@ -11,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -113,13 +115,13 @@ public:
   std::optional<deadline_queue::first_deadline> first_deadline() const { return deadlines_.first(); }
 
   /// Connections that were forgotten while a TCP ACK of theirs was held: whoever keeps it must send it. As many are kept
-  /// as there are slots; of more, the caller has not asked for long.
+  /// as connections may be; of more, the caller has not asked for long.
   std::vector<flow_key>& forgotten_holds() { return forgotten_holds_; }
   const std::vector<flow_key>& forgotten_holds() const { return forgotten_holds_; }
 
   /// Whoever keeps a TCP ACK of this connection must send it now.
   void release_hold(const flow_key& key) {
-    if (forgotten_holds_.size() < entries_.size()) forgotten_holds_.push_back(key);
+    if (forgotten_holds_.size() < most_entries()) forgotten_holds_.push_back(key);
   }
 
   /// The caller has sent what it kept of this connection, or something in its place.
@@ -157,8 +159,11 @@ private:
   age_list& list_of(flow_witness witness) { return lists_[static_cast<std::size_t>(witness)]; }
   const age_list& list_of(flow_witness witness) const { return lists_[static_cast<std::size_t>(witness)]; }
 
+  std::size_t most_entries() const { return lists_[0].capacity + lists_[1].capacity; }
   std::size_t home(const flow_key& key) const { return static_cast<std::size_t>(hash(key)) & mask_; }
   std::uint32_t find_index(const flow_key& key) const;
+  std::uint32_t free_entry();
+  void put_in_bucket(std::uint32_t index);
   void append_newest(std::uint32_t index);
   void unlink(std::uint32_t index);
   void forget_oldest(flow_witness witness);
@@ -167,9 +172,9 @@ private:
   time_us idle_us_;
   std::size_t mask_;
   std::vector<std::uint32_t> buckets_;  // open addressing, linear probing; entry index or none
-  std::vector<entry> entries_;
+  std::deque<entry> entries_;           // a deque: a connection stays where it is while others come
   std::vector<std::uint32_t> free_;
-  deadline_queue deadlines_;
+  deadline_queue deadlines_{0};
   std::vector<flow_key> forgotten_holds_;
   std::array<age_list, 2> lists_;  // by witness
 };
