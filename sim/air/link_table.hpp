@@ -2,15 +2,18 @@
 /// Who hears whom, how strong and how late: positions and a loss model turned into flat tables.
 ///
 /// Each transmitter has a row of its own, which follows motion and changes when a frame needs it: links are those of the positions
-/// at the frame's start. A row is made anew only if something changed since it was made, so a network that stands makes each once.
+/// at the frame's start. A row is made anew only if something within its reach changed since it was made, so a network that stands
+/// makes each once, and a node that moves costs those near its way. Who is near is looked up in cells, not among all nodes.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "sim/air/air_config.hpp"
+#include "sim/air/cell_grid.hpp"
 #include "sim/air/loss_model.hpp"
 #include "sim/air/motion.hpp"
 #include "sim/air/types.hpp"
@@ -46,7 +49,7 @@ private:
 
   std::vector<link> links_;
   std::vector<link_group> groups_;
-  std::uint64_t changes_ = 0;  // of the table when it was made
+  std::uint64_t changes_ = 0;  // of the table when it was made, or last found to hold
   tick made_at_ = 0;
 };
 
@@ -61,7 +64,10 @@ public:
   const std::shared_ptr<link_row>& row(node_id transmitter, tick now) {
     const std::shared_ptr<link_row>& row = rows_[transmitter];
     const bool moved = row->made_at_ < motion_.still_from() && row->made_at_ != now;
-    if (moved || row->changes_ != changes_) renew(transmitter, now);
+    if (moved || row->changes_ != changes_) {
+      if (!holds(*row, transmitter, now)) renew(transmitter, now);
+      row->changes_ = changes_;
+    }
     return row;
   }
 
@@ -84,14 +90,18 @@ private:
     link to;
   };
 
+  bool holds(const link_row& row, node_id transmitter, tick now) const;
   void renew(node_id transmitter, tick now);
 
   air_config config_;  // who is cut off from whom; not where nodes are
   motion motion_;
+  std::optional<cell_grid> cells_;  // set by the constructor, once it knows how far links reach
   std::unique_ptr<loss_model> loss_;
   std::vector<std::shared_ptr<link_row>> rows_;
   std::vector<candidate> candidates_;
-  std::uint64_t changes_ = 1;  // a row of 0 has not been made
+  std::vector<node_id> near_;
+  std::uint64_t changes_ = 1;             // a row of 0 is to be made
+  std::uint64_t changed_everywhere_ = 1;  // the last of them that may concern any row
   double sensitivity_w_;
   double carrier_sense_w_;
   double noise_w_ = 0;

@@ -5,10 +5,10 @@
 /// to go elsewhere under way turns where it then is, as ns-2's mobile nodes do (common/mobilenode.cc, set_destination).
 #pragma once
 
-#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <vector>
 
 #include "sim/air/air_config.hpp"
@@ -41,13 +41,15 @@ public:
     assert(speed_mps > 0);
     const node_position from = at(node, now);
     const double away_m = std::hypot(to.x_m - from.x_m, to.y_m - from.y_m);
+    if (const auto before = arrivals_.find(still_from(node)); before != arrivals_.end()) arrivals_.erase(before);
     legs_[node] = {.from = from, .to = to, .start = now, .duration_us = away_m / speed_mps * ticks_per_second};
-    still_from_ = 0;
-    for (const leg& leg : legs_) still_from_ = std::max(still_from_, leg.start + static_cast<tick>(std::ceil(leg.duration_us)));
+    arrivals_.insert(still_from(node));
   }
 
   /// From then on nobody moves.
-  tick still_from() const { return still_from_; }
+  tick still_from() const { return arrivals_.empty() ? 0 : *arrivals_.rbegin(); }
+  /// From then on this node does not move, unless it is told to.
+  tick still_from(node_id node) const { return legs_[node].start + static_cast<tick>(std::ceil(legs_[node].duration_us)); }
 
 private:
   struct leg {
@@ -57,7 +59,7 @@ private:
   };
 
   std::vector<leg> legs_;
-  tick still_from_ = 0;
+  std::multiset<tick> arrivals_;  // of the nodes that were ever told to go; a 0 more or less says nothing
 };
 
 }  // namespace perhop::air

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "sim/air/node_set.hpp"
@@ -48,6 +49,30 @@ TEST(node_set, is_walked_in_ascending_order_once) {
   set.drain([&](node_id node) { visited.push_back(node); });
   EXPECT_EQ(visited, (std::vector<node_id>{0, 63, 64, 129}));
   set.drain([&](node_id) { FAIL() << "the set was emptied"; });
+}
+
+TEST(node_set, agrees_with_a_plain_set_at_any_size) {
+  std::mt19937 random(11);
+  for (const std::size_t nodes : {1, 63, 64, 65, 4095, 4096, 4097, 20'000}) {
+    node_set set(nodes);
+    for (int round = 0; round < 200; ++round) {
+      std::set<node_id> expected;
+      for (unsigned inserted = random() % 40; inserted > 0; --inserted) {
+        const auto node = static_cast<node_id>(random() % nodes);
+        set.insert(node);
+        expected.insert(node);
+      }
+      const auto asked = static_cast<node_id>(random() % nodes);
+      ASSERT_EQ(set.contains(asked), expected.contains(asked));
+      std::vector<node_id> visited;
+      set.drain([&](node_id node) { visited.push_back(node); });
+      ASSERT_EQ(visited, std::vector<node_id>(expected.begin(), expected.end())) << nodes << " nodes, round " << round;
+    }
+    set.insert_first(nodes);
+    std::size_t visited = 0;
+    set.drain([&](node_id node) { ASSERT_EQ(node, visited++); });
+    ASSERT_EQ(visited, nodes);
+  }
 }
 
 }  // namespace
