@@ -66,11 +66,14 @@ std::vector<std::uint8_t> frame_bytes(const transmission& frame, byte_span msdu)
   return out;
 }
 
-pcapng_writer::pcapng_writer(const std::filesystem::path& file, const timing_profile& profile, std::size_t nodes)
+pcapng_writer::pcapng_writer(const std::filesystem::path& file, const timing_profile& profile, std::size_t nodes,
+                             const std::vector<node_id>& chosen)
     : file_(file, std::ios::binary | std::ios::trunc), profile_(&profile) {
   if (!file_) {
     throw std::runtime_error("cannot write the capture " + file.string() + ": check that its directory exists and is writable");
   }
+  if (!chosen.empty()) chosen_.resize(nodes);
+  for (const node_id node : chosen) chosen_[node] = true;
   std::vector<std::string> names;
   for (node_id node = 0; node < nodes; ++node) names.push_back(name_of(node));
   wire::append_capture_section(block_, names);
@@ -89,9 +92,12 @@ void pcapng_writer::write_block() {
   block_.clear();
 }
 
-void pcapng_writer::write(const transmission& frame, byte_span msdu) { write_psdu(frame, frame_bytes(frame, msdu)); }
+void pcapng_writer::write(const transmission& frame, byte_span msdu) {
+  if (keeps(frame)) write_psdu(frame, frame_bytes(frame, msdu));
+}
 
 void pcapng_writer::write_psdu(const transmission& frame, byte_span on_air) {
+  if (!keeps(frame)) return;
   while (!waiting_.empty() && waiting_.front().frame.end + longest_propagation_us < frame.start) write_first();
   waiting_.push_back({.frame = frame, .psdu = {on_air.begin(), on_air.end()}});
   ++frames_;

@@ -31,12 +31,20 @@ std::vector<std::uint8_t> frame_bytes(const transmission& frame, byte_span msdu)
 /// flag of a CRC error (frame.packet_flags_crc_error) and a comment that says where and why. Its bytes are those that were sent.
 class pcapng_writer {
 public:
+  /// @param chosen nodes whose frames are kept, those that they send and those that are for them; empty: all frames are
   /// @throws std::runtime_error when the file cannot be written
-  pcapng_writer(const std::filesystem::path& file, const timing_profile& profile, std::size_t nodes);
+  pcapng_writer(const std::filesystem::path& file, const timing_profile& profile, std::size_t nodes,
+                const std::vector<node_id>& chosen = {});
   /// Writes what still waits, as finish() does, but nobody is told if that fails.
   ~pcapng_writer();
   pcapng_writer(const pcapng_writer&) = delete;
   pcapng_writer& operator=(const pcapng_writer&) = delete;
+
+  /// Whether the frame is one of those that are kept; write() passes over others.
+  bool keeps(const transmission& frame) const {
+    if (chosen_.empty() || chosen_[frame.node]) return true;
+    return frame.ra > node_address_base && frame.ra - node_address_base <= chosen_.size() && chosen_[frame.ra - node_address_base - 1];
+  }
 
   /// The time stamp is the frame's start; TSFT is the first bit of its MPDU, as radiotap has it. Call in order of starts.
   /// A frame waits for its end, since it may be lost.
@@ -64,6 +72,7 @@ private:
 
   std::ofstream file_;
   const timing_profile* profile_;
+  std::vector<bool> chosen_;  // by node; empty: all are
   std::vector<std::uint8_t> block_;
   std::deque<waiting_frame> waiting_;  // in order of starts
   std::uint64_t frames_ = 0;

@@ -43,9 +43,9 @@ AirChannel::Add(Ptr<AirNetDevice> device)
 }
 
 void
-AirChannel::CaptureTo(const std::filesystem::path& file)
+AirChannel::CaptureTo(const std::filesystem::path& file, const std::vector<perhop::air::node_id>& chosen)
 {
-    m_capture = std::make_unique<FrameCapture>(file, m_mac, m_radios, m_slots);
+    m_capture = std::make_unique<FrameCapture>(file, m_mac, m_radios, chosen, m_slots);
 }
 
 void

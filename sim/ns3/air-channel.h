@@ -32,8 +32,8 @@ class AirChannel : public Channel, public TickSource, private perhop::air::liste
     /// The device of node GetNDevices().
     void Add(Ptr<AirNetDevice> device);
 
-    /// Writes all frames from now on to a pcapng file.
-    void CaptureTo(const std::filesystem::path& file);
+    /// Writes frames from now on to a pcapng file. @param chosen of these nodes, those that they send and those for them; empty: all
+    void CaptureTo(const std::filesystem::path& file, const std::vector<perhop::air::node_id>& chosen);
 
     /// Writes what of the capture still waits. @throws std::runtime_error when that fails
     void FinishCapture();

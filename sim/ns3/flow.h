@@ -80,7 +80,16 @@ class Flow
                                                       : hop_traffic::control;
     }
 
-    /// @param index number of the flow in the run; gives it its ports
+    /// So many flows have ports of their own.
+    static constexpr std::size_t MAX_FLOWS = 65536 - 60000;
+
+    /// Number of the flow in the run whose packet this may be, in either direction: the one that has its ports.
+    static std::size_t IndexOf(const perhop::shim::flow_key& key)
+    {
+        return key.source_port - (key.source_port >= FIRST_SINK_PORT ? FIRST_SINK_PORT : FIRST_SOURCE_PORT);
+    }
+
+    /// @param index number of the flow in the run, below MAX_FLOWS; gives it its ports
     Flow(const perhop::run::flow_config& config, std::size_t index, uint8_t protocol)
         : m_config(config)
     {
@@ -134,6 +143,7 @@ class Flow
   private:
     static constexpr uint16_t FIRST_SOURCE_PORT = 49152;
     static constexpr uint16_t FIRST_SINK_PORT = 60000; // no protocol that Wireshark would look for
+    static_assert(FIRST_SINK_PORT + MAX_FLOWS == 65536 && FIRST_SOURCE_PORT + MAX_FLOWS <= FIRST_SINK_PORT);
 };
 
 } // namespace ns3

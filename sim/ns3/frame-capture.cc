@@ -46,8 +46,12 @@ WriteMsdu(const PacketSlot& slot, bool pathHeader, std::vector<uint8_t>& msdu)
     }
 }
 
-FrameCapture::FrameCapture(const std::filesystem::path& file, const perhop::air::mac_config& mac, std::size_t nodes, PacketSlots& slots)
-    : m_writer(file, *mac.profile, nodes),
+FrameCapture::FrameCapture(const std::filesystem::path& file,
+                           const perhop::air::mac_config& mac,
+                           std::size_t nodes,
+                           const std::vector<perhop::air::node_id>& chosen,
+                           PacketSlots& slots)
+    : m_writer(file, *mac.profile, nodes, chosen),
       m_slots(slots),
       m_pathHeader(mac.path_header)
 {
@@ -56,6 +60,10 @@ FrameCapture::FrameCapture(const std::filesystem::path& file, const perhop::air:
 void
 FrameCapture::Write(const perhop::air::transmission& frame)
 {
+    if (!m_writer.keeps(frame))
+    {
+        return; // nor are its bytes made
+    }
     if (frame.kind == perhop::frame_kind::data)
     {
         WriteMsdu(m_slots.Get(frame.payload), m_pathHeader, m_msdu);

@@ -18,7 +18,12 @@ class FrameCapture
 {
   public:
     /// @param slots where the payloads of DATA frames are
-    FrameCapture(const std::filesystem::path& file, const perhop::air::mac_config& mac, std::size_t nodes, PacketSlots& slots);
+    /// @param chosen nodes whose frames are kept (pcapng_writer)
+    FrameCapture(const std::filesystem::path& file,
+                 const perhop::air::mac_config& mac,
+                 std::size_t nodes,
+                 const std::vector<perhop::air::node_id>& chosen,
+                 PacketSlots& slots);
 
     void Write(const perhop::air::transmission& frame);
     /// At fidelity bytes.

@@ -24,6 +24,7 @@ void
 HostRouting::DoDispose()
 {
     m_routes.clear();
+    m_reachedBy = nullptr;
     m_ipv4 = nullptr;
     Ipv4RoutingProtocol::DoDispose();
 }
@@ -37,16 +38,25 @@ HostRouting::SetNode(uint32_t ownNode)
 void
 HostRouting::AddRoute(uint32_t destination, uint32_t nextHop, Ptr<NetDevice> device)
 {
-    if (m_routes.size() <= destination)
-    {
-        m_routes.resize(destination + 1);
-    }
+    m_routes[destination] = MakeRoute(destination, nextHop, device);
+}
+
+void
+HostRouting::ReachAll(uint32_t nodes, Ptr<NetDevice> device)
+{
+    m_reached = nodes;
+    m_reachedBy = device;
+}
+
+Ptr<Ipv4Route>
+HostRouting::MakeRoute(uint32_t destination, uint32_t nextHop, Ptr<NetDevice> device) const
+{
     Ptr<Ipv4Route> route = Create<Ipv4Route>();
     route->SetDestination(NodeIpv4Address(destination));
     route->SetSource(Ipv4Address(m_ownAddress));
     route->SetGateway(NodeIpv4Address(nextHop));
     route->SetOutputDevice(device);
-    m_routes[destination] = route;
+    return route;
 }
 
 const Ptr<Ipv4Route>&
@@ -54,7 +64,15 @@ HostRouting::Lookup(uint32_t destinationAddress) const
 {
     static const Ptr<Ipv4Route> none;
     const uint32_t node = NodeOfIpv4Address(destinationAddress);
-    return node < m_routes.size() ? m_routes[node] : none;
+    if (const auto known = m_routes.find(node); known != m_routes.end())
+    {
+        return known->second;
+    }
+    if (node >= m_reached)
+    {
+        return none;
+    }
+    return m_routes[node] = MakeRoute(node, node, m_reachedBy);
 }
 
 uint32_t
@@ -126,12 +144,9 @@ HostRouting::SetIpv4(Ptr<Ipv4> ipv4)
 void
 HostRouting::PrintRoutingTable(Ptr<OutputStreamWrapper> stream, Time::Unit) const
 {
-    for (const Ptr<Ipv4Route>& route : m_routes)
+    for (const auto& [destination, route] : m_routes)
     {
-        if (route)
-        {
-            *stream->GetStream() << route->GetDestination() << " via " << route->GetGateway() << '\n';
-        }
+        *stream->GetStream() << route->GetDestination() << " via " << route->GetGateway() << '\n';
     }
 }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// Static host routes in an array: one lookup per packet whatever the length of the chain. (ns-3's Ipv4StaticRouting walks a list.)
+// Static host routes in a hash table: one lookup per packet whatever the length of the chain, and no memory for destinations that a node
+// has nothing for. (ns-3's Ipv4StaticRouting walks a list.)
 #pragma once
 
 #include "ns3/ipv4-address.h"
 #include "ns3/ipv4-route.h"
 #include "ns3/ipv4-routing-protocol.h"
 
-#include <vector>
+#include <unordered_map>
 
 namespace ns3
 {
@@ -22,6 +23,9 @@ class HostRouting : public Ipv4RoutingProtocol
 
     /// Packets for `destination` leave by `device` to `nextHop` (both node numbers).
     void AddRoute(uint32_t destination, uint32_t nextHop, Ptr<NetDevice> device);
+
+    /// Packets for each of so many nodes leave by `device` to the node itself; a routing protocol finds their way below IP.
+    void ReachAll(uint32_t nodes, Ptr<NetDevice> device);
 
     /// Next hop's node number for an address in host byte order; MAX_NODES when there is no route.
     uint32_t NextHop(uint32_t destinationAddress) const;
@@ -44,9 +48,12 @@ class HostRouting : public Ipv4RoutingProtocol
 
   private:
     void DoDispose() override;
+    Ptr<Ipv4Route> MakeRoute(uint32_t destination, uint32_t nextHop, Ptr<NetDevice> device) const;
     const Ptr<Ipv4Route>& Lookup(uint32_t destinationAddress) const;
 
-    std::vector<Ptr<Ipv4Route>> m_routes; ///< index: destination's node number; null: no route
+    mutable std::unordered_map<uint32_t, Ptr<Ipv4Route>> m_routes; ///< by destination's node number; Lookup() makes what ReachAll() allows
+    uint32_t m_reached = 0;                                        ///< nodes that ReachAll() named
+    Ptr<NetDevice> m_reachedBy;
     Ptr<Ipv4> m_ipv4;
     uint32_t m_ownAddress = 0;
 };

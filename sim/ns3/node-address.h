@@ -11,14 +11,14 @@
 namespace ns3
 {
 
-/// Addresses per value of the third octet: .1 to .250.
+/// Addresses per value of the upper octets: .1 to .250.
 constexpr uint32_t NODES_PER_SUBNET = 250;
 
-/// 10.0.x.y; 256 times NODES_PER_SUBNET nodes fit.
-constexpr uint32_t MAX_NODES = 256 * NODES_PER_SUBNET;
+/// 10.w.x.y; 65,536 times NODES_PER_SUBNET nodes fit.
+constexpr uint32_t MAX_NODES = 65536 * NODES_PER_SUBNET;
 
 constexpr uint32_t NETWORK_PREFIX = 0x0A000000;
-constexpr uint32_t NETWORK_MASK = 0xFFFF0000;
+constexpr uint32_t NETWORK_MASK = 0xFF000000;
 
 inline Ipv4Address
 NodeIpv4Address(uint32_t node)
@@ -35,7 +35,7 @@ NodeOfIpv4Address(uint32_t address)
     {
         return MAX_NODES;
     }
-    return (address >> 8 & 0xFF) * NODES_PER_SUBNET + host - 1;
+    return (address >> 8 & 0xFFFF) * NODES_PER_SUBNET + host - 1;
 }
 
 inline Mac48Address

@@ -41,10 +41,7 @@ SetRoutes(const perhop::run::run_config& config, const std::vector<Ptr<AirNetDev
     }
     for (uint32_t node = 0; node < devices.size(); ++node)
     {
-        for (uint32_t destination = 0; destination < devices.size(); ++destination)
-        {
-            devices[node]->GetRoutes()->AddRoute(destination, destination, devices[node]);
-        }
+        devices[node]->GetRoutes()->ReachAll(static_cast<uint32_t>(devices.size()), devices[node]);
         if (config.routing == perhop::run::routing_kind::dsr)
         {
             devices[node]->SetRoutingAgent(std::make_unique<DsrNode>(node, config.seed, *devices[node]));

@@ -294,6 +294,11 @@ MakeFlow(const run_config& config, std::size_t index, const Network& network, co
 Flows
 StartFlows(const run_config& config, const Network& network, const FlowLogs& logs)
 {
+    if (config.flows.size() > Flow::MAX_FLOWS)
+    {
+        throw config_error("field flows: " + std::to_string(config.flows.size()) + " flows, but only " + std::to_string(Flow::MAX_FLOWS) +
+                           " have ports of their own; use fewer flows");
+    }
     Flows flows;
     for (std::size_t i = 0; i < config.flows.size(); ++i)
     {
@@ -370,7 +375,7 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
         Network network(config, simulator.Get(), report, logs.exact.get());
         if (config.outputs.pcapng)
         {
-            network.GetChannel().CaptureTo(config.outputs.directory / "packets.pcapng");
+            network.GetChannel().CaptureTo(config.outputs.directory / "packets.pcapng", config.outputs.pcapng_nodes);
         }
         ScheduleEvents(config.events, network.GetChannel());
         const Time warmup = Seconds(config.warmup_s);
@@ -378,12 +383,15 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
         network.GetChannel().SetLossCallback(
             [&flows](const perhop::shim::ip_packet_view& packet, FlowLoss loss)
             {
-                for (const auto& flow : flows)
+                const std::size_t index = Flow::IndexOf(packet.flow);
+                if (index >= flows.size())
                 {
-                    if (flow->GetKey() == packet.flow || flow->GetKey() == packet.flow.reversed())
-                    {
-                        flow->OnPacketLost(packet, loss);
-                    }
+                    return;
+                }
+                const perhop::shim::flow_key& key = flows[index]->GetKey();
+                if (key == packet.flow || key == packet.flow.reversed())
+                {
+                    flows[index]->OnPacketLost(packet, loss);
                 }
             });
         Simulator::Schedule(warmup,

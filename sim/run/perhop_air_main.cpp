@@ -83,7 +83,9 @@ int run(const std::filesystem::path& file) {
   if (config.outputs.trace && samples) phy = open_output(directory / "phy.csv");
   if (config.outputs.completions) completions = open_output(directory / "completions.csv");
   std::optional<pcapng_writer> capture;
-  if (config.outputs.pcapng) capture.emplace(directory / "packets.pcapng", *config.air.mac.profile, config.air.nodes.size());
+  if (config.outputs.pcapng) {
+    capture.emplace(directory / "packets.pcapng", *config.air.mac.profile, config.air.nodes.size(), config.outputs.pcapng_nodes);
+  }
 
   run_report report(config, lines ? &*lines : nullptr, completions ? &*completions : nullptr, phy ? &*phy : nullptr);
   mac_traffic traffic(config, report, capture ? &*capture : nullptr);

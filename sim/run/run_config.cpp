@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "sim/air/samples/samples_air.hpp"
@@ -19,17 +20,32 @@ using nlohmann::json;
 
 namespace {
 
-output_config read_outputs(json_section outputs) {
+/// A list of nodes of this name.
+std::vector<node_id> read_nodes(json_section& section, const char* key, std::size_t nodes) {
+  std::vector<node_id> found;
+  if (!section.has(key)) return found;
+  const json& list = section.list(key);
+  for (std::size_t index = 0; index < list.size(); ++index) {
+    const std::string name = std::string(key) + "[" + std::to_string(index) + "]";
+    found.push_back(static_cast<node_id>(section.integer(name, list[index], 0, nodes - 1)));
+  }
+  return found;
+}
+
+output_config read_outputs(json_section outputs, std::size_t radios) {
   output_config config;
   config.directory = outputs.text("directory");
   if (config.directory.empty()) outputs.fail("directory", "is empty; name a directory");
   config.pcapng = outputs.boolean("pcapng");
+  config.pcapng_nodes = read_nodes(outputs, "pcapng_nodes", radios);
   config.trace = outputs.boolean("trace");
   config.completions = outputs.boolean("completions");
   config.interval_s = outputs.number("interval_s", 1e-3, 1e9);
   outputs.finish();
   return config;
 }
+
+std::pair<node_id, node_id> way_of(const route_config& route) { return {route.node, route.destination}; }
 
 std::vector<route_config> read_routes(json_section& run, std::size_t nodes) {
   std::vector<route_config> routes;
@@ -46,12 +62,13 @@ std::vector<route_config> read_routes(json_section& run, std::size_t nodes) {
 
 std::vector<air::link_rate> read_links(json_section& run, std::size_t nodes, std::size_t rates) {
   std::vector<air::link_rate> links;
+  std::set<std::pair<node_id, node_id>> known;
   for (std::size_t index = 0; index < run.list("links").size(); ++index) {
     json_section link = run.element("links", index);
     const auto node = [&](const char* key) { return static_cast<node_id>(link.integer(key, 0, nodes - 1)); };
     const node_id from = node("from"), to = node("to");
     if (from == to) link.fail("to", "is from itself; name another node");
-    if (std::ranges::any_of(links, [&](const air::link_rate& other) { return other.from == from && other.to == to; })) {
+    if (!known.emplace(from, to).second) {
       run.fail("links[" + std::to_string(index) + "]", "gives the rate from node " + std::to_string(from) + " to node " +
                                                            std::to_string(to) + " a second time; remove one of the two");
     }
@@ -94,13 +111,7 @@ exact_config read_exact(json_section object, std::size_t nodes) {
   policy::read_exact_settings(fields, config.router);
   config.packets = fields.flag("packets", false);
   json_section& exact = fields.section();
-  if (exact.has("silent_routers")) {
-    const json& list = exact.list("silent_routers");
-    for (std::size_t index = 0; index < list.size(); ++index) {
-      const std::string name = "silent_routers[" + std::to_string(index) + "]";
-      config.silent_routers.push_back(static_cast<node_id>(exact.integer(name, list[index], 0, nodes - 1)));
-    }
-  }
+  config.silent_routers = read_nodes(exact, "silent_routers", nodes);
   fields.finish();
   return config;
 }
@@ -120,10 +131,9 @@ bool run_config::wired(node_id a, node_id b) const {
 }
 
 std::optional<node_id> run_config::next_hop(node_id node, node_id destination) const {
-  for (const route_config& route : routes) {
-    if (route.node == node && route.destination == destination) return route.next_hop;
-  }
-  return std::nullopt;
+  const std::pair way(node, destination);
+  const auto found = std::ranges::lower_bound(routes, way, {}, way_of);
+  return found != routes.end() && way_of(*found) == way ? std::optional(found->next_hop) : std::nullopt;
 }
 
 std::vector<node_id> run_config::path(node_id src, node_id dst) const {
@@ -178,6 +188,8 @@ run_config parse_run_config(const std::string& text, const std::string& name) {
       run.fail("routes[" + std::to_string(index) + "]", no_wire(route.node, route.next_hop));
     }
   }
+  // For next_hop(). Of two for the same way the first in the file stays the first.
+  std::ranges::stable_sort(config.routes, {}, way_of);
   if (run.has("routing")) {
     config.routing = run.one_of<routing_kind>(
         "routing", "routing protocol",
@@ -217,7 +229,7 @@ run_config parse_run_config(const std::string& text, const std::string& name) {
   }
   if (run.has("exact")) config.exact = read_exact(run.object("exact"), nodes);
   if (run.has("swan")) config.swan = read_swan(run.object("swan"));
-  config.outputs = read_outputs(run.object("outputs"));
+  config.outputs = read_outputs(run.object("outputs"), radios);
   if (config.air.mac.fidelity == mac_fidelity::samples) {
     const std::string complaint = air::samples::samples_complaint(config.air);
     if (!complaint.empty()) throw config_error(name + ": field " + complaint);

@@ -53,6 +53,7 @@ struct exact_config {
 struct output_config {
   std::filesystem::path directory;
   bool pcapng = false;
+  std::vector<node_id> pcapng_nodes;  ///< of whose frames; empty: of all
   bool trace = false;
   bool completions = false;
   double interval_s = 1.0;
@@ -66,7 +67,7 @@ struct run_config {
   air_config air;
   std::size_t servers = 0;  ///< nodes without a radio, numbered after those of the air
   std::vector<wire_config> wires;
-  std::vector<route_config> routes;
+  std::vector<route_config> routes;  ///< in order of node, then destination: next_hop() searches them
   routing_kind routing = routing_kind::fixed;
   link_failure_kind link_failure = link_failure_kind::ignore;
   local_repair_kind local_repair = local_repair_kind::as_ns2;

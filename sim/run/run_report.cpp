@@ -225,9 +225,12 @@ void run_report::on_path_header_delay(tick now, node_id from, node_id to, double
 ordered_json run_report::hops_json() const {
   // Forward hops of the first flow's path first, then the rest as they appear in the routes of the flows.
   std::vector<std::size_t> order;
+  std::vector<bool> taken(hops_.size());
   const auto take = [&](const hop_key& key) {
     const auto found = hop_index_.find(key);
-    if (found != hop_index_.end() && std::find(order.begin(), order.end(), found->second) == order.end()) order.push_back(found->second);
+    if (found == hop_index_.end() || taken[found->second]) return;
+    taken[found->second] = true;
+    order.push_back(found->second);
   };
   const auto take_path = [&](const std::vector<node_id>& path, hop_traffic traffic) {
     for (std::size_t index = 1; index < path.size(); ++index) take({path[index - 1], path[index], traffic});

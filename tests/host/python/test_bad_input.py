@@ -277,6 +277,7 @@ SIMULATED_ONLY = {
     ),
     "TFRC": ("flows=[{kind: tfrc}]", "flows.0.kind", "which --backend live has not", "tcp, cbr or exact"),
     "AODV": ("routing=aodv", "routing", "is not static", "use static"),
+    "chosen captures": ("outputs={capture_nodes: [0]}", "outputs.capture_nodes", "all are recorded", "leave it out"),
 }
 
 
@@ -288,6 +289,18 @@ def test_what_only_a_simulator_can_do_is_refused_in_real_time(what, experiment, 
     done = perhop("run", experiment, "--backend", "live", "--set", setting, *more, "--out", tmp_path / "out")
     assert done.code == 2, done.stdout
     assert field in done.said and problem in done.said and remedy in done.said.split("remedy:")[1]
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_live_network_says_how_many_nodes_it_may_have(fake_build, perhop, tmp_path):
+    file = tmp_path / "large.yaml"
+    file.write_text(
+        "name: large\ntopology: {kind: grid, rows: 1, columns: 257}\nflows: [{kind: tcp, dst: 3}]\nduration_s: 10\n"
+    )
+    done = perhop("run", file, "--backend", "live", "--out", tmp_path / "out")
+    assert done.code == 2, done.stdout
+    assert "large.yaml:2: topology: has 257 nodes, but a live network at most 256" in done.said
+    assert "--backend sim" in done.said.split("remedy:")[1]
     assert not (tmp_path / "out").exists()
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from perhop.errors import ExperimentError
+from perhop.experiment import motion
 from perhop.experiment.cautions import SLOWING, STATIC_ROUTES, cautions
 from perhop.experiment.load import load
 from perhop.experiment.resolve import resolve
@@ -136,6 +137,17 @@ def test_a_mobile_topology_that_cannot_be_is_refused_in_one_message(moving, topo
     with pytest.raises(ExperimentError) as refused:
         resolve(moving(topology))
     assert said in str(refused.value) and refused.value.remedy
+
+
+def test_a_large_mobile_network_is_not_looked_at_pair_by_pair(moving, perhop, tmp_path):
+    large = WAYPOINT.replace("nodes: 9", "nodes: 1025").replace("width_m: 700", "width_m: 9000")
+    with pytest.raises(ExperimentError, match=r"of 1024 at most; there are 1025"):
+        resolve(moving(large))
+    allowed = moving(large.replace("seed: 9", "seed: 9, partitions: allow"))
+    assert len(resolve(allowed)[0].config["nodes"]) == 1025
+    assert motion.about(allowed[0].experiment, tmp_path) is None
+    told = perhop("motion", tmp_path / "moving.yaml")
+    assert told.code == 0 and "not surveyed, of more than 1024 nodes" in told.stdout
 
 
 def test_nodes_go_along_in_simulations_of_frames_only(moving, tmp_path):

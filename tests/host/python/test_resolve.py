@@ -252,6 +252,29 @@ def test_packets_can_be_recorded_of_all_runs_or_none(runs, choice, count):
     assert sum(run.config["outputs"]["pcapng"] for run in found) == count
 
 
+def test_nodes_may_be_chosen_whose_packets_are_recorded(runs):
+    plain, chosen = runs(), runs("outputs={capture_nodes: [1, 0, 1]}")
+    assert all("pcapng_nodes" not in run.config["outputs"] for run in plain)
+    assert all(run.config["outputs"]["pcapng_nodes"] == [0, 1] for run in chosen)
+    assert [run.id for run in chosen] == [run.id for run in plain], "they are the same runs"
+    with pytest.raises(ExperimentError, match=r"outputs.capture_nodes.0: is 2, but the topology has 2 nodes"):
+        runs("outputs={capture_nodes: [2]}")
+
+
+def test_a_flow_crosses_no_more_hops_than_a_header_counts(tmp_path):
+    def resolved(dst):
+        file = tmp_path / "long.yaml"
+        file.write_text(
+            "name: long\ntopology: {kind: grid, rows: 2, columns: 300}\n"
+            f"flows: [{{kind: tcp, src: 0, dst: {dst}}}]\nduration_s: 10\n"
+        )
+        return resolve(load(file))
+
+    assert resolved(255)[0].hops == 255 and len(resolved(255)[0].config["nodes"]) == 600
+    with pytest.raises(ExperimentError, match=r"node 256 is 256 hops from node 0"):
+        resolved(256)
+
+
 def test_a_range_of_windows_is_that_many_policies(runs):
     policies = [run.policy for run in runs("policies=[fixed 1..3, delay floor]", "seeds=[1]", "topology.hops=1")]
     assert policies == ["cwl 1", "cwl 2", "cwl 3", "delay floor"]

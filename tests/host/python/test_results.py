@@ -130,6 +130,18 @@ def test_the_report_is_self_contained_and_says_what_was_run(finished):
     assert text.count("<svg") >= 2
 
 
+def test_of_many_links_the_report_shows_the_slowest(finished, monkeypatch):
+    links = rows.summarise(finished.results)[-1].forward
+    assert study_page._shown_links("all", links) == ("all", links)
+    monkeypatch.setattr(study_page, "LINKS_MAX", 2)
+    title, shown = study_page._shown_links("all", links)
+    assert title == "all, the 2 slowest of 3 links" and len(shown) == 2
+    left_out = next(link for link in links if link not in shown)
+    assert all(link.service_time_us >= left_out.service_time_us for link in shown)
+    assert [link.link for link in shown] == [link.link for link in links if link is not left_out], "in path order"
+    assert "the 2 slowest of 3 links" in study_page.write(finished, []).written["report"].read_text()
+
+
 def test_names_from_the_file_are_escaped(experiment, fake_build, tmp_path):
     experiment.write_text(experiment.read_text() + 'description: "<script>alert(1)</script>"\n')
     done = made(experiment, tmp_path)

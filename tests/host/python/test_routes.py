@@ -7,6 +7,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from perhop.errors import FieldError
 from perhop.experiment import routes, topology
 from perhop.experiment import schema as ex
 from pydantic import TypeAdapter
@@ -48,6 +49,35 @@ def test_a_random_network_is_connected_and_the_same_for_its_seed():
     assert nodes == positions(**fields) != positions(**{**fields, "seed": 6})
     assert all(routes.path(topology.neighbours(nodes, 250), 0, node) for node in range(12))
     assert all(0 <= x <= 800 and 0 <= y <= 300 for x, y in nodes)
+
+
+@given(
+    st.lists(
+        st.tuples(*[st.integers(-40, 40).map(lambda step: step * 62.5)] * 2), min_size=1, max_size=60, unique=True
+    ),
+    st.sampled_from([62.5, 100.0, 250.0, 1e5]),
+)
+def test_neighbours_are_those_that_a_look_at_every_pair_finds(nodes, tx_range_m):
+    """Most distances are whole multiples of the range, so that what lies on a border of two squares counts."""
+    expected = [
+        [j for j, other in enumerate(nodes) if j != i and math.dist(node, other) <= tx_range_m + 1e-6]
+        for i, node in enumerate(nodes)
+    ]
+    assert topology.neighbours(nodes, tx_range_m) == expected
+
+
+def test_ten_thousand_nodes_have_neighbours_and_paths_in_seconds():
+    nodes = positions(kind="grid", rows=100, columns=100)
+    links = topology.neighbours(nodes, 250)
+    assert sum(map(len, links)) == 4 * 100 * 99
+    found = routes.routes(links, [(5050 + far, 5050) for far in range(1, 40)])
+    assert len(found) == 39 + 39 * 40 / 2, "39 nodes towards the middle one, and back to each of them from all before"
+
+
+def test_a_grid_may_have_65536_nodes_and_no_more():
+    assert len(positions(kind="grid", rows=256, columns=256)) == 65536
+    with pytest.raises(FieldError, match="has 65792 nodes, more than 65536"):
+        positions(kind="grid", rows=257, columns=256)
 
 
 def test_a_chain_routes_both_ways_along_itself():

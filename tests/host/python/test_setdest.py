@@ -39,7 +39,7 @@ BAD = {
     "no axis": ("$node_(0) set X_ 5\n", 1, "does not say Y_ of node 0", "add `$node_(0) set Y_"),
     "a gap": (NODE_0.replace("(0)", "(2)"), 1, "does not say X_ of node 0, and names nodes up to 2", "add"),
     "an axis twice": (NODE_0 + "$node_(0) set X_ 5\n", 4, "gives X_ of node 0 a second time", "remove one"),
-    "a far node": ("$node_(256) set X_ 5\n", 1, "names node 256", "at most 255"),
+    "a far node": ("$node_(65536) set X_ 5\n", 1, "names node 65536", "at most 65535"),
     "an unplaced node": (NODE_0 + MOVE.replace("_(0)", "_(1)"), 4, "moves node 1, which has no place", "place it"),
     "a negative time": (NODE_0 + MOVE.replace("2.5", "-2.5"), 4, "the time is -2.5", "from 0 to"),
     "a negative speed": (NODE_0 + MOVE.replace("1.37", "-1"), 4, "the speed is -1", "from 0 to"),

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from perhop import paths
@@ -41,6 +42,32 @@ def test_five_saturated_stations_get_what_the_model_says(perhop, tmp_path):
     done = perhop("run", EXPERIMENTS / "bianchi", *settings, "--out", tmp_path, "--json")
     told = json.loads(done.stdout)
     assert done.code == 0 and [abs(case["error"]) < 0.03 for case in told["cases"]] == [True, True]
+
+
+@needs("perhop-sim")
+def test_a_large_network_leaves_records_by_nodes_and_a_capture_of_chosen_ones(perhop, tmp_path):
+    file = tmp_path / "large.yaml"
+    file.write_text(
+        "name: large\ntopology: {kind: grid, rows: 20, columns: 30}\nduration_s: 2\nwarmup_s: 0\n"
+        "flows: [{kind: tcp, src: 0, dst: 3}, {kind: tcp, src: 599, dst: 596}]\n"
+        "outputs: {completions: true, capture_nodes: [598]}\n"
+    )
+    out = tmp_path / "out"
+    done = perhop("run", file, "--out", out)
+    assert done.code == 0, done.stderr
+    parts = ds.dataset(out / "records", partitioning="hive")
+    assert {fragment.path.split("nodes=")[1].split("/")[0] for fragment in parts.get_fragments()} == {"0", "576"}
+    csv = next((out / "runs").glob("*/completions.csv")).read_text().splitlines()
+    assert parts.count_rows() == len(csv) - 1 > 100
+    senders = subprocess.run(
+        ["tshark", "-r", out / "packets.pcapng", "-T", "fields", "-e", "frame.interface_name"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert set(senders) == {"n597", "n598", "n599"}
+    assert perhop("run", file, "--out", out, "--set", "outputs.capture_nodes=[]").code == 0
+    assert next((out / "runs").glob("*/run.json")).read_text().count("pcapng_nodes") == 0, "made again"
 
 
 @needs("perhop-sim")

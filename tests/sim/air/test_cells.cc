@@ -186,9 +186,15 @@ TEST(cells, keep_rows_that_a_move_does_not_concern) {
   EXPECT_EQ(table.row(3, 5 * second)->power_w(2), 0) << "it has left";
   const auto left = table.row(3, 6 * second);
   EXPECT_EQ(table.row(3, 7 * second), left) << "where nobody goes any more";
+  const auto one = table.row(60, 7 * second), other = table.row(61, 7 * second);
+  EXPECT_GT(one->power_w(61), 0);
+  EXPECT_GT(other->power_w(60), 0);
   table.set_blocked(60, 61, true);
   EXPECT_EQ(table.row(3, 8 * second), left);
+  EXPECT_EQ(table.row(60, 8 * second)->power_w(61), 0);
   EXPECT_EQ(table.row(61, 8 * second)->power_w(60), 0);
+  table.set_blocked(60, 61, false);
+  EXPECT_GT(table.row(61, 9 * second)->power_w(60), 0);
 }
 
 }  // namespace

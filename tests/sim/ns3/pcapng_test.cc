@@ -224,6 +224,56 @@ TEST_F(PcapngTest, EveryNodeIsAnInterfaceWithItsName)
               (std::vector<std::string>{"0\tn0\t0x00000002", "2\tn2\t0x00000002"}));
 }
 
+TEST_F(PcapngTest, OfChosenNodesThereIsWhatTheySendAndWhatIsForThem)
+{
+    const std::filesystem::path file = m_folder.Path() / "chosen.pcapng";
+    {
+        pcapng_writer writer(file, *perhop::find_profile("dsss_long"), 4, {2});
+        uint64_t start = 0;
+        for (const auto& [from, to] : std::vector<std::pair<uint32_t, uint32_t>>{{0, 1}, {2, 3}, {3, 2}, {1, 3}, {2, 1}})
+        {
+            transmission rts = Frame(frame_kind::rts, perhop::rts_bytes);
+            rts.start = start += 400;
+            rts.node = from;
+            rts.ra = mac_address(to);
+            EXPECT_EQ(writer.keeps(rts), from == 2 || to == 2);
+            writer.write(rts);
+        }
+        transmission hello = Frame(frame_kind::data, 24 + 4);
+        hello.start = start + 400;
+        hello.node = 1;
+        hello.ra = perhop::broadcast_address;
+        writer.write(hello);
+        EXPECT_EQ(writer.frames(), 3U);
+    }
+    EXPECT_EQ(Tshark(file, {"frame.interface_name", "frame.time_epoch"}).size(), 3U);
+    EXPECT_EQ(Count(Tshark(file, {"frame.interface_name"})), (std::map<std::string, int>{{"n2", 2}, {"n3", 1}}));
+}
+
+TEST_F(PcapngTest, ARunRecordsTheFramesOfItsChosenNodesAlone)
+{
+    nlohmann::json run = run_file::Chain(3, m_folder.Path());
+    run["duration_s"] = 1.0;
+    run["warmup_s"] = 0.0;
+    run["outputs"]["pcapng"] = true;
+    run["outputs"]["pcapng_nodes"] = {3};
+    const auto always = [](double)
+    {
+        return true;
+    };
+    const nlohmann::json chosen = ns3::RunScenario(perhop::run::parse_run_config(run.dump(), "test"), always).json;
+    const std::vector<std::string> lines = Tshark(m_folder.Path() / "packets.pcapng", {"frame.interface_name"});
+    const std::map<std::string, int> interfaces = Count(lines);
+    EXPECT_EQ(interfaces.size(), 2U) << "its own and that of its neighbour, who sends to it";
+    EXPECT_GT(interfaces.at("n3"), 10);
+    EXPECT_GT(interfaces.at("n2"), 10);
+    EXPECT_LT(lines.size(), chosen["transmissions"].get<std::size_t>() / 2);
+    run["outputs"].erase("pcapng_nodes");
+    const nlohmann::json all = ns3::RunScenario(perhop::run::parse_run_config(run.dump(), "test"), always).json;
+    EXPECT_EQ(all["trace_hash"], chosen["trace_hash"]);
+    EXPECT_EQ(Tshark(m_folder.Path() / "packets.pcapng", {"frame.interface_name"}).size(), all["transmissions"].get<std::size_t>());
+}
+
 /// Two nodes that do not hear each other send to the one between them.
 TEST_F(PcapngTest, FramesThatCollidedAreFlaggedAndSayWhere)
 {

@@ -4,6 +4,7 @@
 
 #include "run_file.h"
 
+#include "sim/ns3/node-address.h"
 #include "sim/ns3/scenario.h"
 #include "sim/run/run_config.hpp"
 
@@ -12,11 +13,30 @@
 #include <filesystem>
 #include <fstream>
 #include <numeric>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace routing_test
 {
+
+TEST(NodeAddress, IsOneOfItsNodeAloneUpToTheLargestNetwork)
+{
+    std::set<uint32_t> addresses;
+    for (uint32_t node = 0; node < 65'536 + 64; ++node)
+    {
+        const uint32_t address = ns3::NodeIpv4Address(node).Get();
+        ASSERT_EQ(ns3::NodeOfIpv4Address(address), node);
+        ASSERT_TRUE(addresses.insert(address).second);
+    }
+    EXPECT_EQ(ns3::NodeIpv4Address(0), ns3::Ipv4Address("10.0.0.1"));
+    EXPECT_EQ(ns3::NodeIpv4Address(63'999), ns3::Ipv4Address("10.0.255.250"));
+    EXPECT_EQ(ns3::NodeIpv4Address(64'000), ns3::Ipv4Address("10.1.0.1"));
+    for (const char* nobody : {"10.0.0.0", "10.0.0.251", "10.255.255.255", "11.0.0.1", "255.255.255.255"})
+    {
+        EXPECT_EQ(ns3::NodeOfIpv4Address(ns3::Ipv4Address(nobody).Get()), ns3::MAX_NODES) << nobody;
+    }
+}
 
 class RoutingTest : public testing::Test
 {

@@ -353,6 +353,9 @@ TEST_F(ScenarioTest, WhatOnlyNs3CanRefuseNamesFieldAndRemedy)
     EXPECT_NE(message(run).find("field flows[0].max_window_packets: 45 segments"), std::string::npos) << message(run);
     EXPECT_NE(message(run).find("use at most 44"), std::string::npos) << message(run);
     run = run_file::Chain(1, m_folder.Path());
+    run["flows"] = std::vector<nlohmann::json>(5537, run["flows"][0]);
+    EXPECT_EQ(message(run), "field flows: 5537 flows, but only 5536 have ports of their own; use fewer flows");
+    run = run_file::Chain(1, m_folder.Path());
     run["flows"][0] = {{"kind", "mac_saturated"}, {"src", 0}, {"dst", 1}, {"ip_bytes", 1500}, {"path_header", true}};
     EXPECT_NE(message(run).find("field flows[0].kind"), std::string::npos) << message(run);
 }

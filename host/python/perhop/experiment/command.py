@@ -53,13 +53,14 @@ def _tell(source: Path, overrides: list[str], quick: bool, out: Path | None) -> 
             trace = library.topology_trace(experiment, source.parent)
         except FieldError as error:
             raise located(point.document, error) from None
-        if about is None:
+        if not isinstance(experiment.topology, library.Mobile):
             raise PerhopError(
                 f"{source}: topology.kind is {experiment.topology.kind}, whose nodes stand",
                 "give an experiment whose topology is random_waypoint or setdest",
             )
         swept = ", ".join(f"{name}={value}" for name, value in point.swept.items() if name.startswith("topology."))
-        words = f"{experiment.duration_s:g} s, links up to {experiment.medium.tx_range_m:g} m: {about.words()}"
+        words = f"{experiment.duration_s:g} s, links up to {experiment.medium.tx_range_m:g} m: "
+        words += about.words() if about else f"not surveyed, of more than {library.MOST_SURVEYED_NODES} nodes"
         text = setdest.write(trace, f"{experiment.name} {swept}\n{words}\n{experiment.topology!r}")
         # Points that differ in something else have the same trace.
         if text in seen:
@@ -70,6 +71,6 @@ def _tell(source: Path, overrides: list[str], quick: bool, out: Path | None) -> 
             files.write_text(file, text)
         told.append(
             {"trace": f"trace {len(told)}", "swept": swept, "words": words, "file": paths.shown(file) if file else None}
-            | about.row()
+            | (about.row() if about else {})
         )
     return told

@@ -19,6 +19,9 @@ from perhop.mobility.trace import Trace, Turn
 
 Mobile = ex.RandomWaypoint | ex.SetdestFile
 
+# Whether links join all nodes is found by a look at every pair, each time that a node turns.
+MOST_SURVEYED_NODES = 1024
+
 
 @dataclass(frozen=True)
 class About:
@@ -84,20 +87,34 @@ def moves(trace: Trace, until_s: float) -> list[dict[str, Any]]:
 
 
 def about(experiment: ex.Experiment, folder: Path) -> About | None:
-    """What its mobile topology is like; None for one that stands. Raises as topology_trace()."""
+    """What its mobile topology is like; None for one that stands or is too large. Raises as topology_trace()."""
     topology, until_s = experiment.topology, experiment.duration_s
     if not isinstance(topology, Mobile):
+        return None
+    if isinstance(topology, ex.RandomWaypoint) and topology.nodes > MOST_SURVEYED_NODES:
         return None
     if isinstance(topology, ex.RandomWaypoint) and topology.partitions == "reject":
         drawn = _random_waypoint(experiment, topology)
         return About(drawn.rejected, drawn.accepted_mean, drawn.all_mean, None)
     trace = topology_trace(experiment, folder)
+    if len(trace.starts) > MOST_SURVEYED_NODES:
+        return None
     found = survey(trace, experiment.medium.tx_range_m, until_s)
     mean = waypoint.mean_of(trace, found, until_s)
     return About(0, mean, mean, found.partitioned_at_s)
 
 
+def _check_size(nodes: int) -> None:
+    if nodes > MOST_SURVEYED_NODES:
+        raise FieldError(
+            ("topology", "partitions"),
+            f"is reject, which looks at every pair of nodes, of {MOST_SURVEYED_NODES} at most; there are {nodes}",
+            "set it to allow, or use fewer nodes",
+        )
+
+
 def _refuse_partition(trace: Trace, experiment: ex.Experiment) -> None:
+    _check_size(len(trace.starts))
     found = survey(trace, experiment.medium.tx_range_m, experiment.duration_s)
     if found.partitioned_at_s is not None:
         raise FieldError(
@@ -127,6 +144,7 @@ def _random_waypoint(experiment: ex.Experiment, topology: ex.RandomWaypoint) -> 
     if topology.partitions == "allow":
         nothing = waypoint.Mean(math.nan, math.nan)
         return waypoint.Drawn(waypoint.draw(model, topology.seed), 0, nothing, nothing)
+    _check_size(topology.nodes)
     try:
         return _connected(model, experiment.medium.tx_range_m, topology.seed)
     except waypoint.NoTrace:

@@ -22,6 +22,7 @@ from perhop.experiment.rules import (
     IP_FLOWS,
     ResolvedFlow,
     check_bsd,
+    check_captures,
     check_events,
     check_exact,
     check_fama,
@@ -39,7 +40,7 @@ from perhop.experiment.words import swept_word
 
 SCHEMA = 1
 # Outputs that a run has or has not, and that change nothing else in it.
-OPTIONAL_OUTPUTS = ("pcapng", "trace", "completions")
+OPTIONAL_OUTPUTS = ("pcapng", "pcapng_nodes", "trace", "completions")
 LARGEST_UNSCALED_WINDOW_BYTES = 65_535
 LATER_TCP_FIELDS = {"max_rto_ms", "transfer_bytes", "rate_bps"}
 
@@ -165,8 +166,9 @@ def _resolve_point(point: Point) -> list[Run]:
     links = wires.neighbours(topo.neighbours(nodes, experiment.medium.tx_range_m))
     link_rates = check_links(experiment, nodes)
     flows = _flows(experiment, len(nodes))
-    paths = [_path(links, flow, experiment) for flow in flows]
-    routes = static.routes(links, [(path[0], path[-1]) for path in paths if path])
+    found = static.Paths(links)
+    paths = [_path(found, flow, experiment) for flow in flows]
+    routes = static.routes_along(path for path in paths if path)
     check_neighbours(point.document, [route for route in routes if not wires.joins(route.node, route.next_hop)])
 
     has_tcp = any(isinstance(flow.model, ex.TcpFlow) for flow in flows)
@@ -180,6 +182,7 @@ def _resolve_point(point: Point) -> list[Run]:
                 "use flows of kind tcp, cbr, exact and tfrc only, or none of them",
             )
     check_exact(experiment, len(nodes))
+    check_captures(experiment, len(nodes))
     check_routing(experiment, has_ip)
     check_events(experiment, motion.whole_trace(experiment, trace), wires.joins)
     check_samples(experiment, rate_index, has_ip)
@@ -228,6 +231,8 @@ def _resolve_point(point: Point) -> list[Run]:
                 **({"swan": experiment.swan.model_dump()} if experiment.swan is not None else {}),
                 "outputs": {
                     "pcapng": False,
+                    # Runs of before keep their files.
+                    **({"pcapng_nodes": chosen} if (chosen := sorted(set(experiment.outputs.capture_nodes))) else {}),
                     "trace": experiment.outputs.trace,
                     "completions": experiment.outputs.completions,
                     "interval_s": float(experiment.outputs.interval_s),
@@ -283,10 +288,10 @@ def _ends(topology: ex.Topology, flow: ex.Flow, index: int, node_count: int, ser
     return [(column, (rows - 1) * columns + column) for column in range(columns)] if rows > 1 else []
 
 
-def _path(links: list[list[int]], flow: ResolvedFlow, experiment: ex.Experiment) -> list[int]:
+def _path(paths: static.Paths, flow: ResolvedFlow, experiment: ex.Experiment) -> list[int]:
     """The nodes of a flow's path at the start; none where nodes move and routes are found on demand."""
     try:
-        nodes = static.path(links, flow.src, flow.dst)
+        nodes = paths.find(flow.src, flow.dst)
     except static.Unreachable:
         if isinstance(experiment.topology, motion.Mobile) and experiment.routing.protocol != "static":
             return []
@@ -301,6 +306,13 @@ def _path(links: list[list[int]], flow: ResolvedFlow, experiment: ex.Experiment)
             ("flows", flow.index, "dst"),
             f"node {flow.dst} is {len(nodes) - 1} hops from node {flow.src}; {flow.model.kind} crosses a single hop",
             "name a neighbour, or use kind: tcp",
+        )
+    if len(nodes) - 1 > ex.MOST_HOPS:
+        raise FieldError(
+            ("flows", flow.index, "dst"),
+            f"node {flow.dst} is {len(nodes) - 1} hops from node {flow.src}; "
+            f"a time to live and a path header end at {ex.MOST_HOPS}",
+            "name a nearer destination",
         )
     return nodes
 

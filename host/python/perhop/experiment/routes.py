@@ -27,12 +27,30 @@ class Unreachable(Exception):
         self.dst = dst
 
 
+class Paths:
+    """Shortest paths in one network. Asked for one destination after another, it searches once for each."""
+
+    def __init__(self, links: list[list[int]]) -> None:
+        self._links = links
+        self._dst = -1
+        self._hops: dict[int, int] = {}
+
+    def find(self, src: int, dst: int) -> list[int]:
+        """As path()."""
+        if dst != self._dst:
+            self._dst, self._hops = dst, _hops_to(self._links, dst)
+        return _followed(self._links, self._hops, src, dst)
+
+
 def path(links: list[list[int]], src: int, dst: int) -> list[int]:
     """The nodes from `src` to `dst` with both ends; among equally short paths the lowest indices win.
 
     Raises Unreachable.
     """
-    hops = _hops_to(links, dst)
+    return Paths(links).find(src, dst)
+
+
+def _followed(links: list[list[int]], hops: dict[int, int], src: int, dst: int) -> list[int]:
     if src not in hops:
         raise Unreachable(src, dst)
     nodes = [src]
@@ -43,13 +61,22 @@ def path(links: list[list[int]], src: int, dst: int) -> list[int]:
 
 
 def routes(links: list[list[int]], pairs: Iterable[tuple[int, int]]) -> list[Route]:
-    """The routes that the flows `pairs` (src, dst) and their returning TCP ACKs need, sorted and without repeats.
+    """The routes that the flows `pairs` (src, dst) and their returning TCP ACKs need, as routes_along().
 
-    Both directions follow the same nodes. Raises Unreachable.
+    Raises Unreachable.
+    """
+    paths = Paths(links)
+    return routes_along(paths.find(src, dst) for src, dst in pairs)
+
+
+def routes_along(paths: Iterable[list[int]]) -> list[Route]:
+    """The routes of flows along these paths and of their returning TCP ACKs, sorted and without repeats.
+
+    Both directions follow the same nodes.
     """
     found: dict[tuple[int, int], int] = {}
-    for src, dst in pairs:
-        nodes = path(links, src, dst)
+    for nodes in paths:
+        src, dst = nodes[0], nodes[-1]
         for here, there in itertools.pairwise(nodes):
             # A route that another flow has set stays: a node has one next hop to a destination.
             found.setdefault((here, dst), there)

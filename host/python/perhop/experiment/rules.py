@@ -111,6 +111,11 @@ def check_exact(experiment: ex.Experiment, node_count: int) -> None:
         node_of(node, node_count, ("exact", "silent_routers", index))
 
 
+def check_captures(experiment: ex.Experiment, node_count: int) -> None:
+    for index, node in enumerate(experiment.outputs.capture_nodes):
+        node_of(node, node_count, ("outputs", "capture_nodes", index))
+
+
 def check_times(experiment: ex.Experiment) -> None:
     if experiment.warmup_s >= experiment.duration_s:
         raise FieldError(

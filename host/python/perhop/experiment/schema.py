@@ -20,6 +20,11 @@ from perhop.experiment.settings_table import ExactSettings, SwanSettings
 from perhop.refusal import refused as _refused
 from perhop.registers import spec_generated as spec
 
+# Nodes of a topology. What has a limit of its own, such as the live backend, says so where it is asked for more.
+MOST_NODES = 65_536
+# Hops that a path header counts and a time to live allows.
+MOST_HOPS = 255
+
 # --- topology -------------------------------------------------------------------------------------------------------
 
 
@@ -27,7 +32,7 @@ class Chain(Section):
     """hops + 1 nodes on a line."""
 
     kind: Literal["chain"]
-    hops: int = Field(ge=1, le=255, description="links between the first and the last node")
+    hops: int = Field(ge=1, le=MOST_HOPS, description="links between the first and the last node")
     spacing_m: float = Field(default=250, gt=0, description="distance between neighbours")
 
 
@@ -35,7 +40,7 @@ class Ring(Section):
     """Nodes on a circle, each `spacing_m` from its two neighbours."""
 
     kind: Literal["ring"]
-    nodes: int = Field(ge=3, le=256, description="nodes on the circle")
+    nodes: int = Field(ge=3, le=MOST_NODES, description="nodes on the circle")
     spacing_m: float = Field(default=250, gt=0, description="distance between neighbours")
 
 
@@ -43,8 +48,8 @@ class Grid(Section):
     """Rows times columns nodes, numbered row by row."""
 
     kind: Literal["grid"]
-    rows: int = Field(ge=1, le=64, description="rows of nodes")
-    columns: int = Field(ge=1, le=64, description="columns of nodes")
+    rows: int = Field(ge=1, le=MOST_NODES, description="rows of nodes")
+    columns: int = Field(ge=1, le=MOST_NODES, description="columns of nodes")
     spacing_m: float = Field(default=250, gt=0, description="distance between neighbours")
 
 
@@ -63,7 +68,7 @@ class Random(Section):
     """Nodes drawn uniformly over an area, again and again until the network is connected."""
 
     kind: Literal["random"]
-    nodes: int = Field(ge=2, le=256, description="nodes in the area")
+    nodes: int = Field(ge=2, le=MOST_NODES, description="nodes in the area")
     width_m: float = Field(gt=0, description="width of the area")
     height_m: float = Field(gt=0, description="height of the area")
     seed: int = Field(default=1, ge=0, description="seed of the positions, apart from the seeds of the runs")
@@ -73,7 +78,7 @@ class Star(Section):
     """Node 0 in the middle, `stations` nodes around it on a circle."""
 
     kind: Literal["star"]
-    stations: int = Field(ge=1, le=255, description="nodes around the middle")
+    stations: int = Field(ge=1, le=MOST_NODES - 1, description="nodes around the middle")
     radius_m: float = Field(default=10, gt=0, description="distance from the middle")
 
 
@@ -81,7 +86,7 @@ class FullMesh(Section):
     """Nodes on a circle small enough that everybody hears everybody."""
 
     kind: Literal["full_mesh"]
-    nodes: int = Field(ge=2, le=256, description="nodes on the circle")
+    nodes: int = Field(ge=2, le=MOST_NODES, description="nodes on the circle")
     radius_m: float = Field(default=10, gt=0, description="radius of the circle")
 
 
@@ -103,14 +108,14 @@ class Explicit(Section):
     """Nodes at the positions given."""
 
     kind: Literal["explicit"]
-    nodes: list[Position] = Field(min_length=2, max_length=256, description="a list of {x_m: .., y_m: ..}")
+    nodes: list[Position] = Field(min_length=2, max_length=MOST_NODES, description="a list of {x_m: .., y_m: ..}")
 
 
 class RandomWaypoint(Section):
     """Nodes that go to places drawn at random at speeds drawn at random: perhop.mobility.waypoint."""
 
     kind: Literal["random_waypoint"]
-    nodes: int = Field(ge=2, le=256, description="nodes in the area")
+    nodes: int = Field(ge=2, le=MOST_NODES, description="nodes in the area")
     width_m: float = Field(gt=0, le=1e6, description="width of the area")
     height_m: float = Field(gt=0, le=1e6, description="height of the area")
     min_speed_mps: float = Field(ge=0, le=1e6, description="speeds are above it; 0: the mean speed falls all the time")
@@ -487,7 +492,9 @@ class RouteEvent(EventBase):
     """From then on packets for the last node of the path follow it; what waits in a queue goes where it was queued."""
 
     kind: Literal["route"]
-    path: list[Annotated[int, Field(ge=0)]] = Field(min_length=2, max_length=256, description="nodes, first to last")
+    path: list[Annotated[int, Field(ge=0)]] = Field(
+        min_length=2, max_length=MOST_HOPS + 1, description="nodes, first to last"
+    )
     both_ways: bool = Field(default=True, description="packets for the first node come back the same way")
 
 
@@ -534,6 +541,10 @@ class Outputs(Section):
 
     pcapng: Literal["longest", "all", "off"] = Field(
         default="longest", description="which runs record packets.pcapng; longest: most hops, first seed, last policy"
+    )
+    capture_nodes: list[Annotated[int, Field(ge=0)]] = Field(
+        default=[],
+        description="packets.pcapng has what these nodes send and what is for them; empty: what all send",
     )
     trace: bool = Field(default=False, description="one line for each transmission and completion")
     completions: bool = Field(default=False, description="every completion record as CSV")

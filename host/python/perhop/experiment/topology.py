@@ -30,10 +30,10 @@ def positions(topology: ex.Topology, medium: ex.Medium) -> Positions:
                 raise FieldError(
                     ("topology", "columns"), "the grid has a single node", "give at least 2 rows or columns"
                 )
-            if topology.rows * topology.columns > 256:
+            if topology.rows * topology.columns > ex.MOST_NODES:
                 raise FieldError(
                     ("topology", "columns"),
-                    f"the grid has {topology.rows * topology.columns} nodes, more than 256",
+                    f"the grid has {topology.rows * topology.columns} nodes, more than {ex.MOST_NODES}",
                     "give fewer rows or columns",
                 )
             _check_spacing(topology.spacing_m, medium)
@@ -79,8 +79,23 @@ def neighbours(nodes: Positions, tx_range_m: float) -> list[list[int]]:
     """For each node the others within `tx_range_m`, nearest index first."""
     # A micrometre of slack, so that a ring's rounded chord does not fall outside a range equal to the spacing.
     reach = tx_range_m + 1e-6
+    # Squares a little wider than the reach: whoever is heard is in one of the nine around.
+    side = reach * (1 + 1e-9)
+    squares: dict[tuple[int, int], list[int]] = {}
+    for i, (x, y) in enumerate(nodes):
+        squares.setdefault((math.floor(x / side), math.floor(y / side)), []).append(i)
+    near = {
+        (column, row): sorted(
+            j for right in (-1, 0, 1) for up in (-1, 0, 1) for j in squares.get((column + right, row + up), ())
+        )
+        for column, row in squares
+    }
     return [
-        [j for j, other in enumerate(nodes) if j != i and distance_m(node, other) <= reach]
+        [
+            j
+            for j in near[math.floor(node[0] / side), math.floor(node[1] / side)]
+            if j != i and distance_m(node, nodes[j]) <= reach
+        ]
         for i, node in enumerate(nodes)
     ]
 

@@ -65,7 +65,9 @@ def _measure(text: str) -> None:
             continue
         if total > MOST_VALUES:
             raise Excess(
-                f"holds more than {MOST_VALUES} values, with aliases written out", "use fewer aliases", event.start_mark
+                f"holds more than {MOST_VALUES} values, with aliases written out",
+                "use fewer aliases; for so many nodes take a topology that places them, or the file of kind setdest",
+                event.start_mark,
             )
         if isinstance(event, CollectionStartEvent):
             opened.append((anchor, values))

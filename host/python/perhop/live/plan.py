@@ -17,7 +17,7 @@ from perhop.errors import FieldError, PerhopError
 from perhop.experiment import resolve, routes
 from perhop.experiment import topology as topo
 from perhop.experiment.cautions import cautions
-from perhop.experiment.load import load, located
+from perhop.experiment.load import Point, load, located
 from perhop.experiment.policies import Policy, parse_policy
 from perhop.experiment.rules import check_jumps
 from perhop.experiment.settings_table import ExactSettings
@@ -31,6 +31,8 @@ MTU_BYTES = 1500
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
 # As in the simulator (sim/ns3/node-address.h), 250 nodes in each block of 256 addresses.
 NETWORK = ipaddress.IPv4Network("10.0.0.0/16")
+# Each has a namespace, a daemon and routes to all others, on one machine.
+MOST_NODES = 256
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,7 @@ def make_plan(
     except FieldError as error:
         raise located(points[0].document, error) from None
     run = resolve.resolve(points)[0]
+    check_size(points[0], run)
     if policy is not None:
         chosen = one_policy(policy)
         label, policy_json = chosen.label, chosen.run_json()
@@ -140,6 +143,18 @@ def make_plan(
         enforce=enforce,
         said=cautions(experiment),
     )
+
+
+def check_size(point: Point, run: resolve.Run) -> None:
+    """Raises ExperimentError for more nodes than a live network may have."""
+    nodes = len(run.config["nodes"])
+    if nodes > MOST_NODES:
+        error = FieldError(
+            ("topology",),
+            f"has {nodes} nodes, but a live network at most {MOST_NODES}: each takes a namespace and a daemon",
+            "use fewer nodes, or simulate them (perhop run --backend sim)",
+        )
+        raise located(point.document, error)
 
 
 def plan_run(

@@ -21,7 +21,8 @@ from perhop.errors import ExperimentError
 from perhop.mobility.trace import Trace, Turn
 
 MOST_BYTES = 50_000_000
-MOST_NODES = 256
+# As in an experiment file (perhop.experiment.schema).
+MOST_NODES = 65_536
 # As in run.json.
 MOST_M = 1e7
 MOST_S = 1e9

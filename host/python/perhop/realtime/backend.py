@@ -77,6 +77,8 @@ def _check(experiment: ex.Experiment, backend: str) -> None:
         )
     if experiment.routing != ex.Routing():
         raise FieldError(("routing",), f"is not static, which {where} has", "use static, or --backend sim")
+    if experiment.outputs.capture_nodes:
+        raise FieldError(("outputs", "capture_nodes"), f"names nodes; with {where} all are recorded", "leave it out")
     if experiment.exact.silent_routers:
         raise FieldError(("exact", "silent_routers"), f"names nodes; with {where} all have a shim", "leave it out")
     if experiment.mac.fidelity == "samples":

@@ -11,7 +11,7 @@ from perhop.experiment import resolve
 from perhop.experiment.load import Point
 from perhop.experiment.program import Program, Programs, hash_of, joint_hash
 from perhop.experiment.resolve import Run
-from perhop.live import namespaces
+from perhop.live import namespaces, plan
 from perhop.realtime.backend import check_real_time, run_command, section
 
 
@@ -26,6 +26,8 @@ class Live:
     def adapt(self, points: list[Point], runs: list[Run]) -> list[Run]:
         for point in points:
             check_real_time(point, "live")
+        for run in runs:
+            plan.check_size(points[0], run)
         return [resolve.elsewhere(run, "live", section("live", run)) for run in runs]
 
     def jobs(self, asked: int | None) -> int | None:

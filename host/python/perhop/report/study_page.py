@@ -24,10 +24,12 @@ from perhop.study.check import Check
 from perhop.study.outcomes import Study
 from perhop.study.plan import Plan
 from perhop.study.studies import Finished
-from perhop.study.summaries import Summary
+from perhop.study.summaries import Hop, Summary
 
 # Panels of bars beyond this many are left to hops.parquet.
 PANELS_MAX = 12
+# Of more links than this a panel shows the slowest; all are in hops.parquet.
+LINKS_MAX = 48
 # Traces of nodes that move beyond this many are left to provenance.json.
 MOTIONS_MAX = 3
 
@@ -222,7 +224,7 @@ def _where_time_goes(summaries: list[Summary], x_name: str | None, figures: Any)
     def at(hops: int) -> str:
         chosen = [summary for summary in with_links if summary.hops == hops][:PANELS_MAX]
         return figures.parts_figure(
-            [figures.path_bars(_caption(summary, "hops"), summary.forward) for summary in chosen]
+            [figures.path_bars(*_shown_links(_caption(summary, "hops"), summary.forward)) for summary in chosen]
         )
 
     lengths = sorted({summary.hops for summary in with_links})
@@ -232,6 +234,15 @@ def _where_time_goes(summaries: list[Summary], x_name: str | None, figures: Any)
         middle = lengths[len(lengths) // 2 - 1]
         body += f"<details><summary>The same at {_hops(middle)}</summary>{at(middle)}</details>"
     return section("Where the time of a data packet goes" + (f", {longest} hops" if longest > 1 else ""), lead, body)
+
+
+def _shown_links(title: str, links: list[Hop]) -> tuple[str, list[Hop]]:
+    """A panel's title and links: all, or of too many the slowest, in the order that they had."""
+    if len(links) <= LINKS_MAX:
+        return title, links
+    slowest = sorted(links, key=lambda link: -link.service_time_us)[:LINKS_MAX]
+    kept = {id(link) for link in slowest}
+    return f"{title}, the {LINKS_MAX} slowest of {len(links)} links", [link for link in links if id(link) in kept]
 
 
 def _link_panels(summaries: list[Summary], x_name: str | None, figures: Any) -> list[Any]:

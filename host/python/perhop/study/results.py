@@ -6,6 +6,7 @@ runs.parquet     one row a run, those without results too: what became of it, th
 flows.parquet    one row a run and flow: means over the measured time
 hops.parquet     one row a run, link and direction: where the service time went
 packets.pcapng   the packets of one run
+records          what outputs.completions asks for, in parts by run and nodes (perhop.study.records)
 provenance.json  configuration, version, seeds, command, reception rule
 """
 
@@ -28,6 +29,7 @@ import pyarrow.parquet as pq
 from perhop import files, paths
 from perhop.experiment import motion
 from perhop.experiment.load import Point
+from perhop.study import records
 from perhop.study.outcomes import Outcome, Study
 
 # The ten parts of a completion record; they sum to t_done - t_enqueue.
@@ -188,6 +190,8 @@ def write(study: Study, results: Results, points: list[Point], command: list[str
     _parquet(written["runs"], results.runs)
     files.write_json(written["provenance"], provenance(study, points, command, source))
     files.write_whole(written["experiment"], lambda temporary: shutil.copyfile(source, temporary) and None)
+    if (parts := records.write(study, folder)) is not None:
+        written["records"] = parts
     recorded = packets(study)
     if recorded is not None and recorded.folder is not None:
         packet_file = recorded.folder / "packets.pcapng"

@@ -28,11 +28,13 @@ RESULT_FILES = (
     "experiment.yaml",
     "provenance.json",
 )
+# A folder among these, where completion records are asked for (perhop.study.records).
+RECORDS = "records"
 
 
 def claim(folder: Path, owner: Owner, fresh: bool) -> None:
     """Make sure that `folder` is `owner`'s, or nobody's. Raises PerhopError."""
-    there = [name for name in (*RESULT_FILES, "runs") if (folder / name).exists()]
+    there = [name for name in (*RESULT_FILES, RECORDS, "runs") if (folder / name).exists()]
     if not state_exists(folder):
         if there:
             raise PerhopError(
@@ -52,6 +54,7 @@ def claim(folder: Path, owner: Owner, fresh: bool) -> None:
         )
     for name in RESULT_FILES:
         (folder / name).unlink(missing_ok=True)
+    shutil.rmtree(folder / RECORDS, ignore_errors=True)
 
 
 def _owner_of(folder: Path) -> Owner | None:
@@ -142,7 +145,9 @@ def _has_outputs(folder: Path, run: Run) -> bool:
     except (OSError, ValueError, KeyError):
         return False
     wanted = run.config["outputs"]
-    return all(written.get(name, False) for name in OPTIONAL_OUTPUTS if wanted[name])
+    if wanted["pcapng"] and written.get("pcapng_nodes") != wanted.get("pcapng_nodes"):
+        return False
+    return all(written.get(name, False) for name in OPTIONAL_OUTPUTS if wanted.get(name))
 
 
 def write_state(study: Study) -> None:
