@@ -23,7 +23,7 @@ export CCACHE_BASEDIR := $(CURDIR)
 # Objects with debugging information serve another clone, too; what they say of its folder is then of the first one.
 export CCACHE_NOHASHDIR := 1
 
-.PHONY: help setup programs build bindings chain live live-sanitized ota soak attack flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples verify-hashes verify-bounds bench-antenna bench-bound bench-core bench-exact bench-mesh bench-phy bench-robust bench-sifs bench-sim peers virtual-usrp synth prove test test-gateware mutate test-long fuzz fuzz-python fuzz-gateware clean
+.PHONY: help setup programs build bindings chain live live-sanitized ota soak attack flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples verify-hashes verify-bounds bench-antenna bench-bound bench-core bench-exact bench-mesh bench-phy bench-robust bench-scale bench-sifs bench-sim peers virtual-usrp synth prove test test-gateware mutate test-long fuzz fuzz-python fuzz-gateware clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -164,6 +164,9 @@ bench-robust: programs ## Combined policy against every rival at its best in 62 
 bench-sifs: setup out/build/build.ninja ## Clocks from a frame's end to its response, and of starts from their slot, 10,000 and more a profile
 	@JOBS=$(JOBS) ./setup.sh build perhop-bench-sifs perhop-bench-sifs-slow perhop-bench-sifs-faulty
 	@$(PYTHON) sim/bench/bench_sifs.py --jobs $(JOBS)
+
+bench-scale: programs ## CPU, memory and start-up of networks of 64 to 10,000 nodes; the report of 1,000
+	@$(PYTHON) sim/bench/bench_scale.py
 
 bench-sim: programs ## CPU time per packet and hop: this, ns-3's WifiNetDevice, ns-2
 	@$(PYTHON) sim/bench/bench_sim.py
