@@ -110,7 +110,7 @@ out/setup/uhd.stamp: hw/apt-packages.txt setup.sh out/setup/apt.stamp
 	@rm -f out/build/CMakeCache.txt out/build/build.ninja
 	@touch $@
 
-hw-check: setup out/setup/uhd.stamp ## Hardware without a radio: image cores, crossings, area, block controller and driver on UHD's mock, the shell's bench (long)
+hw-check: setup out/setup/uhd.stamp ## Hardware without a radio: image cores, crossings, constraints, rates, area, controller and driver on UHD's mock, the shell's bench; planted faults (long)
 	@$(PYTHON) hw/check.py --jobs $(JOBS)
 
 virtual-usrp: setup out/setup/uhd.stamp out/build/build.ninja ## The real UHD opens virtual E310s and E320s of our image cores, Verilated gateware behind them: graph, codec chains, driver, daemon, bench (some minutes)

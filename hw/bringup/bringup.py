@@ -184,6 +184,7 @@ def run_selftest(options: argparse.Namespace) -> steps.Step:
     return steps.selftest(
         open_radio(options), options.msps, lambda: time.monotonic() / slow_down,
         lambda seconds: time.sleep(slow_down * seconds), 1.0 if slow_down == 1 else 0.1,
+        options.clocks_per_us,
     )  # fmt: skip
 
 

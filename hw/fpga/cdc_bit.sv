@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Clock crossing of bits that have nothing to do with each other: each settles for itself. One of three modules whose
-// inputs may come from another clock; hw/lint/crossings.py holds every design against that.
+// inputs may come from another clock; hw/checks/crossings.py holds every design against that.
 //
 // Timing: two clocks of `clk`, and up to one more.
 

@@ -149,13 +149,13 @@ def report() -> str:
         "| UHD may take |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for path in sorted((ROOT / "hw" / "images").glob("*.yml")):
-        device = DEVICES[path.stem.partition("_")[0]]
-        found = used(path.stem)
+    for image in sorted(image_cores()):
+        device = DEVICES[image.partition("_")[0]]
+        found = used(image)
         shares = {name: found[name] / getattr(device, name) for name in found}
         scarce = max(shares, key=lambda name: shares[name])
         lines.append(
-            f"| `{path.stem}` | {device.part} | {found['lut']:,.0f} of {device.lut:,} | {found['ff']:,.0f} of "
+            f"| `{image}` | {device.part} | {found['lut']:,.0f} of {device.lut:,} | {found['ff']:,.0f} of "
             f"{device.ff:,} | "
             f"{found['bram']:g} of {device.bram:g} | {found['dsp']:g} of {device.dsp:g} | {device.uhd_share:.0%} | "
             f"{shares[scarce]:.1%} ({scarce}) | {1 - shares[scarce]:.0%} |"

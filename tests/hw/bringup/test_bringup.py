@@ -205,6 +205,18 @@ def test_selftest_of_a_good_radio_is_good_and_of_others_says_why():
         assert len(bad) == 1 and word in bad[0], (fault, bad)
 
 
+def test_selftest_knows_that_some_images_have_64_clocks_a_microsecond():
+    model = Model()
+    model.words[REGISTERS["clock"].address] = 64 | 44 << 16
+
+    def bad(**expected) -> list[str]:
+        step = steps.selftest(model, 22.0, model.now_s, model.sleep, **expected)
+        return [finding.what for finding in step.findings if not finding.good]
+
+    assert bad(expected_clocks_per_us=64) == []
+    assert bad() == ["clocks a microsecond"]
+
+
 def test_levels_name_base_and_threshold():
     model = Model()
     RadioRegisters(model).write("rssi", base_dbm=-120)
