@@ -73,8 +73,10 @@ def _guide(tree: Tree, device: object, row: dict[str, float]) -> list[str]:
     """The guide repeats the smallest target's row, and the assumption."""
     said = constant(tree, GUIDE, r"^\| `area` \| (.*) \|$")
     wanted = [
-        f"{row['lut']:,.0f} of an XC7Z020's {device.lut:,} LUT ({row['lut'] / device.lut:.1%})".replace("%", " %"),
-        f"{row['ff']:,.0f} of {device.ff:,} FF",
+        f"takes {row['lut']:,.0f} of an XC7Z020's {device.lut:,} LUT ({row['lut'] / device.lut:.1%})".replace(
+            "%", " %"
+        ),
+        f", {row['ff']:,.0f} of {device.ff:,} FF",
         f"less than {row['may']:.0f} % of the LUT",
         f"The check asks for {device.uhd_share:.0%}".replace("%", " %"),
     ]

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 
 from checks.area import SMALLEST, check_area, page_rows
@@ -78,9 +79,6 @@ class Field:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self.count = {name: value for name, value in page_rows(tree)[SMALLEST].items() if name != "may"}
-        self.subjects = image_subjects(tree)
-        for each in self.subjects:
-            _ = each.netlist, each.modules
         self.checks: dict[str, Callable[[Fault | None], object]] = {
             "images": self._images,
             "elaborate": self._elaborate,
@@ -92,6 +90,11 @@ class Field:
             "documents": lambda fault: check_documents(tree),
             "area": lambda fault: check_area(tree, self.count, tree.load("hw/reports/area.py")),
         }
+
+    @cached_property
+    def subjects(self) -> list[Subject]:
+        """The designs without a fault: elaborated when a check first asks for them, which it does before faults are."""
+        return image_subjects(self.tree)
 
     def _image(self, fault: Fault | None) -> str:
         return (fault and fault.image) or "e320_perhop_22"

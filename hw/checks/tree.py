@@ -82,8 +82,16 @@ class Tree:
         return sorted(path.stem for path in (self.root / "hw/rfnoc/blocks").glob("*.yml"))
 
     def description(self, block: str) -> dict:
-        """The YAML of one of our blocks."""
-        return yaml.safe_load(self.read(f"hw/rfnoc/blocks/{block}.yml"))
+        """The YAML of one of our blocks; CheckError if it is none, or lacks what every block has."""
+        path = f"hw/rfnoc/blocks/{block}.yml"
+        try:
+            found = yaml.safe_load(self.read(path))
+        except yaml.YAMLError as error:
+            raise CheckError(f"{path} is no YAML: {error}") from error
+        missing = [each for each in ("module_name", "noc_id", "parameters", "clocks", "data") if each not in found]
+        if missing:
+            raise CheckError(f"{path} lacks {', '.join(missing)}: see UHD's block descriptions")
+        return found
 
     def block_of(self, core: dict) -> tuple[str, dict]:
         """Name of our block in an image core, and its parameters there."""
