@@ -47,11 +47,11 @@ class Fault:
 
 
 IMAGES = [
-    Fault("the way to UHD's radio block is the wrong one", "images", "rfnoc_image_builder says",
+    Fault("the way to UHD's radio block is the wrong one", "images", "(perhop0-radio -> radio0-radio)",
           CORES, 'link("perhop0.other", "radio0.radio")', 'link("perhop0.radio", "radio0.radio")'),
-    Fault("packets come from an endpoint that there is not", "images", "rfnoc_image_builder says",
+    Fault("packets come from an endpoint that there is not", "images", "(ep7-out0 -> perhop0-packets)",
           CORES, 'link("ep1.out0", "perhop0.packets")', 'link("ep7.out0", "perhop0.packets")'),
-    Fault("the block description has lost the converter's clock", "images", "rfnoc_image_builder says",
+    Fault("the block description has lost the converter's clock", "images", "Unresolved clk domain",
           BLOCK_YAML, '  - name: radio\n    freq: "[]"\n', ""),
     Fault("the block has another port than its description", "images", "other_rx_stop",
           BLOCK, "    other_rx_running,\n", "    other_rx_stop,\n"),
@@ -60,7 +60,7 @@ IMAGES = [
 ELABORATE = [
     Fault("the shell ties a port that radio_top has not", "elaborate", "m_done_ready",
           SHELL, ".m_done_tready(done_ready)", ".m_done_ready(done_ready)"),
-    Fault("radio_top gives samples of another width", "elaborate", "WIDTH",
+    Fault("radio_top gives samples of another width", "elaborate", "'tx_i' expects 12 bits",
           RADIO_TOP, "output wire logic signed [11:0] tx_i,", "output wire logic signed [12:0] tx_i,"),
     Fault("an image has three samples a chip", "elaborate", "no pulse for this",
           CORES, '"44": {"SAMPLES_PER_CHIP": 4', '"44": {"SAMPLES_PER_CHIP": 3', "e320_perhop_44"),

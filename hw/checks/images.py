@@ -33,7 +33,9 @@ def check_image(tree: Tree, name: str, core: dict) -> None:
     )  # fmt: skip
     said = done.stdout + done.stderr
     if done.returncode or re.search(r"\[(ERR|WAR)", said):
-        raise CheckError(f"image core {name}: {BUILDER} says\n{said[-1500:]}")
+        # It names every block that it finds before it says what is wrong.
+        wrong = "\n".join(line for line in said.splitlines() if not line.startswith("[INF]"))
+        raise CheckError(f"image core {name}: {BUILDER} says\n{wrong[-1500:]}")
     block, _ = tree.block_of(core)
     found = re.search(rf"rfnoc_block_{block} #\(.*?\) b_\w+ \((.*?)\);", verilog.read_text(), re.DOTALL)
     if not found:
