@@ -70,6 +70,37 @@ def test_logic_before_a_synchroniser_is_seen_where_bits_meet():
     assert [each for each in wrong_crossings(crossed) if "through logic" in each]
 
 
+def memory(path: str, write_clock: int | None, address: list[int], out: list[int]) -> dict:
+    """One bit wide, two words, read without a clock."""
+    written = [] if write_clock is None else [write_clock]
+    wires = {"WR_CLK": written, "WR_DATA": [DATA], "WR_ADDR": [DATA + 1], "WR_EN": ["1"]}
+    wires |= {"RD_CLK": ["x"], "RD_ADDR": address, "RD_DATA": out, "RD_EN": ["1"]}
+    given = {"MEMID": f"\\{path}", "WIDTH": "1", "SIZE": "10", "ABITS": "1", "RD_CLK_ENABLE": "0"}
+    return {"type": "$mem_v2", "connections": wires, "parameters": given, "port_directions": {}}
+
+
+def read_elsewhere(write_clock: int | None, modules: dict[str, str]) -> Subject:
+    """A memory in u_fifo whose reading end is of clk_b, and a register of clk_b that takes its words."""
+    cells = {
+        "mem": memory("u_fifo.cdc_memory", write_clock, [25], [26]),
+        "$driver$u_fifo.read_q": register(CLOCK_B, [DATA], [25]),
+        "$driver$taken_q": register(CLOCK_B, [26], [27]),
+        "$driver$other_q": register(CLOCK_A, [DATA], [28]),
+    }
+    return subject(cells, modules)
+
+
+def test_a_memory_is_read_at_another_clock_only_at_a_fifo_s_end():
+    assert wrong_crossings(read_elsewhere(CLOCK_A, {"u_fifo": "cdc_fifo"})) == []
+    of_none = wrong_crossings(read_elsewhere(CLOCK_A, {"u_fifo": "anything"}))
+    assert of_none == ["taken_q is of clk_b and hears u_fifo.cdc_memory of clk_a"]
+    assert wrong_crossings(read_elsewhere(CLOCK_B, {"u_fifo": "anything"})) == []
+
+
+def test_a_table_that_nobody_writes_is_of_no_clock():
+    assert wrong_crossings(read_elsewhere(None, {"u_fifo": "anything"})) == []
+
+
 def test_bits_that_belong_together_want_a_delay_below_a_period():
     assert wrong_constraints(synchronised(), read_xdc(TWO_BITS)) == []
     slow = wrong_constraints(synchronised(), read_xdc(TWO_BITS.replace("4.0", "4.6")))
