@@ -6,11 +6,15 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from perhop.study import results
+from perhop.experiment.resolve import Run
+from perhop.study import results, state
 from perhop.study import summaries as rows
+from perhop.study.outcomes import Outcome, Study
+from perhop.study.progress import TimeLeft
 from waiting import wait_until
 
 
@@ -249,3 +253,38 @@ def test_json_and_the_result_line_hold_the_same_rows(experiment, fake_build, per
         assert {"goodput_bps", "rtt_ms", "retries", "drops", "cwl_packets"} <= set(row)
     assert result["report"].endswith("report.html") and result["pcapng"].endswith("packets.pcapng")
     assert result["parquet"].endswith("results.parquet")
+
+
+def test_the_time_left_follows_the_work_of_this_call():
+    def run(seconds, hops):
+        config = {"duration_s": float(seconds), "flows": [{}]}
+        return Run("", "", "perhop-sim", hops, "", 1, {}, config)
+
+    study = Study(Path(), [Outcome(run(100, 8)), Outcome(run(100, 1)), Outcome(run(100, 1), "finished")])
+    left = TimeLeft()
+    assert left.words(study, 1000.0) == "", "nothing was done yet; what an earlier call did says nothing"
+    study.outcomes[0].status, study.outcomes[0].simulated_s = "running", 50.0
+    # 400 of 900 in 100 s.
+    assert left.words(study, 1100.0) == "2 min left"
+    study.outcomes[0].status = "finished"
+    assert left.words(study, 1100.5) == "2 min left", "told anew each second"
+    assert left.words(study, 1200.0) == "25 s left"
+    study.outcomes[1].status = "failed"
+    assert left.words(study, 1210.0) == ""
+
+
+def test_very_many_runs_write_their_state_less_often(tmp_path, monkeypatch):
+    clock = [100.0]
+    written = []
+
+    def slow_write(study):
+        written.append(clock[0])
+        clock[0] += 2.0
+
+    monkeypatch.setattr(state.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(state, "write_state", slow_write)
+    keeper = state.Keeper(Study(tmp_path, []))
+    for _ in range(100):
+        keeper.keep()
+        clock[0] += 1.0
+    assert written == [100.0, 142.0, 184.0], "two seconds of forty"

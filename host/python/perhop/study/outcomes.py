@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import collections
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -44,6 +45,13 @@ class Outcome:
     result: dict[str, Any] | None = None
 
     @property
+    def work_done(self) -> float:
+        """How much of the run's work is done, in the measure of `Run.work`."""
+        if self.status in ("finished", "failed", "interrupted"):
+            return self.run.work
+        return self.run.work * self.simulated_s / float(self.run.config["duration_s"])
+
+    @property
     def title(self) -> str:
         """The run's label, with what became of it where it has not finished."""
         return self.run.label + ("" if self.status == "finished" else f" ({self.status})")
@@ -68,6 +76,12 @@ class Study:
     earlier: dict[str, Any] = field(default_factory=dict)
     outdated: int = 0
     owner: Owner | None = None
+
+    @property
+    def waiting(self) -> collections.deque[Outcome]:
+        """What is to be made, long runs first: the last ones then end together. Ties keep the order of the file."""
+        pending = [outcome for outcome in self.outcomes if outcome.status == "pending"]
+        return collections.deque(sorted(pending, key=lambda outcome: -outcome.run.work))
 
     @property
     def failed(self) -> list[Outcome]:

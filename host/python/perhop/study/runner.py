@@ -20,18 +20,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from perhop import files, paths
+from perhop import paths
 from perhop.experiment.program import Program, hash_of
 from perhop.experiment.resolve import Run
+from perhop.study import run_folder, simulator
 from perhop.study.outcomes import Outcome, Owner, Study
-from perhop.study.state import borrow, claim, locked, read_result, reuse, write_state
+from perhop.study.state import Keeper, borrow, claim, locked, reuse, write_state
 
-STDERR_TAIL_LINES = 12
 # After this long without an answer to SIGINT a simulator is killed.
 STOP_PATIENCE_S = 20.0
-STATE_PERIOD_S = 1.0
-# A run in real time that ends so found a node that failed: so would the next.
-EXIT_NODE = 75
 
 
 def execute(
@@ -69,10 +66,12 @@ def execute(
                 borrow(folder, lender, runs, study.program_hashes)
         reuse(study)
         write_state(study)
-        _Pool(study, programs, jobs or os.cpu_count() or 1, stop, on_change).work()
-        study.interrupted = stop.is_set() and not study.complete
-        study.wall_s = time.monotonic() - start
-        write_state(study)
+        try:
+            _Pool(study, programs, jobs or os.cpu_count() or 1, stop, on_change).work()
+        finally:
+            study.interrupted = stop.is_set() and not study.complete
+            study.wall_s = time.monotonic() - start
+            write_state(study)
     return study
 
 
@@ -101,17 +100,14 @@ class _Pool:
         self._ended: queue.Queue[Outcome] = queue.Queue()
         self._processes: dict[str, subprocess.Popen[str]] = {}
         self._threads: list[threading.Thread] = []
-        self._state_at = 0.0
+        self._keeper = Keeper(study)
         # What kept a thread from keeping a run's results.
         self._problem: Exception | None = None
 
     def work(self) -> None:
-        # Long runs first: the last ones then end together. Ties keep the order of the file.
-        pending = [outcome for outcome in self._study.outcomes if outcome.status == "pending"]
-        waiting = collections.deque(sorted(pending, key=lambda outcome: -outcome.run.work))
         self._on_change(self._study)
         try:
-            self._work(waiting)
+            self._work(self._study.waiting)
         finally:
             if self._processes:
                 # Only after an error of ours is a simulator still there.
@@ -139,55 +135,23 @@ class _Pool:
             self._on_change(self._study)
 
     def _start(self, outcome: Outcome) -> None:
-        run = outcome.run
-        work = self._study.folder / "runs" / f"{run.id}.running"
-        for stale in (work, work.with_suffix(".partial"), work.with_suffix(".failed")):
-            shutil.rmtree(stale, ignore_errors=True)
-        work.mkdir(parents=True)
-        config = {**run.config, "outputs": {"directory": str(work), **run.config["outputs"]}}
-        files.write_json(work / "run.json", config)
-        # Its own session: Ctrl-C at the terminal reaches perhop alone, which passes it on once.
-        program = self._programs[run.program]
-        process = subprocess.Popen(
-            [*program.command, str(work / "run.json")],
-            env={**os.environ, **program.environment},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        )
+        work = run_folder.prepare(self._study.folder, outcome.run)
+        process = simulator.start(self._programs[outcome.run.program], work / run_folder.RUN_FILE)
         outcome.status = "running"
-        self._processes[run.id] = process
+        self._processes[outcome.run.id] = process
         thread = threading.Thread(target=self._watch, args=(outcome, process, work), daemon=True)
         self._threads.append(thread)
         thread.start()
 
     def _watch(self, outcome: Outcome, process: subprocess.Popen[str], work: Path) -> None:
         try:
-            self._follow(outcome, process, work)
+            ended = simulator.follow(process, lambda simulated_s: setattr(outcome, "simulated_s", simulated_s))
+            if ended.code == run_folder.EXIT_NODE:
+                self._study.stopped = True
+            run_folder.settle(outcome, ended, work, stopped=self._stop.is_set())
         except Exception as error:  # whatever it is, or the main thread would wait for this run for ever
             self._problem = error
         self._ended.put(outcome)
-
-    def _follow(self, outcome: Outcome, process: subprocess.Popen[str], work: Path) -> None:
-        start = time.monotonic()
-        tail: collections.deque[str] = collections.deque(maxlen=STDERR_TAIL_LINES)
-        assert process.stdout is not None and process.stderr is not None
-        with process.stdout, process.stderr:
-            errors = threading.Thread(target=tail.extend, args=(process.stderr,), daemon=True)
-            errors.start()
-            for line in process.stdout:
-                words = line.split()
-                if len(words) >= 2 and words[0] == "PROGRESS":
-                    outcome.simulated_s = float(words[1])
-            errors.join()
-        code = process.wait()
-        outcome.wall_s = time.monotonic() - start
-        if code == EXIT_NODE:
-            self._study.stopped = True
-        _settle(outcome, code, "".join(tail).strip(), work, stopped=self._stop.is_set())
 
     def _collect(self) -> None:
         """Take note of simulators that have ended; wait at most a moment for the next."""
@@ -203,61 +167,12 @@ class _Pool:
                 break
         if self._problem is not None:
             raise self._problem
-        # Thousands of short runs: what is lost with perhop itself, at most a second's, is made again.
-        if time.monotonic() - self._state_at > STATE_PERIOD_S:
-            write_state(self._study)
-            self._state_at = time.monotonic()
+        self._keeper.keep()
 
     def _signal(self, number: signal.Signals) -> None:
         for process in self._processes.values():
             if process.poll() is None:
                 process.send_signal(number)
-
-
-def _settle(outcome: Outcome, code: int, tail: str, work: Path, stopped: bool) -> None:
-    """Decide from the exit code and result.json what became of a run, and name its folder after that.
-
-    `stopped` says that we told it to stop, or killed it: one that stops or dies without that has failed.
-    """
-    result = read_result(work)
-    if code == 0 and result is not None and not result.get("interrupted", False):
-        outcome.status = "finished"
-        outcome.simulated_s = float(outcome.run.config["duration_s"])
-        target = work.with_suffix("")
-    elif stopped and code in (130, -signal.SIGINT, -signal.SIGKILL, -signal.SIGTERM):
-        outcome.status = "interrupted"
-        target = work.with_suffix(".partial")
-    elif code == EXIT_NODE:
-        outcome.status = "failed"
-        outcome.message = tail
-        target = work.with_suffix(".failed")
-    else:
-        outcome.status = "failed"
-        silent = "" if code == -signal.SIGKILL else ", silently"
-        outcome.message = f"{outcome.run.program} {_ending(code)}" + (f":\n{tail}" if tail else silent)
-        target = work.with_suffix(".failed")
-    if target.exists():
-        shutil.rmtree(target)
-    work.rename(target)
-    outcome.folder = target
-    # What a run measured until a node failed is kept as that of an interrupted one.
-    outcome.result = result if outcome.status != "failed" or code == EXIT_NODE else None
-
-
-def _ending(code: int) -> str:
-    """How a run ended that should not have, from its exit code."""
-    if code == -signal.SIGKILL:
-        return (
-            f"died of signal {-code} (SIGKILL), which perhop did not send; if the machine ran out of memory "
-            "(see `dmesg`), make fewer runs at a time with --jobs"
-        )
-    if code < 0:
-        return f"died of signal {-code} ({signal.Signals(-code).name})"
-    if code == 130:
-        return "was stopped by a signal that perhop did not send (exit 130)"
-    if code == 0:
-        return "failed (exit 0 without a result.json that can be read)"
-    return f"failed (exit {code})"
 
 
 @contextmanager

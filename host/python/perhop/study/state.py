@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -16,6 +17,10 @@ from perhop import files, paths
 from perhop.errors import PerhopError
 from perhop.experiment.resolve import OPTIONAL_OUTPUTS, Run
 from perhop.study.outcomes import Owner, Study
+
+STATE_PERIOD_S = 1.0
+# Of the time, for writing the state.
+STATE_SHARE = 0.05
 
 # What a study leaves in its output folder, beside runs/ and state.json.
 RESULT_FILES = (
@@ -170,6 +175,25 @@ def write_state(study: Study) -> None:
             },
         },
     )
+
+
+class Keeper:
+    """Writes the state while runs are made: each second, or, with very many runs, as often as takes little of the time.
+
+    What is lost with perhop itself, what ended since the last time, is made again.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+        self._due_s = 0.0
+
+    def keep(self) -> None:
+        """Write the state if it is time to."""
+        begun_s = time.monotonic()
+        if begun_s >= self._due_s:
+            write_state(self._study)
+            now_s = time.monotonic()
+            self._due_s = now_s + max(STATE_PERIOD_S, (now_s - begun_s) / STATE_SHARE)
 
 
 @contextmanager
