@@ -23,7 +23,7 @@ export CCACHE_BASEDIR := $(CURDIR)
 # Objects with debugging information serve another clone, too; what they say of its folder is then of the first one.
 export CCACHE_NOHASHDIR := 1
 
-.PHONY: help setup programs build bindings chain live live-sanitized ota soak attack flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples verify-hashes verify-bounds bench-antenna bench-bound bench-core bench-exact bench-mesh bench-phy bench-robust bench-scale bench-sifs bench-sim peers virtual-usrp synth prove test test-gateware mutate test-long fuzz fuzz-python fuzz-gateware clean
+.PHONY: help setup programs build bindings chain live live-sanitized ota soak attack flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples verify-hashes verify-bounds bench-antenna bench-bound bench-core bench-exact bench-mesh bench-phy bench-robust bench-scale bench-sifs bench-sim bench-sweep peers virtual-usrp synth prove test test-gateware mutate test-long fuzz fuzz-python fuzz-gateware clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -170,6 +170,9 @@ bench-scale: programs ## CPU, memory and start-up of networks of 64 to 10,000 no
 
 bench-sim: programs ## CPU time per packet and hop: this, ns-3's WifiNetDevice, ns-2
 	@$(PYTHON) sim/bench/bench_sim.py
+
+bench-sweep: programs ## 300 short runs on one core and on two; on Dask workers, one of them killed, the scheduler started again: the same bytes
+	@$(PYTHON) sim/bench/bench_sweep.py
 
 peers: programs ## TCP over AODV and DSR on chains beside ns-2.35, windows 1 to 12 (15 min; THIN=1: some points, a minute); fails while they deviate
 	@$(PYTHON) sim/bench/bench_peers.py $(if $(THIN),--thin)

@@ -25,6 +25,15 @@ from perhop.live.command import app as live_app
 from perhop.node.command import node
 from perhop.terminal import EXIT_FAILED, EXIT_INTERRUPTED, Commands, fail, table_console
 
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="A Dask scheduler, such as tcp://HOST:8786, or its scheduler file: its workers make the runs. "
+        "Default: PERHOP_SCHEDULER, or this machine makes them.",
+    ),
+]
+
 app = typer.Typer(
     cls=Commands,
     add_completion=False,
@@ -56,6 +65,7 @@ def run(
         list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Override a field: --set topology.hops=3")
     ] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; default: all cores.")] = None,
+    scheduler: Scheduler = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -122,9 +132,11 @@ def run(
         )
         for text in dict.fromkeys(text for point in planned.points for text in cautions(point.experiment)):
             console.print(Text.assemble(("warning: ", "bold yellow"), text))
-        planned.backend.note = lambda text: console.print(text, highlight=False)
+        planned.backend.note = lambda text: console.print(text, highlight=False, markup=False, soft_wrap=True)
         with ProgressView(console) as view:
-            done = studies.run(planned, jobs, fresh, command=_command(), on_change=view.update, check=not quick)
+            done = studies.run(
+                planned, jobs, fresh, command=_command(), on_change=view.update, check=not quick, scheduler=scheduler
+            )
         done = study_page.write(done, _command())
     except PerhopError as error:
         fail(error, json_)
@@ -166,6 +178,7 @@ def reproduce(
         typer.Option(metavar="ROW|PAPER", help="Rows that run in full among quick ones; may be given several times."),
     ] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; default: all cores.")] = None,
+    scheduler: Scheduler = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Make all runs again.")] = False,
     out: Annotated[
         Path | None,
@@ -199,6 +212,8 @@ def reproduce(
                 out=out,
                 command=_command(),
                 full_of=full_of or [],
+                scheduler=scheduler,
+                note=lambda text: console.print(text, highlight=False, markup=False, soft_wrap=True),
                 on_plan=tell_plan,
                 on_change=view.update,
                 on_check=lambda part: view.note(f"judging {part.name}"),

@@ -61,6 +61,14 @@ class Radio:
             raise PerhopError(f"--jobs {asked}: a radio makes one run at a time", "leave it out")
         return 1
 
+    def scheduler(self, asked: str | None) -> str | None:
+        if asked is not None:
+            raise PerhopError(
+                f"--scheduler {asked} with --backend {self.name}: the inventory says which hosts make the runs",
+                "leave it out",
+            )
+        return None
+
     @contextmanager
     def ready(self, runs: list[Run]) -> Iterator[Programs]:
         token = checks.new_token()

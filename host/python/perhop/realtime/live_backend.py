@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from perhop import paths
+from perhop.errors import PerhopError
 from perhop.experiment import resolve
 from perhop.experiment.load import Point
 from perhop.experiment.program import Program, Programs, hash_of, joint_hash
@@ -32,6 +33,14 @@ class Live:
 
     def jobs(self, asked: int | None) -> int | None:
         return asked or 1
+
+    def scheduler(self, asked: str | None) -> str | None:
+        if asked is not None:
+            raise PerhopError(
+                f"--scheduler {asked} with --backend {self.name}: a live network is of this machine's namespaces",
+                "leave it out",
+            )
+        return None
 
     @contextmanager
     def ready(self, runs: list[Run]) -> Iterator[Programs]:

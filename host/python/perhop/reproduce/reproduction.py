@@ -22,6 +22,7 @@ from perhop import paths
 from perhop.errors import PerhopError
 from perhop.reproduce.rows import GRADES, Catalogue, Grade, Row, catalogue, experiments, select
 from perhop.study import runner
+from perhop.study.backend import Sim
 from perhop.study.check import Check, Judge, RowVerdict, load_check
 from perhop.study.outcomes import Owner, Study
 from perhop.study.plan import Plan, make_plan
@@ -191,13 +192,16 @@ def run(
     command: list[str] | None = None,
     experiments_folder: Path | None = None,
     full_of: Iterable[str] = (),
+    scheduler: str | None = None,
+    note: Callable[[str], None] = lambda text: None,
     on_plan: Callable[[list[Part], int], None] = lambda parts, runs: None,
     on_change: Callable[[Study], None] = lambda study: None,
     on_check: Callable[[Part], None] = lambda part: None,
 ) -> Reproduction:
     """Make the runs that are missing, judge every row asked for.
 
-    `full_of` names rows, papers or folders that run at full grade among quick ones; a folder has one grade.
+    `full_of` names rows, papers or folders that run at full grade among quick ones; a folder has one grade. With
+    `scheduler`, workers of that Dask scheduler make the runs, and `note` is told of them.
     Raises PerhopError before any run when something that the runs or the checks need has not been built.
     """
     start = time.monotonic()
@@ -213,7 +217,16 @@ def run(
         _load_judge(part, known)
     on_plan(parts, len(runs))
     owner = Owner.of("reproduce", known.folder / "rows.yaml")
-    study = runner.execute(list(runs.values()), folder, jobs, fresh, on_change, owner=owner)
+    study = runner.execute(
+        list(runs.values()),
+        folder,
+        jobs,
+        fresh,
+        on_change,
+        owner=owner,
+        scheduler=Sim().scheduler(scheduler),
+        note=note,
+    )
     outcomes = {outcome.run.id: outcome for outcome in study.outcomes}
     for part in parts:
         if part.planned is not None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -14,6 +15,8 @@ from perhop.study import runner
 
 # Simulated, in namespaces in real time, on hosts with radios: in the order in which they are shown.
 NAMES = ("sim", "live", "radio")
+# What commands without an option for it take, the benches among them.
+SCHEDULER_VARIABLE = "PERHOP_SCHEDULER"
 
 
 class Backend(Protocol):
@@ -27,6 +30,9 @@ class Backend(Protocol):
 
     def jobs(self, asked: int | None) -> int | None:
         """How many runs at a time."""
+
+    def scheduler(self, asked: str | None) -> str | None:
+        """The Dask scheduler whose workers make the runs, None where they are made here. Raises PerhopError."""
 
     def ready(self, runs: list[Run]) -> Any:
         """A context manager that gives the programs, while what they need is held. Raises PerhopError."""
@@ -45,6 +51,9 @@ class Sim:
 
     def jobs(self, asked: int | None) -> int | None:
         return asked
+
+    def scheduler(self, asked: str | None) -> str | None:
+        return asked if asked is not None else os.environ.get(SCHEDULER_VARIABLE) or None
 
     @contextmanager
     def ready(self, runs: list[Run]) -> Iterator[Programs]:

@@ -62,7 +62,7 @@ class Study:
     """The runs of one experiment and its output folder; `execute` fills the rest.
 
     `owner` is whose results these are, None where nobody asks. `stopped` says that runs were not begun because they
-    could not be made now.
+    could not be made now. `workers_lost` counts those of a Dask scheduler that went away.
     `earlier` holds the entries of state.json of runs that are not among these, such as those of another --set;
     `outdated` counts the finished runs of another build of the program, which are made again.
     """
@@ -75,6 +75,7 @@ class Study:
     program_hashes: dict[str, str] = field(default_factory=dict)
     earlier: dict[str, Any] = field(default_factory=dict)
     outdated: int = 0
+    workers_lost: int = 0
     owner: Owner | None = None
 
     @property

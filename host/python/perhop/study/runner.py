@@ -40,22 +40,30 @@ def execute(
     programs: dict[str, Program] | None = None,
     owner: Owner | None = None,
     lenders: Iterable[Path] = (),
+    scheduler: str | None = None,
+    note: Callable[[str], None] = lambda text: None,
 ) -> Study:
     """Make the runs that `folder` does not hold yet; `on_change` is called whenever something moved.
 
     `programs` make the runs, by the name that they have there; by default the simulators of this build. Results of
     somebody else than `owner` are replaced only if `fresh`. What other output folders, the `lenders`, have of these
-    runs is copied.
+    runs is copied. With `scheduler`, the address of a Dask scheduler or a file that holds it, its workers make the
+    runs; `note` is told of workers that come, go and are refused.
 
     SIGINT or SIGTERM in the main thread stops the simulators and returns with `interrupted` set. Raises PerhopError
-    before anything is written when a program is missing, when another perhop works in the folder, and when the folder
-    holds something else.
+    before anything is written when a program is missing, when no scheduler answers or no worker is fit, when another
+    perhop works in the folder, and when the folder holds something else.
     """
     start = time.monotonic()
     if programs is None:
         programs = simulators(runs)
     study = Study(folder, [Outcome(run) for run in runs], owner=owner)
     study.program_hashes = {name: program.sha256 for name, program in programs.items()}
+    if scheduler is not None:
+        # Loading Dask takes longer than a small study.
+        from perhop.study import cluster
+
+        cluster.examine(scheduler, programs)
     with locked(folder), _stop_signals() as stop:
         if owner is not None:
             claim(folder, owner, fresh)
@@ -67,7 +75,10 @@ def execute(
         reuse(study)
         write_state(study)
         try:
-            _Pool(study, programs, jobs or os.cpu_count() or 1, stop, on_change).work()
+            if scheduler is not None:
+                cluster.Pool(study, programs, jobs, stop, on_change, scheduler, note).work()
+            else:
+                _Pool(study, programs, jobs or os.cpu_count() or 1, stop, on_change).work()
         finally:
             study.interrupted = stop.is_set() and not study.complete
             study.wall_s = time.monotonic() - start

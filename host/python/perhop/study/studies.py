@@ -35,19 +35,24 @@ def run(
     command: list[str] | None = None,
     on_change: Callable[[Study], None] = lambda study: None,
     check: bool = True,
+    scheduler: str | None = None,
 ) -> Finished:
     """Make the runs and write the tables.
 
-    With `check`, and when all runs finished, the experiment's own check is applied, if it has one.
+    With `scheduler`, workers of that Dask scheduler make the runs. With `check`, and when all runs finished, the
+    experiment's own check is applied, if it has one.
 
     Raises PerhopError when nothing could be run.
     """
+    scheduler = planned.backend.scheduler(scheduler)
     # Before the runs: a check that lacks something would be told of only after hours.
     judge = load_check(planned.check_file) if check and planned.check_file is not None else None
     with planned.backend.ready(planned.runs) as programs:
         jobs = planned.backend.jobs(jobs)
         owner = Owner.of(planned.name, planned.source)
-        study = runner.execute(planned.runs, planned.folder, jobs, fresh, on_change, programs, owner)
+        study = runner.execute(
+            planned.runs, planned.folder, jobs, fresh, on_change, programs, owner, scheduler, planned.backend.note
+        )
     results = collect(study)
     if not results.flows:
         return Finished(planned, study, results, [], {}, None)
