@@ -39,8 +39,7 @@ void cell_grid::near(node_position place, std::vector<node_id>& nodes) const {
   nodes.clear();
   for_each_around(place, [&](const cell& cell) { nodes.insert(nodes.end(), cell.nodes.begin(), cell.nodes.end()); });
   std::ranges::sort(nodes);
-  const auto repeated = std::ranges::unique(nodes);
-  nodes.erase(repeated.begin(), repeated.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
 }
 
 cell_grid::activity cell_grid::around(node_position place) const {
