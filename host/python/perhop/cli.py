@@ -23,16 +23,7 @@ from perhop.export import command as export_commands
 from perhop.flowgraph.command import flowgraph
 from perhop.live.command import app as live_app
 from perhop.node.command import node
-from perhop.terminal import EXIT_FAILED, EXIT_INTERRUPTED, Commands, fail, table_console
-
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="A Dask scheduler, such as tcp://HOST:8786, or its scheduler file: its workers make the runs. "
-        "Default: PERHOP_SCHEDULER, or this machine makes them.",
-    ),
-]
+from perhop.terminal import EXIT_FAILED, EXIT_INTERRUPTED, Commands, Scheduler, fail, table_console
 
 app = typer.Typer(
     cls=Commands,

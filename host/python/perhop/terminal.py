@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How commands end when something is wrong: one message with a remedy, or JSON, and status 2."""
+"""What commands share: how they end when something is wrong (one message, or JSON, and status 2), tables, options."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import errno
 import json
 import os
 import sys
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -22,6 +22,15 @@ EXIT_INTERRUPTED = 130
 
 # Off a terminal there is no width to ask for; tables are made for this many columns.
 TABLE_WIDTH = 110
+
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="A Dask scheduler, such as tcp://HOST:8786, or its scheduler file: its workers make the runs. "
+        "Default: PERHOP_SCHEDULER, or this machine makes them.",
+    ),
+]
 
 
 def table_console(stderr: bool = False) -> Console:

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from perhop import paths
 from perhop.errors import PerhopError
-from perhop.terminal import EXIT_FAILED, EXIT_INTERRUPTED, fail, table_console
+from perhop.terminal import EXIT_FAILED, EXIT_INTERRUPTED, Scheduler, fail, table_console
 
 
 def compare(
@@ -53,6 +53,7 @@ def compare(
     ] = None,
     inventory: Annotated[Path | None, typer.Option(help="With the backend radio: the hosts and their radios.")] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Runs at a time; default: all cores.")] = None,
+    scheduler: Scheduler = None,
     out: Annotated[
         Path | None, typer.Option("--out", "--output", help="Output folder; default: below ./out/compare/<name>.")
     ] = None,
@@ -98,7 +99,12 @@ def compare(
         )
         with ProgressView(console) as view:
             done = comparison.run(
-                planned, jobs, fresh, view.update, lambda text: console.print(text, highlight=False, markup=False)
+                planned,
+                jobs,
+                fresh,
+                view.update,
+                lambda text: console.print(text, highlight=False, markup=False),
+                scheduler,
             )
         if done.interrupted:
             errors.print("Interrupted: finished runs are kept. The same command continues.")

@@ -151,10 +151,14 @@ def run(
     fresh: bool = False,
     on_change: Callable[[Study], None] = lambda study: None,
     note: Callable[[str], None] = lambda text: None,
+    scheduler: str | None = None,
 ) -> Finished:
-    """Make the runs that are missing, and compare. Raises PerhopError when nothing could be run or paired."""
+    """Make the runs that are missing, and compare. With `scheduler`, workers of that Dask scheduler make them.
+
+    Raises PerhopError when nothing could be run or paired.
+    """
     done = Finished(planned, [], [], [], [], {side.letter: dict(side.programs or {}) for side in planned.sides})
-    results = _make(planned, done, jobs, fresh, on_change, note)
+    results = _make(planned, done, jobs, fresh, on_change, note, scheduler)
     if done.interrupted:
         return done
     _tell_seeds(planned, done)
@@ -187,6 +191,7 @@ def _make(
     fresh: bool,
     on_change: Callable[[Study], None],
     note: Callable[[str], None],
+    scheduler: str | None,
 ) -> dict[str, Results]:
     """The results of each side by its letter; what both make by the same programs is made in one go."""
     found = {side.letter: side.results for side in planned.sides if side.results is not None}
@@ -195,12 +200,26 @@ def _make(
         if side.plan is not None:
             version = side.asked.version
             groups.setdefault((side.backend, version.commit if version else ""), []).append(side)
+    # Before anything is made: a backend may refuse one.
+    schedulers = {
+        side.letter: side.plan.backend.scheduler(scheduler) for side in planned.sides if side.plan is not None
+    }
     for sides in groups.values():
         runs = list({run.id: run for side in sides for run in _paired_runs(planned, side)}.values())
         with _ready(sides[0], runs, jobs, note) as programs:
             folder = _runs_folder(planned, sides[0])
             at_a_time = _jobs(sides[0], jobs)
-            study = runner.execute(runs, folder, at_a_time, fresh, on_change, programs, lenders=_lenders(sides))
+            study = runner.execute(
+                runs,
+                folder,
+                at_a_time,
+                fresh,
+                on_change,
+                programs,
+                scheduler=schedulers[sides[0].letter],
+                note=note,
+                lenders=_lenders(sides),
+            )
         done.made += len(runs) - study.reused
         done.reused += study.reused
         if study.interrupted:

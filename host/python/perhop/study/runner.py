@@ -39,9 +39,9 @@ def execute(
     on_change: Callable[[Study], None] = lambda study: None,
     programs: dict[str, Program] | None = None,
     owner: Owner | None = None,
-    lenders: Iterable[Path] = (),
     scheduler: str | None = None,
     note: Callable[[str], None] = lambda text: None,
+    lenders: Iterable[Path] = (),
 ) -> Study:
     """Make the runs that `folder` does not hold yet; `on_change` is called whenever something moved.
 
