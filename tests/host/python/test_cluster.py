@@ -146,6 +146,15 @@ def test_what_workers_make_is_what_one_core_makes_to_the_byte(experiment, perhop
     assert "8 runs reused" in again.stdout and len(fakes.begun()) == 8
 
 
+def test_workers_make_the_runs_of_both_sides_of_a_comparison(experiment, perhop, shared, tmp_path, fakes):
+    arguments = ("compare", experiment, "--scheduler", shared.network.file)
+    done = perhop(*arguments, "--set-b", "topology.spacing_m=200", "--about", "topology", "--out", tmp_path / "out")
+    assert done.code == 0, done.stderr
+    assert len(fakes.begun()) == 16
+    refused = perhop(*arguments, "--backend-b", "live", "--out", tmp_path / "live")
+    assert refused.code == 2 and "with --backend live" in refused.said and not (tmp_path / "live").exists()
+
+
 def test_the_environment_names_a_scheduler_for_what_has_no_option(experiment, perhop, shared, tmp_path, monkeypatch):
     monkeypatch.setenv("PERHOP_SCHEDULER", str(tmp_path / "none.json"))
     done = perhop("run", experiment, "--out", tmp_path / "out")

@@ -4,25 +4,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from perhop import paths
-from perhop.compare import differing, versions
+from perhop.compare import differing
 from perhop.compare.differing import Comparison, Differing, Matched
 from perhop.compare.fields import is_at
+from perhop.compare.making import make
 from perhop.compare.paired import Difference, Pair, adjust, compare
 from perhop.compare.quantities import Measured, Quantity, measured_runs, quantities
 from perhop.compare.sides import Asked, Side, look
 from perhop.errors import PerhopError
-from perhop.experiment.program import Programs
-from perhop.experiment.resolve import Run
-from perhop.study import runner
 from perhop.study.outcomes import Study
-from perhop.study.results import Results, Row, collect
+from perhop.study.results import Results, Row
 from perhop.study.summaries import Mean, mean
 
 # Of a folder that is named after what is compared.
@@ -158,12 +155,14 @@ def run(
     Raises PerhopError when nothing could be run or paired.
     """
     done = Finished(planned, [], [], [], [], {side.letter: dict(side.programs or {}) for side in planned.sides})
-    results = _make(planned, done, jobs, fresh, on_change, note, scheduler)
+    made = make(planned.sides, planned.comparison.seeds, planned.runs_folder, jobs, fresh, on_change, note, scheduler)
+    done.made, done.reused, done.interrupted = made.made, made.reused, made.interrupted
+    done.program_hashes |= made.program_hashes
     if done.interrupted:
         return done
     _tell_seeds(planned, done)
     _tell_programs(planned, done)
-    cells = {side.letter: _by_cell(side, results[side.letter], done) for side in planned.sides}
+    cells = {side.letter: _by_cell(side, made.results[side.letter], done) for side in planned.sides}
     for matched in planned.comparison.points:
         for policy in _policies(planned):
             a, b = (
@@ -179,92 +178,6 @@ def run(
     adjusted = adjust([row.difference for row in done.rows])
     done.rows = [replace(row, difference=each) for row, each in zip(done.rows, adjusted, strict=True)]
     return done
-
-
-# --- making ---------------------------------------------------------------------------------------------------------
-
-
-def _make(
-    planned: Planned,
-    done: Finished,
-    jobs: int | None,
-    fresh: bool,
-    on_change: Callable[[Study], None],
-    note: Callable[[str], None],
-    scheduler: str | None,
-) -> dict[str, Results]:
-    """The results of each side by its letter; what both make by the same programs is made in one go."""
-    found = {side.letter: side.results for side in planned.sides if side.results is not None}
-    groups: dict[tuple[str, str], list[Side]] = {}
-    for side in planned.sides:
-        if side.plan is not None:
-            version = side.asked.version
-            groups.setdefault((side.backend, version.commit if version else ""), []).append(side)
-    # Before anything is made: a backend may refuse one.
-    schedulers = {
-        side.letter: side.plan.backend.scheduler(scheduler) for side in planned.sides if side.plan is not None
-    }
-    for sides in groups.values():
-        runs = list({run.id: run for side in sides for run in _paired_runs(planned, side)}.values())
-        with _ready(sides[0], runs, jobs, note) as programs:
-            folder = _runs_folder(planned, sides[0])
-            at_a_time = _jobs(sides[0], jobs)
-            study = runner.execute(
-                runs,
-                folder,
-                at_a_time,
-                fresh,
-                on_change,
-                programs,
-                scheduler=schedulers[sides[0].letter],
-                note=note,
-                lenders=_lenders(sides),
-            )
-        done.made += len(runs) - study.reused
-        done.reused += study.reused
-        if study.interrupted:
-            done.interrupted = True
-            return {}
-        outcomes = {outcome.run.id: outcome for outcome in study.outcomes}
-        for side in sides:
-            own = [replace(outcomes[run.id], run=run) for run in _paired_runs(planned, side)]
-            found[side.letter] = collect(replace(study, outcomes=own))
-            done.program_hashes[side.letter] = study.program_hashes
-    return found
-
-
-def _paired_runs(planned: Planned, side: Side) -> list[Run]:
-    """Those of the seeds that both sides have."""
-    assert side.plan is not None
-    return [run for run in side.plan.runs if run.seed in planned.comparison.seeds]
-
-
-@contextmanager
-def _ready(side: Side, runs: list[Run], jobs: int | None, note: Callable[[str], None]) -> Iterator[Programs]:
-    assert side.plan is not None
-    if side.asked.version is not None:
-        yield versions.programs(side.asked.version, [run.program for run in runs], jobs, note)
-        return
-    side.plan.backend.note = note
-    with side.plan.backend.ready(runs) as programs:
-        yield programs
-
-
-def _jobs(side: Side, jobs: int | None) -> int | None:
-    assert side.plan is not None
-    return side.plan.backend.jobs(jobs)
-
-
-def _runs_folder(planned: Planned, side: Side) -> Path:
-    """Runs of another version are kept with it, for whatever they are compared with."""
-    if side.asked.version is not None:
-        return versions.folder(side.asked.version) / side.name
-    return planned.runs_folder / side.backend
-
-
-def _lenders(sides: list[Side]) -> list[Path]:
-    """Where `perhop run` would have left these runs."""
-    return [side.plan.folder for side in sides if side.plan is not None and side.asked.version is None]
 
 
 # --- pairing --------------------------------------------------------------------------------------------------------
