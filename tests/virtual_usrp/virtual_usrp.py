@@ -51,7 +51,7 @@ def main() -> int:
         "virtual-usrp",
         {
             "pass": bool(passed),
-            "uhd": uhd_version(),
+            "uhd": {uhd_version(): "pass" if passed else "fail"},
             "images": [name for name, core in image_cores().items() if core["device"] in ("e310", "e320")],
             "tests": tests,
             "seconds": round(time.monotonic() - began_s, 1),
