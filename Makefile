@@ -174,7 +174,7 @@ bench-sim: programs ## CPU time per packet and hop: this, ns-3's WifiNetDevice, 
 bench-sweep: programs ## 300 short runs on one core and on two; on Dask workers, one of them killed, the scheduler started again: the same bytes
 	@$(PYTHON) sim/bench/bench_sweep.py
 
-peers: programs ## TCP over AODV and DSR on chains beside ns-2.35, windows 1 to 12 (15 min; THIN=1: some points, a minute); fails while they deviate
+peers: programs ## TCP over AODV and DSR beside ns-2.35: chains with windows 1 to 12, moving nodes (15 min; THIN=1: some points, a minute); fails while they deviate
 	@$(PYTHON) sim/bench/bench_peers.py $(if $(THIN),--thin)
 
 synth: setup ## Area and routed clock of the MAC on a Lattice ECP5-25; writes hw/reports/synth.md (long)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""How `make peers` judges: halves of the chains, contenders between moving nodes, and the windows that ns-2 is told."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from perhop.mobility.trace import Trace, Turn
+from perhop.study.plan import make_plan
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "sim/bench"))
+import bench_peers  # noqa: E402
+import peers_mobile  # noqa: E402
+
+# Nodes 0 to 3 are a chain of 200 m hops; node 3 walks away and is there after 100 s.
+TRACE = Trace(((0.0, 0.0), (200.0, 0.0), (400.0, 0.0), (600.0, 0.0)), (Turn(10.0, 3, 600.0, 1000.0, 10.0),))
+
+
+def test_hops_are_those_of_the_shortest_path_of_the_moment():
+    before, after = (peers_mobile.hops_between(TRACE, at_s, 250.0) for at_s in (5.0, 100.0))
+    assert before.tolist() == [[0, 1, 2, 3], [1, 0, 1, 2], [2, 1, 0, 1], [3, 2, 1, 0]]
+    assert after[0].tolist() == [0, 1, 2, 0]
+    assert after[3].tolist() == [0, 0, 0, 0]
+
+
+def test_ns2_is_told_each_contenders_windows():
+    experiment = make_plan(peers_mobile.FILE).points[0].experiment
+    trace = Trace(tuple((200.0 * node, 0.0) for node in range(50)))
+    lines = {
+        policy: list(peers_mobile.flow_lines(experiment, policy, trace)) for policy in ("no limit", "fixed 2", "hop")
+    }
+    assert lines["no limit"][0] == "flow 0 1 0.1 256 1460 0.2 2.0"
+    assert lines["fixed 2"][1] == "flow 2 3 0.3 2 1460 0.2 2.0"
+    # Neighbours in number are one hop apart here, two in the round trip: the table's window is 2, said once for each.
+    assert lines["hop"][len(experiment.flows) :] == [f"limit 0.0 {index} 2" for index in range(len(experiment.flows))]
+
+
+def contender(ours_bps: float, ns2_bps: float) -> peers_mobile.Contender:
+    return peers_mobile.Contender({1: ours_bps, 2: ours_bps}, {1: ns2_bps, 2: ns2_bps})
+
+
+@pytest.mark.parametrize(
+    ("contenders", "sentences"),
+    [
+        ({"no limit": contender(100, 110), "hop": contender(130, 120)}, 0),
+        ({"no limit": contender(100, 120), "hop": contender(130, 130)}, 1),  # a sixth below
+        ({"no limit": contender(100, 104), "hop": contender(103, 101)}, 1),  # the other order
+    ],
+)
+def test_a_contender_is_within_15_percent_and_in_ns2s_order(contenders, sentences):
+    assert len(peers_mobile.judge(contenders)) == sentences
+
+
+def test_a_half_is_its_own_windows():
+    points = {(3, 4): (110.0, 100.0), (3, 8): (80.0, 100.0), (6, 8): (130.0, 100.0)}
+    small, large = bench_peers.half(points, True), bench_peers.half(points, False)
+    assert (small.deviation, small.bias) == (pytest.approx(0.10), pytest.approx(0.10))
+    assert not small.holds  # biased
+    assert (large.deviation, large.bias) == (pytest.approx(0.25), pytest.approx(0.05))
+    assert not large.holds
