@@ -163,6 +163,9 @@ scheduler<node_model>::scheduler(const air_config& config, listener& listener)
   if (settings.quirk_eifs_as_nav) bad_end_nav_us_ = settings.eifs_us;
   // The profile's slot covers the round trip to the sender.
   if (config.mac.fama.hold) hold_us_ = settings.sifs_us + profile_.slot_us;
+  if (config.tell_overheard) {
+    medium_.watch_overheard([this](node_id at, const transmission& frame) { listener_.on_overheard(now_, at, frame); });
+  }
   if (config.tell_losses) medium_.watch_losses([this](const lost_frame& lost) { listener_.on_lost(lost); });
   // Models have no threads; the context would start one for each further processor.
   context_.threads(1);

@@ -34,6 +34,8 @@ public:
   virtual void write_msdu(node_id node, const tx_request& request, std::vector<std::uint8_t>& msdu);
   /// The MAC of `to` received a DATA frame for it: good FCS, own or group address, no duplicate.
   virtual void on_delivery(tick now, node_id to, const transmission& frame) = 0;
+  /// With air_config::tell_overheard: the node `at` received a DATA frame for another one, with a good FCS. Sent again, it is told again.
+  virtual void on_overheard(tick, node_id /*at*/, const transmission&) {}
   /// With air_config::tell_losses: a frame is over, and a node within range that it was for did not get it.
   virtual void on_lost(const lost_frame&) {}
   /// Fidelity samples only.

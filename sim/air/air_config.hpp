@@ -137,7 +137,8 @@ struct air_config {
   medium_config medium;
   std::uint64_t seed = 1;
   warp_mode warp = warp_mode::on;
-  bool tell_losses = false;  ///< listener::on_lost() is called; never at fidelity samples, whose medium knows no frames
+  bool tell_overheard = false;  ///< listener::on_overheard() is called; never at fidelity samples, as with tell_losses
+  bool tell_losses = false;     ///< listener::on_lost() is called; never at fidelity samples, whose medium knows no frames
 };
 
 }  // namespace perhop::air

@@ -114,6 +114,7 @@ void medium::arrive(tick now, const event& event) {
   if (!starts) {
     reception_->frame_ends(now, incoming, receivers, board_);
     if (losses_) losses_->frame_ends(flight.frame, event.slot, receivers, board_);
+    if (overheard_) tell_overheard(flight.frame, event.slot, receivers);
     return;
   }
   reception_->frame_starts(now, incoming, receivers, board_);
@@ -123,6 +124,14 @@ void medium::arrive(tick now, const event& event) {
     if (wants_rx_start_[to.node] && reception_->locked(to.node) == event.slot) {
       push({(now + preamble_us(flight)) << phase_bits | phase_header, event.serial, to.node, event.slot});
     }
+  }
+}
+
+void medium::tell_overheard(const transmission& frame, frame_slot slot, std::span<const link> receivers) {
+  if (frame.kind != frame_kind::data || (frame.ra >> group_address_bit & 1) != 0) return;
+  for (const link& to : receivers) {
+    const indication& news = board_[to.node];
+    if (news.rx_end && news.rx_slot == slot && news.rx_ok && frame.ra != mac_address(to.node)) overheard_(to.node, frame);
   }
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -48,6 +49,9 @@ public:
 
   /// From now on `tell` is called with every frame that is lost where it was for.
   void watch_losses(loss_watch::tell tell) { losses_.emplace(links_.nodes(), links_.sensitivity_w(), std::move(tell)); }
+
+  /// From now on `tell` is called with every DATA frame that a node receives though it is for another one.
+  void watch_overheard(std::function<void(node_id at, const transmission&)> tell) { overheard_ = std::move(tell); }
 
   /// From `now` on a node goes to a place, and then stays. Holds for frames that start from now on, each with its links as they are at
   /// its start; those on the air arrive as they would have. @param speed_mps above 0; no_time_mps: it is there at once
@@ -92,6 +96,7 @@ private:
 
   event next_arrival(frame_slot slot) const;
   void arrive(tick now, const event& event);
+  void tell_overheard(const transmission& frame, frame_slot slot, std::span<const link> receivers);
   /// Preamble and PLCP header; a frame that is not longer has no header to indicate.
   tick preamble_us(const flight& flight) const { return rates_[flight.frame.rate_index].preamble_us; }
   void push(const event& event);
@@ -104,6 +109,7 @@ private:
   indication_board board_;
   std::unique_ptr<reception> reception_;
   std::optional<loss_watch> losses_;
+  std::function<void(node_id, const transmission&)> overheard_;
   std::span<const transmit_rate> rates_;
   std::vector<flight> flights_;
   std::vector<frame_slot> free_slots_;

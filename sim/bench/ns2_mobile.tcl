@@ -15,6 +15,8 @@ proc flow {src dst start_s window segment_bytes min_rto_s max_rto_s} {
   set tcp [new Agent/TCP/Reno]
   $tcp set packetSize_ $segment_bytes
   $tcp set window_ $window
+  # It would keep 20, of the default window.
+  $tcp set ssthresh_ $window
   $tcp set minrto_ $min_rto_s
   $tcp set maxrto_ $max_rto_s
   set sink [new Agent/TCPSink]

@@ -14,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-import perhop._core as core
 from bench_sim import HERE, ROOT, run_peer
+from perhop import core
 from perhop.experiment import motion
 from perhop.experiment.schema import Experiment
 from perhop.mobility import setdest
@@ -26,7 +26,7 @@ from rich.table import Table
 
 FILE = HERE / "peers_mobile.yaml"
 OUT = ROOT / "out/peers"
-# Fixed limits are so many packets; HOP follows the path.
+# Fixed limits are `cwl N`; HOP follows the path.
 NONE, HOP = "no limit", "hop"
 MOST_DEVIATION = 0.15
 LIMIT_EVERY_S = 1.0
@@ -112,7 +112,7 @@ def _ns2_bps(experiment: Experiment, policy: str) -> float:
 
 def flow_lines(experiment: Experiment, policy: str, trace: Trace) -> Iterable[str]:
     """The lines that ns2_mobile.tcl reads."""
-    fixed = int(policy.split()[1]) if policy.startswith("fixed ") else None
+    fixed = int(policy.split()[1]) if policy.startswith("cwl ") else None
     for flow in experiment.flows:
         window = flow.max_window_packets if fixed is None else fixed
         yield (

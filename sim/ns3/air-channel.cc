@@ -124,6 +124,13 @@ AirChannel::on_frame_bytes(const perhop::air::transmission& frame, perhop::air::
 }
 
 void
+AirChannel::on_overheard(perhop::air::tick now, perhop::air::node_id at, const perhop::air::transmission& frame)
+{
+    const AirSimulatorImpl::ContextGuard guard(m_simulator, at);
+    m_devices[at]->Overhear(now, frame.node, m_slots.Get(frame.payload));
+}
+
+void
 AirChannel::on_lost(const perhop::air::lost_frame& lost)
 {
     if (m_capture)

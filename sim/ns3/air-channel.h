@@ -127,6 +127,7 @@ class AirChannel : public Channel, public TickSource, private perhop::air::liste
     // Inherited from perhop::air::listener
     void on_transmission(const perhop::air::transmission& frame) override;
     void on_frame_bytes(const perhop::air::transmission& frame, perhop::air::byte_span psdu) override;
+    void on_overheard(perhop::air::tick now, perhop::air::node_id at, const perhop::air::transmission& frame) override;
     void on_lost(const perhop::air::lost_frame& lost) override;
     void write_msdu(perhop::air::node_id node, const perhop::air::tx_request& request, std::vector<uint8_t>& msdu) override;
     void on_delivery(perhop::air::tick now, perhop::air::node_id to, const perhop::air::transmission& frame) override;

@@ -387,6 +387,15 @@ AirNetDevice::Receive(uint64_t nowUs, const PacketSlot& slot)
     m_receive(this, packet, Ipv4L3Protocol::PROT_NUMBER, m_address);
 }
 
+void
+AirNetDevice::Overhear(uint64_t nowUs, uint32_t transmitter, const PacketSlot& slot)
+{
+    if (m_agent)
+    {
+        m_agent->Overhear(nowUs, transmitter, slot);
+    }
+}
+
 bool
 AirNetDevice::ReceiveFromWire(Ptr<NetDevice>, Ptr<const Packet> packet, uint16_t, const Address&)
 {

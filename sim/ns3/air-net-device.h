@@ -91,6 +91,9 @@ class AirNetDevice : public NetDevice, public HopDevice
     /// A frame for this node arrived. @param slot of its sender
     void Receive(uint64_t nowUs, const PacketSlot& slot);
 
+    /// A frame for another node was received. @param transmitter its node; @param slot of it
+    void Overhear(uint64_t nowUs, uint32_t transmitter, const PacketSlot& slot);
+
     /// The MAC is done with a packet and has room for another. @param route of a routing agent, or null
     void Completed(const perhop::air::completion& record, const std::shared_ptr<const RouteFrame>& route);
 

@@ -22,6 +22,7 @@ struct DsrProtocol
     using Action = perhop::routing::dsr_action;
     static constexpr uint8_t IP_PROTOCOL = perhop::wire::dsr_ip_protocol;
     static constexpr bool TCP_ACKS_FIRST = true;
+    static constexpr bool OVERHEARS = true;
 
     static auto Decode(std::span<const uint8_t> bytes)
     {

@@ -21,6 +21,7 @@ struct GpsrProtocol
     using Action = perhop::routing::gpsr_action;
     static constexpr uint8_t IP_PROTOCOL = perhop::wire::gpsr_ip_protocol;
     static constexpr bool TCP_ACKS_FIRST = false;
+    static constexpr bool OVERHEARS = false;
 
     static auto Decode(std::span<const uint8_t> bytes)
     {

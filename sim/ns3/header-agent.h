@@ -24,8 +24,8 @@
 namespace ns3
 {
 
-/// @tparam Protocol names the router, its packet and its action, reads its header, and says its number in IP and whether the queue
-///         sends TCP ACKs before data
+/// @tparam Protocol names the router, its packet and its action, reads its header, and says its number in IP, whether the queue
+///         sends TCP ACKs before data, and whether it learns from frames for other nodes
 template <class Protocol>
 class HeaderAgent : public RoutingAgent
 {
@@ -44,6 +44,15 @@ class HeaderAgent : public RoutingAgent
         }
         m_router.receive(nowUs, std::move(packet));
         Drain(nowUs);
+    }
+
+    void Overhear(uint64_t nowUs, uint32_t transmitter, const PacketSlot& slot) override
+    {
+        if constexpr (Protocol::OVERHEARS)
+        {
+            m_router.overhear(nowUs, FrameOf(*slot.route).packet, NodeIpv4Address(transmitter).Get());
+            Drain(nowUs);
+        }
     }
 
     void OnPurged(std::shared_ptr<const RouteFrame> frame) override

@@ -34,6 +34,11 @@ class RoutingAgent
     /// A frame for this node, or for all.
     virtual void Receive(uint64_t nowUs, const PacketSlot& slot) = 0;
 
+    /// A frame for another node, which this one received, too. @param transmitter its node
+    virtual void Overhear(uint64_t /*nowUs*/, uint32_t /*transmitter*/, const PacketSlot& /*slot*/)
+    {
+    }
+
     /// Waited for a neighbour that does not answer; OnCompletion() follows.
     virtual void OnPurged(std::shared_ptr<const RouteFrame> frame) = 0;
 

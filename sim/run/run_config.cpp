@@ -246,6 +246,7 @@ run_config parse_run_config(const std::string& text, const std::string& name) {
     }
   }
   config.air.tell_losses = config.outputs.pcapng;
+  config.air.tell_overheard = config.routing == routing_kind::dsr;
   if (config.outputs.pcapng && config.air.mac.four_address && config.air.mac.fidelity == mac_fidelity::core) {
     run.fail("outputs.pcapng", "of frames with four addresses needs the framer; set mac.fidelity to bytes, or mac.four_address to false");
   }

@@ -28,10 +28,10 @@ def test_ns2_is_told_each_contenders_windows():
     experiment = make_plan(peers_mobile.FILE).points[0].experiment
     trace = Trace(tuple((200.0 * node, 0.0) for node in range(50)))
     lines = {
-        policy: list(peers_mobile.flow_lines(experiment, policy, trace)) for policy in ("no limit", "fixed 2", "hop")
+        policy: list(peers_mobile.flow_lines(experiment, policy, trace)) for policy in ("no limit", "cwl 2", "hop")
     }
     assert lines["no limit"][0] == "flow 0 1 0.1 256 1460 0.2 2.0"
-    assert lines["fixed 2"][1] == "flow 2 3 0.3 2 1460 0.2 2.0"
+    assert lines["cwl 2"][1] == "flow 2 3 0.3 2 1460 0.2 2.0"
     # Neighbours in number are one hop apart here, two in the round trip: the table's window is 2, said once for each.
     assert lines["hop"][len(experiment.flows) :] == [f"limit 0.0 {index} 2" for index in range(len(experiment.flows))]
 

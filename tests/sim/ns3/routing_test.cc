@@ -315,6 +315,18 @@ TEST_F(RoutingTest, DsrGoesAroundANodeThatMovedOutOfRangeAndItsLinksAreTrueFailu
     EXPECT_GT(PacketsOver(two, 0, 1), 100);
 }
 
+TEST_F(RoutingTest, DsrShortensARouteThatOverhearingShowsToBeLongerThanItNeedBe)
+{
+    nlohmann::json run = run_file::Chain(2, m_folder.Path());
+    run["routing"] = "dsr";
+    run["events"] = {{{"at_s", 5.0}, {"kind", "move"}, {"node", 2}, {"x_m", 150}, {"y_m", 100}}};
+    // Nothing fails: only that the last node hears the first one's frames for the middle one can tell them.
+    const nlohmann::json result = Run(run);
+    EXPECT_EQ(result.at("link_failures"), 0);
+    EXPECT_GT(PacketsOver(result, 0, 1), 100);
+    EXPECT_GT(PacketsOver(result, 0, 2), 100);
+}
+
 TEST_F(RoutingTest, ASeedDecidesARunWithDsr)
 {
     const nlohmann::json run = LongChain("dsr", "purge");
