@@ -293,9 +293,10 @@ MeasuredTcpSocket::ReTxTimeout()
 void
 MeasuredTcpSocket::ReceivedAck(Ptr<Packet> packet, const TcpHeader& header)
 {
-    if (m_reno && !m_sackEnabled && m_tcb->m_congState == TcpSocketState::CA_RECOVERY && header.GetAckNumber() > m_txBuffer->HeadSequence())
+    const bool staysInRecovery = m_tcb->m_congState == TcpSocketState::CA_RECOVERY && !m_reno;
+    if (!m_sackEnabled && !staysInRecovery && m_txBuffer->GetSacked() != 0 && header.GetAckNumber() > m_txBuffer->HeadSequence())
     {
-        // The end of recovery, in ProcessAck. Else the base class would take the segment after a partial TCP ACK for lost and send it.
+        // The duplicates before it have told what they had to. That a partial TCP ACK ends Reno's recovery is ProcessAck's business.
         m_txBuffer->ResetRenoSack();
     }
     TcpSocketBase::ReceivedAck(packet, header);

@@ -7,6 +7,9 @@
 //    fast recovery (RFC 6582, 3.2, step 2; ns-2's bugFix_). ns-3 3.44 stops asking once a TCP ACK covers exactly that much, and takes the
 //    duplicates that its own needless retransmissions provoke for new losses: at a least timeout of 200 ms it can go on like that for
 //    seconds. The heuristics of RFC 6582, section 4, which would spare a timeout when such a duplicate does mean a loss, are left out.
+//  - Without SACK, a TCP ACK of new data ends the count of duplicates (RFC 5681, 3.2). ns-3 counts each as a segment that has arrived and
+//    keeps that, so that single duplicates behind several TCP ACKs made the third of them begin a fast retransmission, whose needless
+//    segments provoke the next duplicates: for minutes, at half the goodput.
 //  - Reno (SetReno) leaves fast recovery at the first partial TCP ACK (RFC 5681 without RFC 6582), and may begin another at once.
 //  - The retransmission timeout has an upper bound that can be set, and a factor.
 //  - The congestion window can have a bound in packets, which its own growth does not feel.

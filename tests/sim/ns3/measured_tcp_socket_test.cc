@@ -39,7 +39,7 @@ using namespace ns3;
 
 constexpr uint32_t SEGMENT_BYTES = 1000;
 
-/// Loses the n-th transmission of the segments that it is told, counting segments and transmissions from 1.
+/// Loses the n-th transmission of the segments that it is told, counting segments and transmissions from 1; others come twice more.
 class ChosenLosses : public ErrorModel
 {
   public:
@@ -51,6 +51,8 @@ class ChosenLosses : public ErrorModel
 
     std::set<std::pair<uint32_t, uint32_t>> losses; ///< (segment, transmission)
     std::vector<std::pair<double, uint32_t>> sent;  ///< (seconds, segment) of every data packet that reached the far end of the wire
+    std::set<uint32_t> echoed;                      ///< segments of which two copies arrive behind them, before the next segment
+    Ptr<SimpleNetDevice> device;                    ///< at the far end of the wire
     std::map<uint32_t, uint32_t> transmissions;
     uint32_t lostSyns = 0;
     std::vector<double> synsS; ///< when SYNs reached the far end of the wire, lost or not
@@ -73,6 +75,15 @@ class ChosenLosses : public ErrorModel
             return false;
         }
         const uint32_t segment = 1 + (tcp.GetSequenceNumber().GetValue() - 1) / SEGMENT_BYTES;
+        if (echoed.erase(segment) != 0)
+        {
+            const auto address = Mac48Address::ConvertFrom(device->GetAddress());
+            for (const int64_t delayMs : {1, 2})
+            {
+                Simulator::Schedule(
+                    MilliSeconds(delayMs), &SimpleNetDevice::Receive, device, packet->Copy(), uint16_t{0x0800}, address, address);
+            }
+        }
         sent.emplace_back(Simulator::Now().GetSeconds(), segment);
         return losses.contains({segment, ++transmissions[segment]});
     }
@@ -109,7 +120,8 @@ class MeasuredTcpSocketTest : public testing::Test, private MeasuredTcpSocket::O
             devices.Add(device);
         }
         m_losses = CreateObject<ChosenLosses>();
-        DynamicCast<SimpleNetDevice>(devices.Get(1))->SetReceiveErrorModel(m_losses);
+        m_losses->device = DynamicCast<SimpleNetDevice>(devices.Get(1));
+        m_losses->device->SetReceiveErrorModel(m_losses);
         Ipv4AddressHelper addresses("10.0.0.0", "255.0.0.0");
         addresses.Assign(devices);
     }
@@ -377,6 +389,21 @@ TEST_F(MeasuredTcpSocketTest, NeedlessRetransmissionsAreNotTakenForLosses)
     EXPECT_EQ(std::count(m_states.begin(), m_states.end(), RECOVERY), 1) << "the one before the timeout";
     EXPECT_EQ(m_timeouts.size(), 1U);
     EXPECT_GE(NeedlessPackets(200), 3U) << "enough duplicates for a false alarm";
+}
+
+TEST_F(MeasuredTcpSocketTest, ATcpAckOfNewDataEndsTheCountOfDuplicates)
+{
+    // Each of the three brings two duplicates, one too few, and then the next one's TCP ACK of new data.
+    m_losses->echoed = {30, 31, 32};
+    Send(100,
+         [](MeasuredTcpSocket&)
+         {
+         });
+    EXPECT_EQ(m_receivedBytes, 100 * SEGMENT_BYTES);
+    EXPECT_TRUE(m_losses->echoed.empty());
+    EXPECT_EQ(std::count(m_states.begin(), m_states.end(), TcpSocketState::CA_DISORDER), 3);
+    EXPECT_EQ(std::count(m_states.begin(), m_states.end(), RECOVERY), 0);
+    EXPECT_EQ(NeedlessPackets(100), 6U) << "the copies alone";
 }
 
 constexpr uint64_t CLOCK_KEY = 7;
