@@ -97,4 +97,24 @@ TEST_F(TcpTransferTest, ATcpFlowOfAGivenRateSendsAtItAndNoFasterThanThePath)
     EXPECT_NEAR(Run(run).at("flows").at(0).at("completion_s").get<double>(), 19 * 0.2336, 0.1);
 }
 
+TEST_F(TcpTransferTest, AnInteractiveSourceLosesWhatBsdsBufferOf16KbDoesNotHold)
+{
+    nlohmann::json run = run_file::Chain(1, m_folder.Path());
+    run["duration_s"] = 200.0;
+    run["flows"][0]["min_rto_ms"] = 1000;
+    run["flows"][0]["rate_bps"] = 23'360; // two packets a second
+    run["flows"][0]["max_window_packets"] = 1;
+    run["events"] = {{{"at_s", 10.0}, {"kind", "link_down"}, {"a", 0}, {"b", 1}},
+                     {{"at_s", 22.0}, {"kind", "link_up"}, {"a", 0}, {"b", 1}}};
+    const auto missing = [&](const char* variant)
+    {
+        run["flows"][0]["variant"] = variant;
+        return 396 - Run(run).at("flows").at(0).at("delivered_packets").get<double>(); // in 198 s
+    };
+    // At least 12 s of silence are 24 packets, of which 11 fit; the last timeout may end up to 8 s later.
+    EXPECT_GE(missing("bsd"), 24 - 11 - 1);
+    EXPECT_LE(missing("bsd"), 24 + 16 - 11 + 1);
+    EXPECT_LE(missing("newreno"), 1) << "33 packets wait";
+}
+
 } // namespace tcp_transfer_test
