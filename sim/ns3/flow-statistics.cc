@@ -239,6 +239,7 @@ FlowStatistics::GetResult(uint64_t nowUs)
     result.queue_drops_data_packets = m_dataLosses.queueFull;
     result.queue_drops_tcp_ack_packets = m_tcpAckLosses.queueFull;
     result.link_failure_drops_packets = m_dataLosses.linkFailure + m_tcpAckLosses.linkFailure;
+    result.link_failure_drops_data_packets = m_dataLosses.linkFailure;
     result.max_packets_in_flight = GetMaxPacketsInFlight();
     return result;
 }

@@ -105,6 +105,7 @@ void add_tcp(ordered_json& json, const flow_result& measured) {
                            {"queue_drops_data_packets", measured.queue_drops_data_packets},
                            {"queue_drops_tcp_ack_packets", measured.queue_drops_tcp_ack_packets},
                            {"link_failure_drops_packets", measured.link_failure_drops_packets},
+                           {"link_failure_drops_data_packets", measured.link_failure_drops_data_packets},
                            {"max_packets_in_flight", measured.max_packets_in_flight}});
 }
 

@@ -49,14 +49,14 @@ def ratio(above: float, below: float) -> float | None:
 
 
 def loss_share(row: Row) -> float:
-    """Of the packets that left, those lost.
+    """Of the data packets that left the source, those lost.
 
-    TCP's are those that queues and MACs dropped. Where a link failed, TCP ACKs are among them: no less than was lost.
-    What TCP repeated needlessly is no loss.
+    TCP's are those that queues and MACs dropped and those that were purged for a failed link; TCP ACKs are not among
+    them. What TCP repeated needlessly is no loss.
     """
     if row["kind"] == TFRC:
         return row["loss_share"] or 0.0
-    lost = sum(row[f"{what}_packets"] for what in ("queue_drops_data", "mac_drops_data", "link_failure_drops"))
+    lost = sum(row[f"{what}_packets"] for what in ("queue_drops_data", "mac_drops_data", "link_failure_drops_data"))
     return lost / (row["delivered_packets"] + lost) if lost else 0.0
 
 
