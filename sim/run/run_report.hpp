@@ -24,9 +24,9 @@ struct flow_result {
   double packets_per_s = 0;
   std::uint64_t delivered_packets = 0;
   std::optional<double> rtt_ms{};        ///< mean of the samples; TCP, EXACT and TFRC
-  std::optional<double> sent_packets{};  ///< that left the source in the measured time; what follows likewise: UDP only
-  std::optional<double> loss_share{};    ///< of those sent in the measured time, but for the last second of the run
-  std::optional<double> delay_ms{};      ///< from IP to IP, mean
+  std::optional<double> sent_packets{};  ///< that left the source in the measured time, also a second time; not of MAC-level flows
+  std::optional<double> loss_share{};    ///< of those sent; UDP: but for the last second of the run
+  std::optional<double> delay_ms{};      ///< from IP to IP, mean; what follows likewise: UDP only
   std::optional<double> delay_p95_ms{};
   std::optional<double> rate_signal_bps{};        ///< EXACT: mean over time of the path's rate as the source knows it
   std::optional<double> allowed_rate_bps{};       ///< EXACT, TFRC: mean over time of what the source may use

@@ -97,6 +97,23 @@ TEST_F(TcpTransferTest, ATcpFlowOfAGivenRateSendsAtItAndNoFasterThanThePath)
     EXPECT_NEAR(Run(run).at("flows").at(0).at("completion_s").get<double>(), 19 * 0.2336, 0.1);
 }
 
+TEST_F(TcpTransferTest, ItsLossIsThatOfTheDataPacketsAndNotOfTheTcpAcks)
+{
+    nlohmann::json run = run_file::Chain(1, m_folder.Path());
+    run["duration_s"] = 100.0;
+    run["medium"]["frame_error_rate"] = 0.5; // four attempts: a packet is lost with probability 1/16
+    const auto flow = Run(run).at("flows").at(0);
+    EXPECT_GT(flow.at("mac_drops_tcp_ack_packets"), 10);
+    EXPECT_NEAR(flow.at("loss_share").get<double>(), 1.0 / 16, 0.02);
+    run["medium"]["frame_error_rate"] = 0.0;
+    EXPECT_NEAR(Run(run).at("flows").at(0).at("loss_share").get<double>(), 0, 0.002);
+    run["mac"]["queue_packets"] = 4; // what its own queue refuses is lost, too
+    const auto refused = Run(run).at("flows").at(0);
+    const double drops = refused.at("queue_drops_data_packets");
+    EXPECT_GT(drops, 10);
+    EXPECT_NEAR(refused.at("loss_share").get<double>() * refused.at("sent_packets").get<double>(), drops, 4);
+}
+
 TEST_F(TcpTransferTest, AnInteractiveSourceLosesWhatBsdsBufferOf16KbDoesNotHold)
 {
     nlohmann::json run = run_file::Chain(1, m_folder.Path());
