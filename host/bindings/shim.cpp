@@ -3,6 +3,8 @@
 // host/core/shim: views of packets, and what a node runs between IP and the MAC.
 
 #include "host/core/shim/shim.hpp"
+#include "host/core/shim/ip_packet.hpp"
+#include "host/core/shim/told_window.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -68,6 +70,7 @@ void bind_views(nb::module_& module) {
       .field("sack_blocks", &tcp_view::sack_blocks, "carries a SACK option with blocks")
       .field("is_signed", &tcp_view::is_signed, "carries a digest of itself, TCP-MD5 or TCP-AO: the window stays as it is")
       .field("congestion_window_packets", &tcp_view::congestion_window_packets, "of the sender; 0: told from its segments")
+      .field("told_window_packets", &tcp_view::told_window_packets, "of the sender, by the window option; 0: not told there")
       .field("timestamp_value", &tcp_view::timestamp_value, "TSval of the timestamps option, or None")
       .field("timestamp_echo", &tcp_view::timestamp_echo, "TSecr of the timestamps option, or None")
       .done();
@@ -98,10 +101,51 @@ void bind_views(nb::module_& module) {
       .done();
 }
 
+std::vector<std::uint8_t> copy_of(const nb::bytes& packet) {
+  const auto* const data = static_cast<const std::uint8_t*>(packet.data());
+  return {data, data + packet.size()};
+}
+
+nb::bytes bytes_of(const std::vector<std::uint8_t>& packet) { return nb::bytes(packet.data(), packet.size()); }
+
+ip_packet read_or_refuse(const std::vector<std::uint8_t>& packet) {
+  const auto read = read_ip(packet);
+  if (!read) throw nb::value_error("packet is no IP packet, or not all of one");
+  return *read;
+}
+
+void bind_packets(nb::module_& module) {
+  module.def(
+      "read_ip", [](const nb::bytes& packet) { return read_or_refuse(copy_of(packet)).view; }, nb::arg("packet"),
+      "What the shim reads of the bytes of an IPv4 or IPv6 packet.");
+  module.def(
+      "with_window_option",
+      [](const nb::bytes& packet, number<"packets"> packets, number<"most_ip_bytes"> most_ip_bytes) -> std::optional<nb::bytes> {
+        std::vector<std::uint8_t> bytes = copy_of(packet);
+        ip_packet read = read_or_refuse(bytes);
+        if (!add_window_option(bytes, read, most_ip_bytes)) return std::nullopt;
+        write_window_option(bytes, read, packets);
+        return bytes_of(bytes);
+      },
+      nb::arg("packet"), nb::arg("packets"), nb::arg("most_ip_bytes") = 1500,
+      "The packet with an option that tells the sender's packets in flight; None where it has no room.");
+  module.def(
+      "with_window",
+      [](const nb::bytes& packet, number<"window_bytes"> window_bytes) {
+        std::vector<std::uint8_t> bytes = copy_of(packet);
+        const ip_packet read = read_or_refuse(bytes);
+        if (read.transport_at == 0 || !read.view.is_tcp()) throw nb::value_error("packet is no readable TCP segment");
+        write_window(bytes, read, window_bytes);
+        return bytes_of(bytes);
+      },
+      nb::arg("packet"), nb::arg("window_bytes"), "The packet with another window field.");
+}
+
 }  // namespace
 
 void bind_shim(nb::module_& module) {
   bind_views(module);
+  bind_packets(module);
 
   record<flow_policy>(module, "FlowPolicy",
                       "The policies of one direction of a connection. The node that originates its data uses cwl and pacing, the node\n"
@@ -149,22 +193,25 @@ void bind_shim(nb::module_& module) {
           "__init__",
           [](guarded_shim* self, const std::string& profile, const flow_policy& policy, number<"rts_threshold_bytes"> rts_threshold_bytes,
              number<"max_flows", std::uint32_t, 1, 1U << 22> max_flows, number<"flow_idle_us", std::uint64_t> flow_idle_us,
-             const std::optional<policy::exact_router_config>& exact) {
+             const std::optional<policy::exact_router_config>& exact, bool window_field_tells) {
             const timing_profile* known = profile_of("profile", profile);
             std::optional<policy::exact_router_config> router = exact;
             if (router) router->profile = known;
             new (self) guarded_shim{known, shim::shim({.profile = known,
                                                        .rts_threshold_bytes = rts_threshold_bytes,
                                                        .policy = policy,
+                                                       .window_field_tells = window_field_tells,
                                                        .max_flows = max_flows,
                                                        .flow_idle_us = flow_idle_us,
                                                        .exact = router})};
           },
           nb::kw_only(), nb::arg("profile") = "dsss_long", nb::arg("policy") = flow_policy{}, nb::arg("rts_threshold_bytes") = 0,
           nb::arg("max_flows") = 1024, nb::arg("flow_idle_us") = 60'000'000, nb::arg("exact") = nb::none(),
+          nb::arg("window_field_tells") = false,
           "profile: a name of profiles(). policy: of every flow without its own. rts_threshold_bytes: as in the MAC. max_flows:\n"
           "connections remembered, the one idle longest makes room. flow_idle_us: a connection idle for longer is forgotten.\n"
-          "exact: this node is an EXACT router; None: rates of EXACT flows pass as they are.")
+          "exact: this node is an EXACT router; None: rates of EXACT flows pass as they are. window_field_tells: the window field of data\n"
+          "that arrives holds the sender's congestion window.")
       .def(
           "set_flow_policy",
           [](guarded_shim& self, const flow_key& flow, const flow_policy& policy) { self.node.set_flow_policy(flow, policy); },

@@ -204,6 +204,7 @@ json status(time_us now, const node_config& config, const packet_path& path, con
                 {"former_peers", c.former_peers},
                 {"bare_tcp_acks", c.bare_tcp_acks},
                 {"plain", c.plain},
+                {"window_untold", c.window_untold},
                 {"fragmented", c.fragmented},
                 {"too_big", c.too_big},
                 {"mac_refused", c.mac_refused},

@@ -136,7 +136,7 @@ node_config parse_node_config(const std::string& text) {
   const json object = parse_json(text);
   refuse_unknown(object, "configuration",
                  {"name", "interface", "driver", "control_socket", "log", "queue_packets", "mtu_bytes", "policy", "policy_file", "cwl",
-                  "neighbours", "exact", "rates_socket", "swan"});
+                  "neighbours", "exact", "rates_socket", "swan", "tell_window"});
   node_config config;
   config.name = read<std::string>(object, "name", "");
   config.interface = read<std::string>(object, "interface", config.interface);
@@ -145,6 +145,9 @@ node_config parse_node_config(const std::string& text) {
   config.control_socket = read<std::string>(object, "control_socket", "");
   config.queue_packets = read_count(object, "queue_packets", config.queue_packets, 1, 4096);
   config.mtu_bytes = static_cast<std::uint32_t>(read_count(object, "mtu_bytes", config.mtu_bytes, 576, most_ip_bytes));
+  using enum shim::window_telling;
+  config.tell_window = read_word<shim::window_telling>(object, "tell_window",
+                                                       {{"path_header", path_header}, {"option", option}, {"window_field", window_field}});
   if (object.contains("policy_file")) {
     if (object.contains("policy")) throw config_error("policy: stands beside policy_file; give one of them");
     read_policy_file(read<std::string>(object, "policy_file", ""), config);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "host/core/shim/shim.hpp"
+#include "host/core/shim/told_window.hpp"
 #include "host/node/driver_config.hpp"
 #include "host/node/exact_flows.hpp"
 #include "host/node/log.hpp"
@@ -37,6 +38,7 @@ struct node_config {
   log_format log = log_format::text;
   std::size_t queue_packets = default_queue_packets;
   std::uint32_t mtu_bytes = 1500;  ///< of the TUN interface
+  shim::window_telling tell_window = shim::window_telling::path_header;
   shim::flow_policy policy{};      ///< of all flows; set_policy() sets it
   std::string policy_json = "{}";  ///< as it was told
   cwl_enforcement cwl_enforce = cwl_enforcement::window;

@@ -38,6 +38,7 @@ void packet_path::on_up(const drivers::mac_properties& mac) {
     config.policy = config_.policy;
     config.rewrite_windows = config_.limiter == nullptr;
     config.mtu_bytes = config_.mtu_bytes;
+    config.window_field_tells = config_.tell_window == shim::window_telling::window_field;
     if (config_.exact) {
       config.exact = config_.exact;
       config.exact->profile = mac.profile;
@@ -137,7 +138,7 @@ void packet_path::on_reception(const drivers::reception& frame) {
 
 void packet_path::receive(std::span<const std::uint8_t> bytes, const std::optional<wire::path_header>& header,
                           const hop::exact_rider& rider, std::uint64_t transmitter) {
-  const auto packet = shim::read_ip(bytes);
+  auto packet = shim::read_ip(bytes);
   if (!packet) {
     ++counters_.malformed;
     return;
@@ -154,6 +155,7 @@ void packet_path::receive(std::span<const std::uint8_t> bytes, const std::option
   std::vector<std::uint8_t> copy(bytes.begin(), bytes.end());
   if (found.kind == route_kind::local || found.kind == route_kind::group) {
     flow_sums_.note(now_, packet->view.flow, flow_role::received, packet->view.ip_bytes);
+    if (config_.tell_window == shim::window_telling::option) leave_room_for_option(copy, *packet);
     const shim::receive_verdict verdict = path_.receive(now_, header, packet->view);
     if (config_.limiter != nullptr && packet->view.flow.protocol == shim::ip_protocol_tcp) limit_sender_of(*packet);
     if (packet->transport_at != 0 && packet->view.flow.protocol == shim::ip_protocol_tcp) {
@@ -170,6 +172,15 @@ void packet_path::receive(std::span<const std::uint8_t> bytes, const std::option
   }
   ++counters_.to_ip;
   kernel_.deliver(copy);
+}
+
+/// What the other end's SYN says of its MSS is the longest segment that this host will send: less the window option.
+void packet_path::leave_room_for_option(std::span<std::uint8_t> bytes, shim::ip_packet& packet) const {
+  const std::uint32_t mss_bytes = packet.view.tcp.mss_option_bytes;
+  constexpr std::uint32_t tcp_bytes = 20;
+  const std::uint32_t fits_bytes = config_.mtu_bytes - static_cast<std::uint32_t>(packet.payload_at) - tcp_bytes;
+  const std::uint32_t longest_bytes = std::min(mss_bytes, fits_bytes);
+  if (longest_bytes > shim::window_option_bytes) shim::lower_mss(bytes, packet, longest_bytes - shim::window_option_bytes);
 }
 
 // ---- Down
@@ -196,7 +207,15 @@ void packet_path::on_ip(time_us now, std::span<const std::uint8_t> bytes) {
     return;
   }
   if (own && packet->view.flow.protocol == shim::ip_protocol_tcp) flow_of(packet->view.flow);  // in use from now on
-  path_.send(now_, packet_of(bytes, *packet, own));
+  packet_path::packet sent = packet_of(bytes, *packet, own);
+  if (own && config_.tell_window == shim::window_telling::option && sent.view.tcp.payload_bytes != 0) {
+    if (shim::add_window_option(sent.content.bytes, sent.content.read, config_.mtu_bytes)) {
+      sent.view.ip_bytes = sent.content.read.view.ip_bytes;
+    } else {
+      ++counters_.window_untold;
+    }
+  }
+  path_.send(now_, std::move(sent));
 }
 
 packet_path::packet packet_path::packet_of(std::span<const std::uint8_t> bytes, const shim::ip_packet& read, bool own) const {

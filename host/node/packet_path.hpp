@@ -25,6 +25,7 @@
 #include "host/core/hop/hop_path.hpp"
 #include "host/core/shim/ip_packet.hpp"
 #include "host/core/shim/shim.hpp"
+#include "host/core/shim/told_window.hpp"
 #include "host/drivers/driver.hpp"
 #include "host/node/accounts.hpp"
 #include "host/node/credit_watch.hpp"
@@ -41,6 +42,8 @@ struct packet_path_config {
   std::size_t queue_packets = default_queue_packets;  ///< above the MAC's own queue, drop-tail
   shim::flow_policy policy{};                         ///< of every flow
   std::uint32_t mtu_bytes = 1500;                     ///< of the interface
+  /// How this host's senders tell their windows; `window_field`: those of the other end, too.
+  shim::window_telling tell_window = shim::window_telling::path_header;
   /// EXACT in this node; nothing: rates and reports of EXACT flows pass as they are. What the MAC tells is filled in.
   std::optional<policy::exact_router_config> exact{};
   exact_flows_config exact_flows{};
@@ -69,6 +72,7 @@ struct path_counters {
   std::uint64_t peers_lost = 0;           ///< three packets in a row were given up, as the EXACT router counts them
   std::uint64_t former_peers = 0;         ///< completions of packets to one whose slot has been given to another since
   std::uint64_t bare_tcp_acks = 0;        ///< TCP ACKs without payload that this node originated and queued
+  std::uint64_t window_untold = 0;        ///< data segments of this host that had no room for the window option
   std::uint64_t plain = 0;                ///< of `forwarded`: without a path header, for which the frame has no room
   std::uint64_t fragmented = 0;           ///< IP packets that no frame takes and that were cut
   std::uint64_t too_big = 0;              ///< IP packets that no frame takes and that may not be cut
@@ -235,6 +239,8 @@ private:
   void forget(flow_table::iterator flow);
   void forget_idle();
   void tell_segment(flow& flow, packet& what) const;
+  void tell_window(packet& what, const wire::path_header& header) const;
+  void leave_room_for_option(std::span<std::uint8_t> bytes, shim::ip_packet& packet) const;
 
   packet_path_config config_;
   kernel& kernel_;

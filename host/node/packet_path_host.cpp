@@ -60,8 +60,25 @@ void packet_path::on_left(time_us now, packet& what, std::uint64_t receiver, con
     sent.most_in_flight = std::max(sent.most_in_flight, path_.shim().packets_in_flight(what.view.flow));
     tell_limit(what.view.flow, sent);
   }
+  tell_window(what, header);
   if (what.content.read.transport_at != 0 && path_.shim().strip_window_scaling(what.view)) {
     shim::strip_window_scaling(what.content.bytes, what.content.read);
+  }
+}
+
+/// Nothing where it is not known: of a connection that was open before this daemon, until its first TCP ACK.
+void packet_path::tell_window(packet& what, const wire::path_header& header) const {
+  const shim::tcp_view& tcp = what.view.tcp;
+  if (tcp.payload_bytes == 0 || tcp.is_signed || what.content.read.transport_at == 0 || header.packets_in_flight == 0) return;
+  switch (config_.tell_window) {
+    case shim::window_telling::path_header:
+      break;
+    case shim::window_telling::option:
+      shim::write_window_option(what.content.bytes, what.content.read, header.packets_in_flight);
+      break;
+    case shim::window_telling::window_field:
+      shim::write_window(what.content.bytes, what.content.read, header.packets_in_flight * tcp.payload_bytes);
+      break;
   }
 }
 

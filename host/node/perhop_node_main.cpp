@@ -77,6 +77,7 @@ public:
         path_({.queue_packets = config.queue_packets,
                .policy = config.policy,
                .mtu_bytes = config.mtu_bytes,
+               .tell_window = config.tell_window,
                .exact = config.exact,
                .exact_flows = config.exact_flows,
                .swan = config.swan,

@@ -39,10 +39,19 @@ proc make_chain {hops spacing_m routing agent_trace trace} {
   }
 }
 
-# Packets of source go from the first node to the last.
-proc connect {source sink} {
-  global ns_ node_ hops
-  $ns_ attach-agent $node_(0) $source
-  $ns_ attach-agent $node_($hops) $sink
+# Nodes that move as a file in setdest's format says, which perhop.mobility.setdest writes.
+proc make_moving {nodes width_m height_m motion routing agent_trace trace} {
+  global ns_ node_ god_
+  # ns-2 takes places within its topography only, and not those on its edge.
+  make_network $nodes [expr {$width_m + 1}] [expr {$height_m + 1}] $routing $agent_trace $trace 50
+  source $motion
+}
+
+# Packets of source go from one node to another; of no other numbers from the first of all nodes to the last.
+proc connect {source sink {from 0} {to -1}} {
+  global ns_ node_
+  if {$to < 0} {set to [expr {[array size node_] - 1}]}
+  $ns_ attach-agent $node_($from) $source
+  $ns_ attach-agent $node_($to) $sink
   $ns_ connect $source $sink
 }

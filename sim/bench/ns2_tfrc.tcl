@@ -1,19 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Peer of sim/experiments/tfrc_chain: its flows over a chain in ns-2.35.
-# usage: ns ns2_tfrc.tcl HOPS CBR_BPS SECONDS SEED [SPACING_M] [DSR|AODV] [TCP_FLOWS] [TFRC_FLOWS]
-# Prints, for both kinds of flows, packets that arrived: {"tcp_packets": N, "tfrc_packets": N, "tfrc_over_tcp": X}
+# Peer of sim/experiments/tfrc_chain and tfrc_mobile: their flows in ns-2.35.
+# usage: ns ns2_tfrc.tcl HOPS CBR_BPS SECONDS SEED [SPACING_M] [DSR|AODV] [TCP_FLOWS] [TFRC_FLOWS]         over a chain, one CBR flow along it
+#        ns ns2_tfrc.tcl NODES CBR_BPS SECONDS SEED WIDTHxHEIGHT:MOTION.tcl [DSR|AODV] [TCP_FLOWS] [TFRC_FLOWS]   from the first to the last of
+#          nodes that move by a file in setdest's format, ten CBR flows between other pairs
+# Prints, for both kinds of flows, packets that arrived and what share of those that left did not:
+# {"tcp_packets": N, "tfrc_packets": N, "tfrc_over_tcp": X, "tcp_loss": X, "tfrc_loss": X}
 source [file join [file dirname [info script]] ns2_network.tcl]
 lassign $argv hops cbr_bps seconds seed spacing routing tcp_flows tfrc_flows
+set moves [regexp {^(\d+)x(\d+):(.+)$} $spacing -> width height motion]
+set last [expr {$moves ? $hops - 1 : $hops}]
 if {$spacing eq ""} {set spacing 250}
 if {$routing eq ""} {set routing DSR}
 if {$tcp_flows eq ""} {set tcp_flows 10}
 if {$tfrc_flows eq ""} {set tfrc_flows 10}
 ns-random $seed
-# What agents get, counted by awk as it comes.
-set count {$1 == "r" && $4 == "AGT" && $3 == last {if ($7 == "tcp") tcp++; if ($7 == "tcpFriend") tfrc++} \
-  END {printf "{\"tcp_packets\": %d, \"tfrc_packets\": %d, \"tfrc_over_tcp\": %.3f}\n", tcp, tfrc, tcp ? tfrc / tcp : 0}}
-set tf [open [list | awk -v last=_${hops}_ $count >@stdout] w]
-make_chain $hops $spacing $routing ON $tf
+# What agents send and get, counted by awk as it comes.
+set count {$4 == "AGT" && (($1 == "s" && $3 == "_0_") || ($1 == "r" && $3 == last)) {n[$1 $7]++} \
+  function lost(kind) {return n["s" kind] ? 1 - n["r" kind] / n["s" kind] : 0} \
+  END {tcp = n["rtcp"]; tfrc = n["rtcpFriend"]; \
+    printf "{\"tcp_packets\": %d, \"tfrc_packets\": %d, \"tfrc_over_tcp\": %.3f, \"tcp_loss\": %.4f, \"tfrc_loss\": %.4f}\n", \
+      tcp, tfrc, tcp ? tfrc / tcp : 0, lost("tcp"), lost("tcpFriend")}}
+set tf [open [list | awk -v last=_${last}_ $count >@stdout] w]
+if {$moves} {make_moving $hops $width $height $motion $routing ON $tf} else {make_chain $hops $spacing $routing ON $tf}
 Agent/TCP set packetSize_ 1000
 Agent/TFRC set packetSize_ 1000
 for {set i 0} {$i < $tcp_flows} {incr i} {
@@ -28,14 +36,16 @@ for {set i 0} {$i < $tfrc_flows} {incr i} {
   connect $tfrc [new Agent/TFRCSink]
   $ns_ at [expr {0.2 + 0.2 * $i}] "$tfrc start"
 }
-set udp [new Agent/UDP]
-$udp set packetSize_ 1000
-connect $udp [new Agent/Null]
-set cbr [new Application/Traffic/CBR]
-$cbr set packetSize_ 1000
-$cbr set rate_ $cbr_bps
-$cbr attach-agent $udp
-$ns_ at 5 "$cbr start"
+for {set i 0} {$i < ($moves ? 10 : 1)} {incr i} {
+  set udp [new Agent/UDP]
+  $udp set packetSize_ 1000
+  if {$moves} {connect $udp [new Agent/Null] [expr {2 * $i + 1}] [expr {2 * $i + 2}]} else {connect $udp [new Agent/Null]}
+  set cbr [new Application/Traffic/CBR]
+  $cbr set packetSize_ 1000
+  $cbr set rate_ $cbr_bps
+  $cbr attach-agent $udp
+  $ns_ at [expr {5 + 0.1 * $i}] "$cbr start"
+}
 $ns_ at $seconds "finish"
 proc finish {} {
   global ns_ tf

@@ -73,6 +73,7 @@ void
 FlowStatistics::OnSegmentSent(uint32_t sequence, uint32_t payloadBytes)
 {
     const uint32_t end = sequence + payloadBytes;
+    m_segmentsSent += IsMeasuring() ? 1 : 0;
     if (!m_sent)
     {
         m_sent = true;
@@ -89,6 +90,18 @@ FlowStatistics::OnSegmentSent(uint32_t sequence, uint32_t payloadBytes)
         return;
     }
     m_maxInFlight = std::max(m_maxInFlight, GetPacketsInFlight());
+}
+
+void
+FlowStatistics::OnSegmentRefused()
+{
+    m_segmentsSent += IsMeasuring() ? 1 : 0;
+}
+
+void
+FlowStatistics::OnSegmentArrived()
+{
+    m_segmentsArrived += IsMeasuring() ? 1 : 0;
 }
 
 void
@@ -211,6 +224,12 @@ FlowStatistics::GetResult(uint64_t nowUs)
     result.rtt_ms = m_run.RoundTripMs();
     result.cwl_packets = m_run.limitPackets.Mean(nowUs);
     result.cwnd_packets = m_run.windowPackets.Mean(nowUs);
+    result.sent_packets = static_cast<double>(m_segmentsSent);
+    if (m_segmentsSent != 0)
+    {
+        // What was on its way when the measurement began arrived without having been sent in it.
+        result.loss_share = 1 - static_cast<double>(std::min(m_segmentsArrived, m_segmentsSent)) / static_cast<double>(m_segmentsSent);
+    }
     result.retransmissions = m_retransmissions;
     result.timeouts = m_timeouts;
     const auto share = [](uint64_t part, uint64_t whole)
@@ -239,6 +258,7 @@ FlowStatistics::GetResult(uint64_t nowUs)
     result.queue_drops_data_packets = m_dataLosses.queueFull;
     result.queue_drops_tcp_ack_packets = m_tcpAckLosses.queueFull;
     result.link_failure_drops_packets = m_dataLosses.linkFailure + m_tcpAckLosses.linkFailure;
+    result.link_failure_drops_data_packets = m_dataLosses.linkFailure;
     result.max_packets_in_flight = GetMaxPacketsInFlight();
     return result;
 }

@@ -30,6 +30,12 @@ class FlowStatistics : public MeasuredTcpSocket::Observer
     /// The sender's shim saw a segment of the flow with payload leave TCP.
     void OnSegmentSent(uint32_t sequence, uint32_t payloadBytes);
 
+    /// A segment of the flow with payload found no room in its sender's own queue.
+    void OnSegmentRefused();
+
+    /// The receiver's shim saw a segment of the flow with payload arrive, whether or not it had come before.
+    void OnSegmentArrived();
+
     /// The sender's shim saw a TCP ACK of the flow arrive.
     void OnTcpAck(uint32_t tcpAck);
 
@@ -97,6 +103,8 @@ class FlowStatistics : public MeasuredTcpSocket::Observer
     uint64_t m_measureFromUs;
     Sums m_run;
     Sums m_interval;
+    uint64_t m_segmentsSent = 0; ///< refused ones among them
+    uint64_t m_segmentsArrived = 0;
     uint64_t m_retransmissions = 0;
     uint64_t m_timeouts = 0;
     std::array<uint64_t, perhop::policy::tcp_ack_reason_count> m_tcpAcksSent{};

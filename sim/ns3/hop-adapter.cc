@@ -92,6 +92,13 @@ HopAdapter::Forward(uint64_t nowUs, HopPacket&& packet, bool stamp)
 std::optional<uint16_t>
 HopAdapter::Receive(uint64_t nowUs, const perhop::wire::path_header& header, const perhop::shim::ip_packet_view& packet)
 {
+    if (packet.tcp.payload_bytes != 0)
+    {
+        if (TcpFlow* received = FlowReceivedHere(packet.flow))
+        {
+            received->GetStatistics().OnSegmentArrived();
+        }
+    }
     TcpFlow* flow = m_flows.empty() ? nullptr : FlowSentFromHere(packet.flow.reversed());
     perhop::shim::receive_verdict verdict;
     if (flow == nullptr)

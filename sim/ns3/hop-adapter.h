@@ -217,6 +217,10 @@ class HopAdapter
 
     void on_lost(const perhop::shim::ip_packet_view& packet, perhop::hop::loss)
     {
+        if (TcpFlow* flow = packet.tcp.payload_bytes != 0 ? FlowSentFromHere(packet.flow) : nullptr)
+        {
+            flow->GetStatistics().OnSegmentRefused();
+        }
         m_device.OnQueueDrop(packet);
     }
 

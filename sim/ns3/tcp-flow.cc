@@ -31,7 +31,8 @@ constexpr uint32_t UNLIMITED_WINDOW_BYTES = 1 << 20;
 constexpr uint32_t INITIAL_WINDOW_SEGMENTS = 1;
 constexpr uint32_t RETRIES_FOR_EVER = 1'000'000; // a flow outlives any break of its path
 constexpr uint32_t BSD_LEAST_RTO_MS = 1000;
-constexpr uint32_t FILL_SEGMENTS = 16; // the sender's buffer is filled in portions of this many segments
+constexpr uint32_t FILL_SEGMENTS = 16;               // the sender's buffer is filled in portions of this many segments
+constexpr uint32_t BSD_SEND_SPACE_BYTES = 16 * 1024; // FreeBSD 2.2.4's tcp_sendspace, and GloMoSim's TCP_SENDSPACE
 
 /// ns-3's class for the run file's name of a congestion control.
 struct Variant
@@ -171,7 +172,10 @@ TcpFlow::CreateSocket(Ptr<Node> node) const
     socket->SetAttribute("ConnCount", UintegerValue(RETRIES_FOR_EVER));
     socket->SetAttribute("DataRetries", UintegerValue(RETRIES_FOR_EVER));
     socket->SetAttribute("RcvBufSize", UintegerValue(m_windowBytes));
-    socket->SetAttribute("SndBufSize", UintegerValue(m_windowBytes + 2 * FILL_SEGMENTS * m_config.segment_bytes));
+    // A source that always has data never notices how much of it waits in TCP; what finds no room of one with a rate is lost.
+    const bool bsdSpace = IsBsd() && m_config.tcp_rate_bps != 0;
+    const uint32_t portionsBytes = 2 * FILL_SEGMENTS * m_config.segment_bytes;
+    socket->SetAttribute("SndBufSize", UintegerValue(bsdSpace ? BSD_SEND_SPACE_BYTES : m_windowBytes + portionsBytes));
     return socket;
 }
 

@@ -90,6 +90,8 @@ void add_tcp(ordered_json& json, const flow_result& measured) {
   json.update(ordered_json{{"rtt_ms", or_null(measured.rtt_ms)},
                            {"cwl_packets", or_null(measured.cwl_packets)},
                            {"cwnd_packets", or_null(measured.cwnd_packets)},
+                           {"sent_packets", or_null(measured.sent_packets)},
+                           {"loss_share", or_null(measured.loss_share)},
                            {"retransmissions", measured.retransmissions},
                            {"timeouts", measured.timeouts},
                            {"rtt_p95_ms", or_null(measured.rtt_p95_ms)},
@@ -105,6 +107,7 @@ void add_tcp(ordered_json& json, const flow_result& measured) {
                            {"queue_drops_data_packets", measured.queue_drops_data_packets},
                            {"queue_drops_tcp_ack_packets", measured.queue_drops_tcp_ack_packets},
                            {"link_failure_drops_packets", measured.link_failure_drops_packets},
+                           {"link_failure_drops_data_packets", measured.link_failure_drops_data_packets},
                            {"max_packets_in_flight", measured.max_packets_in_flight}});
 }
 

@@ -24,9 +24,9 @@ struct flow_result {
   double packets_per_s = 0;
   std::uint64_t delivered_packets = 0;
   std::optional<double> rtt_ms{};        ///< mean of the samples; TCP, EXACT and TFRC
-  std::optional<double> sent_packets{};  ///< that left the source in the measured time; what follows likewise: UDP only
-  std::optional<double> loss_share{};    ///< of those sent in the measured time, but for the last second of the run
-  std::optional<double> delay_ms{};      ///< from IP to IP, mean
+  std::optional<double> sent_packets{};  ///< that left the source in the measured time, also a second time; not of MAC-level flows
+  std::optional<double> loss_share{};    ///< of those sent; UDP: but for the last second of the run
+  std::optional<double> delay_ms{};      ///< from IP to IP, mean; what follows likewise: UDP only
   std::optional<double> delay_p95_ms{};
   std::optional<double> rate_signal_bps{};        ///< EXACT: mean over time of the path's rate as the source knows it
   std::optional<double> allowed_rate_bps{};       ///< EXACT, TFRC: mean over time of what the source may use
@@ -43,19 +43,20 @@ struct flow_result {
   std::uint64_t retransmissions = 0;              ///< TCP; what follows likewise
   std::uint64_t timeouts = 0;
   std::optional<double> rtt_p95_ms{};
-  std::uint64_t tcp_acks_sent = 0;                  ///< without payload, by the receiver's shim
-  std::optional<double> tcp_acks_per_packet{};      ///< of those, a packet delivered
-  std::uint64_t tcp_acks_held = 0;                  ///< times that the receiver's shim kept one
-  std::optional<double> tcp_acks_window_share{};    ///< of those sent: a whole delay window had arrived
-  std::optional<double> tcp_acks_timer_share{};     ///< of those sent: a timer ended the wait for it
-  std::optional<double> tcp_acks_disorder_share{};  ///< of those sent: told of a packet out of order or of a gap
-  std::uint64_t tcp_acks_repeated = 0;              ///< of those sent: sent again by a timer
-  std::uint64_t mac_drops_data_packets = 0;         ///< given up by the MAC of any node on the way
-  std::uint64_t mac_drops_tcp_ack_packets = 0;      ///< likewise
-  std::uint64_t queue_drops_data_packets = 0;       ///< no room in the queue of any node on the way
-  std::uint64_t queue_drops_tcp_ack_packets = 0;    ///< likewise
-  std::uint64_t link_failure_drops_packets = 0;     ///< purged from a queue, both directions
-  std::uint32_t max_packets_in_flight = 0;          ///< when a new segment left, in the whole run
+  std::uint64_t tcp_acks_sent = 0;                    ///< without payload, by the receiver's shim
+  std::optional<double> tcp_acks_per_packet{};        ///< of those, a packet delivered
+  std::uint64_t tcp_acks_held = 0;                    ///< times that the receiver's shim kept one
+  std::optional<double> tcp_acks_window_share{};      ///< of those sent: a whole delay window had arrived
+  std::optional<double> tcp_acks_timer_share{};       ///< of those sent: a timer ended the wait for it
+  std::optional<double> tcp_acks_disorder_share{};    ///< of those sent: told of a packet out of order or of a gap
+  std::uint64_t tcp_acks_repeated = 0;                ///< of those sent: sent again by a timer
+  std::uint64_t mac_drops_data_packets = 0;           ///< given up by the MAC of any node on the way
+  std::uint64_t mac_drops_tcp_ack_packets = 0;        ///< likewise
+  std::uint64_t queue_drops_data_packets = 0;         ///< no room in the queue of any node on the way
+  std::uint64_t queue_drops_tcp_ack_packets = 0;      ///< likewise
+  std::uint64_t link_failure_drops_packets = 0;       ///< purged from a queue, both directions
+  std::uint64_t link_failure_drops_data_packets = 0;  ///< of those, data
+  std::uint32_t max_packets_in_flight = 0;            ///< when a new segment left, in the whole run
 };
 
 /// Whose packet crossed a hop. What a link costs is told for each by itself: a TCP ACK is a fraction of a data packet.

@@ -154,6 +154,32 @@ TEST_F(receiver_test, each_interval_is_told_beside_what_was_predicted_for_it) {
   EXPECT_NEAR(ended_[3].predicted_packets, (first + 100 + 200 + 300) / 4, 1e-9);
 }
 
+TEST(tfrc_receiver, the_first_interval_is_that_of_the_rate_before_the_loss_or_by_the_newer_rfc_of_the_largest_ever) {
+  for (const auto profile : {tfrc_profile::paper, tfrc_profile::rfc5348}) {
+    tfrc_receiver receiver({.profile = profile});
+    time_us now = 1'000'000;
+    // 1000 packets a second, then 100, and one of those is lost.
+    for (std::uint32_t sequence = 0; sequence < 704; ++sequence) {
+      now += sequence < 500 ? 1000 : 10'000;
+      while (receiver.deadline() && *receiver.deadline() <= now) {
+        const time_us due = *receiver.deadline();
+        if (receiver.on_deadline(due)) receiver.take_report(due);
+      }
+      if (sequence == 700) continue;
+      if (receiver.on_data(now, {.sequence = sequence, .sent_us = 0, .round_trip_us = round_trip_us}) && sequence < 703) {
+        receiver.take_report(now);
+      }
+    }
+    ASSERT_EQ(receiver.counters().loss_events, 1U);
+    const double rate = equation(receiver.loss_event_rate(), profile);
+    if (profile == tfrc_profile::paper) {
+      EXPECT_NEAR(rate, 90 * s, 10 * s);
+    } else {
+      EXPECT_NEAR(rate, 1000 * s, 20 * s);
+    }
+  }
+}
+
 TEST_F(receiver_test, the_first_loss_at_the_very_beginning_asks_for_half_a_packet_a_round_trip) {
   arrive(5, {0});
   EXPECT_EQ(receiver_.counters().loss_events, 1U);

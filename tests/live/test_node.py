@@ -257,6 +257,27 @@ def test_an_address_that_the_kernel_refuses_leaves_no_interface(pair):
     assert "radio0" not in pair.run(1, "ip", "-br", "link").stdout
 
 
+@pytest.mark.parametrize("told", ["option", "window_field"])
+def test_a_kernels_tcp_takes_data_that_tells_the_senders_window(pair, told):
+    """The other end is Linux, which knows nothing of it, behind a node that does not thin TCP ACKs."""
+    configs = {1: write_config(pair.folder, 1, tell_window=told), 2: write_config(pair.folder, 2)}
+    processes = {number: pair.start(number, config) for number, config in configs.items()}
+    for number, process in processes.items():
+        wait_until(lambda n=number, p=process: "up" in pair.log(n) or p.poll() is not None, 20)
+        assert process.poll() is None, pair.log(number)
+    wait_until(lambda: pair.run(1, "ping", "-n", "-c", "1", "-W", "1", "10.70.0.2").returncode == 0, 20)
+    listening = ["ip", "netns", "exec", pair.namespace(2), "iperf3", "-s", "-1"]
+    with subprocess.Popen(listening, stdout=subprocess.DEVNULL) as server:
+        wait_until(lambda: "5201" in pair.run(2, "ss", "-Hltn").stdout, 5)
+        sent = json.loads(pair.run(1, "iperf3", "-c", "10.70.0.2", "-t", "2", "-J").stdout)
+        server.wait(20)
+    assert sent["end"]["sum_received"]["bytes"] >= 400 * 1024
+    packets = pair.status(1)["packets"]
+    assert packets["data_segments"] > 250 and packets["window_untold"] == 0
+    maximum_segment = sent["start"]["tcp_mss_default"]
+    assert maximum_segment == (1440 if told == "option" else 1448), "less timestamps, and less the option"
+
+
 # --- the file -------------------------------------------------------------------------------------------------------
 
 LEAST = "driver: {kind: air, socket: /run/air.sock, node: 0}\n"
@@ -280,6 +301,7 @@ ANYWHERE = pytest.mark.anywhere
         (LEAST + "interface: a name with spaces\n", "interface: is 'a name with spaces', which is no name"),
         (LEAST + f"control_socket: /{'x' * 200}\n", "control_socket: has 201 bytes"),
         (LEAST + "log: xml\n", "log: is 'xml'"),
+        (LEAST + "tell_window: always\n", "tell_window: is 'always'"),
         (
             "driver: {kind: air, socket: /a, node: 0, faults: {drop: 2}}\n",
             "driver.faults.drop: is 2, but must be at most 1",

@@ -30,7 +30,7 @@ public:
   /// A loss event: the interval that ran ends. The first one starts the history with nothing in it.
   void on_loss_event();
 
-  /// The first loss event, with the interval that the equation gives for the rate so far (RFC 5348, 6.3.1).
+  /// The first loss event, with the interval that the equation gives for a rate received before it (RFC 3448 and RFC 5348, 6.3.1).
   void on_first_loss_event(double interval_packets);
 
   /// Weighted mean of the intervals in packets; 0 before the first one has ended.

@@ -93,7 +93,8 @@ void tfrc_receiver::on_loss_event(time_us now) {
   if (counters_.loss_events++ == 0) {
     const double least = 0.5 * config_.packet_bytes / round_trip_s();
     const bool first_packet_lost = intervals_.running_packets() == 0;
-    const double target = first_packet_lost ? least : std::max({largest_rate_, receive_rate(now), least});
+    const double before = config_.profile == tfrc_profile::rfc5348 ? largest_rate_ : 0;
+    const double target = first_packet_lost ? least : std::max({before, receive_rate(now), least});
     const tfrc_equation_input at{.packet_bytes = static_cast<double>(config_.packet_bytes), .round_trip_s = round_trip_s()};
     intervals_.on_first_loss_event(1 / tfrc_loss_event_rate(target, at, config_.profile));
   } else {

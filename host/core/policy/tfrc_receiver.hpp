@@ -4,13 +4,14 @@
 //
 //   loss         a packet is lost when three later ones have arrived
 //   loss event   all losses within a round trip after its first one, whose time is interpolated between the arrivals around it
-//   first event  counts as the interval at which the equation gives the largest rate received so far (at least half a packet a round
-//                trip, and no more when the very first packet is lost)
+//   first event  counts as the interval at which the equation gives the rate received in the last round trip, in profile rfc5348 the
+//                largest so far (at least half a packet a round trip, and no more when the very first packet is lost)
 //   feedback     for the first packet, once a round trip while packets come, and at once when the loss event rate rises
 //
 // Source: RFC 5348, sections 5 and 6; K. Chen, K. Nahrstedt, "Limitations of equation-based congestion control in mobile ad hoc
-// networks", section II. Differences: a packet that arrives after it was taken for lost stays lost; no ECN. A packet that is no further
-// than most_gap_packets ahead is believed; any other is ignored.
+// networks", section II, which names RFC 3448: its section 6.3.1 has the rate of the last round trip. Differences: a packet that arrives
+// after it was taken for lost stays lost; no ECN. A packet that is no further than most_gap_packets ahead is believed; any other is
+// ignored.
 
 #pragma once
 

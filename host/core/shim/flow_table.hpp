@@ -58,6 +58,7 @@ struct flow_state {
   std::uint16_t segment_bytes = 0;     // told by the caller; wins over the options below
   std::uint16_t mss_option_bytes = 0;  // smallest of the SYNs seen
   std::uint32_t largest_payload_bytes = 0;
+  std::uint32_t largest_arrival_bytes = 0;  // of data from the other end
 
   // The limit on what this node sends.
   std::uint32_t packets_in_flight = 0;  // with the segment sent last

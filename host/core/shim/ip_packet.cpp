@@ -4,42 +4,21 @@
 #include <algorithm>
 
 #include "host/core/shim/ip_bytes.hpp"
+#include "host/core/shim/tcp_bytes.hpp"
+#include "host/core/shim/told_window.hpp"
 
 namespace perhop::shim {
 
 namespace {
 
-constexpr std::size_t tcp_header_bytes = 20;
 constexpr std::size_t udp_header_bytes = 8;
-constexpr std::uint8_t option_end = 0, option_nop = 1, option_mss = 2, option_window_scale = 3, option_sack = 5, option_timestamps = 8;
+constexpr std::uint8_t option_window_scale = 3, option_sack = 5, option_timestamps = 8;
 // Digests of the segment: TCP-MD5 (RFC 2385), TCP-AO (RFC 5925).
 constexpr std::uint8_t option_md5 = 19, option_ao = 29;
 // IPv6 extension headers (RFC 8200, 4).
 constexpr std::uint8_t hop_by_hop = 0, routing = 43, fragment = 44, destination_options = 60;
 // Stands for what has no ports that could be read: fragments, and headers cut short.
 constexpr std::uint8_t unreadable_protocol = 255;
-
-/// The checksum after a 16-bit word of what it covers has changed (RFC 1624, equation 3).
-std::uint16_t mended(std::uint16_t checksum, std::uint16_t before, std::uint16_t after) {
-  return folded(static_cast<std::uint16_t>(~checksum) + std::uint32_t{static_cast<std::uint16_t>(~before)} + after);
-}
-
-/// Calls visit(option, bytes) for each option of a TCP header but padding; stops where the rest makes no sense.
-template <typename Bytes, typename Visitor>
-void for_each_option(Bytes options, Visitor&& visit) {
-  for (std::size_t at = 0; at < options.size() && options[at] != option_end;) {
-    if (options[at] == option_nop) {
-      ++at;
-      continue;
-    }
-    if (options.size() - at < 2 || options[at + 1] < 2 || options[at + 1] > options.size() - at) return;
-    const std::size_t size = options[at + 1];
-    visit(at, options.subspan(at, size));
-    at += size;
-  }
-}
-
-std::size_t tcp_header_size(std::span<const std::uint8_t> tcp) { return (tcp[12] >> 4) * std::size_t{4}; }
 
 /// @param tcp at least the header, of `segment_bytes`. @return whether that was whole
 bool read_tcp(std::span<const std::uint8_t> tcp, std::size_t segment_bytes, tcp_view& view) {
@@ -52,7 +31,7 @@ bool read_tcp(std::span<const std::uint8_t> tcp, std::size_t segment_bytes, tcp_
   view.syn = (tcp[13] & 0x02) != 0;
   view.rst = (tcp[13] & 0x04) != 0;
   view.has_tcp_ack = (tcp[13] & 0x10) != 0;
-  view.window_bytes = read16(&tcp[14]);
+  view.window_bytes = read16(&tcp[tcp_window_at]);
   view.payload_bytes = static_cast<std::uint32_t>(segment_bytes - header_bytes);
   for_each_option(tcp.subspan(tcp_header_bytes, header_bytes - tcp_header_bytes), [&](std::size_t, std::span<const std::uint8_t> option) {
     if (option[0] == option_mss && option.size() == 4) view.mss_option_bytes = read16(&option[2]);
@@ -61,6 +40,7 @@ bool read_tcp(std::span<const std::uint8_t> tcp, std::size_t segment_bytes, tcp_
       view.timestamp_value = read32(&option[2]);
       view.timestamp_echo = read32(&option[6]);
     }
+    if (is_window_option(option)) view.told_window_packets = read16(&option[window_option_head.size()]);
     view.sack_blocks |= option[0] == option_sack;
     view.is_signed |= option[0] == option_md5 || option[0] == option_ao;
   });
@@ -162,11 +142,7 @@ std::vector<std::uint8_t> empty_udp(const flow_key& flow) {
 }
 
 void write_window(std::span<std::uint8_t> bytes, const ip_packet& packet, std::uint32_t window_bytes) {
-  std::uint8_t* const tcp = &bytes[packet.transport_at];
-  const std::uint16_t before = read16(tcp + 14);
-  const auto after = static_cast<std::uint16_t>(std::min<std::uint32_t>(window_bytes, 0xffff));
-  write16(tcp + 14, after);
-  write16(tcp + 16, mended(read16(tcp + 16), before, after));
+  write_word(&bytes[packet.transport_at], tcp_window_at, static_cast<std::uint16_t>(std::min<std::uint32_t>(window_bytes, 0xffff)));
 }
 
 void strip_window_scaling(std::span<std::uint8_t> bytes, const ip_packet& packet) {

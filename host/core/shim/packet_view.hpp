@@ -61,6 +61,7 @@ struct tcp_view {
   /// Congestion window of the sender, of a packet that this node originates; 0 when the caller cannot tell: it is told from the
   /// segments then.
   std::uint32_t congestion_window_packets = 0;
+  std::uint16_t told_window_packets = 0;           ///< of the sender, in an option of its own (told_window.hpp); 0: not told there
   std::optional<std::uint32_t> timestamp_value{};  ///< TSval of the timestamps option
   std::optional<std::uint32_t> timestamp_echo{};   ///< TSecr
 

@@ -343,13 +343,23 @@ void shim::on_round_trip_sample(flow_state& state, std::uint32_t rtt_us) const {
   state.tcp_ack.on_rtt(rtt_us);
 }
 
+/// Packets in flight at the sender of data; 0: nothing tells them. The header is put on by the sender itself; what TCP carries
+/// comes also through routers that take the header off.
+std::uint32_t shim::window_told_by(flow_state& state, const wire::path_header* header, const tcp_view& tcp) const {
+  if (header != nullptr && header->packets_in_flight != 0) return header->packets_in_flight;
+  if (tcp.told_window_packets != 0) return tcp.told_window_packets;
+  state.largest_arrival_bytes = std::max(state.largest_arrival_bytes, tcp.payload_bytes);
+  if (!config_.window_field_tells || state.largest_arrival_bytes == 0) return 0;
+  return std::max(1U, tcp.window_bytes / state.largest_arrival_bytes);
+}
+
 void shim::on_data(time_us now, const flow_table::access& flow, const wire::path_header* header, const wire::path_echo& arrived,
                    const tcp_view& tcp) {
   if (tcp.payload_bytes == 0 && !tcp.syn && !tcp.fin) return;
   flow_state& state = *flow.state;
   state.tcp_ack.on_data(now, {.sequence = tcp.sequence,
                               .payload_bytes = tcp.payload_bytes,
-                              .packets_in_flight = header != nullptr ? header->packets_in_flight : 0U,
+                              .packets_in_flight = window_told_by(state, header, tcp),
                               .forward_hops = arrived.hops,
                               .min_rtt_us = state.round_trip.least_us(),
                               .syn = tcp.syn,

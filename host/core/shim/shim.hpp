@@ -54,6 +54,7 @@ struct shim_config {
   std::uint32_t rts_threshold_bytes = 0;               ///< as in the MAC: MPDUs above it use RTS/CTS
   flow_policy policy{};                                ///< of every flow without a policy of its own
   bool rewrite_windows = true;                         ///< false: the caller enforces cwl_packets() by other means
+  bool window_field_tells = false;                     ///< the window field of data that arrives holds the sender's congestion window
   std::uint32_t mtu_bytes = 1500;                      ///< of the interface: no segment is longer
   std::size_t max_flows = 1024;                        ///< connections remembered; the one idle longest makes room
   std::size_t max_stranger_flows = 256;                ///< beside them, those that nothing but arriving packets tells of
@@ -239,6 +240,7 @@ private:
   void take_receiver_policy(std::uint32_t slot, const flow_policy& policy);
   void on_data(time_us now, const flow_table::access& flow, const wire::path_header* header, const wire::path_echo& arrived,
                const tcp_view& tcp);
+  std::uint32_t window_told_by(flow_state& state, const wire::path_header* header, const tcp_view& tcp) const;
   bool rewrites(const flow_state& state) const { return config_.rewrite_windows && state.limit.enforces(); }
   void note_exchange(flow_state& state, const ip_packet_view& packet, const next_hop& hop) const;
   static std::uint32_t told_in_flight(const flow_state& state, std::uint32_t packets_in_flight);

@@ -36,6 +36,7 @@ PAPER_INTERACTIVE_KBPS = {("csma", 23.3): 20.7, ("fama", 23.3): 21.4, ("csma", 2
 # What the evidence speaks of; another deviation has none.
 KNOWN_RATIO_LEAST = 0.7
 KNOWN_LOSS_LEAST = -0.03
+KNOWN_SPREAD_LEAST = 10.0
 TRIED = (
     "Tried on 10 x 10 nodes (one seed of 100 s, loads 1.5, 23.3 and 233.6 kb/s): frames that disturb as far as "
     "400 m, so over the grid's diagonals: FTP CSMA 75.8, 1.18, 0.05 and FAMA 68.4, 4.8, 0.00 kb/s, interactive "
@@ -50,8 +51,15 @@ LIGHT_EVIDENCE = (
 ) + TRIED
 MIDDLE_EVIDENCE = (
     "The interactive sources keep up with their load of two packets a second, where the paper's lose 8 to 11 % of "
-    "it. FTP is locked out and captured as in the paper. At ten times the load the sources get twice the paper's "
-    "rate, too (row G-10): all of its grids carry half of what these do. "
+    "it. What they lose is lost in the beginning: CSMA's get 22.4 to 22.7 kb/s in the first 100 s and 22.7 to "
+    "23.4 in each later one, FAMA's 22.9 to 23.0 and then 23.3 to 23.4. At ten times the load the sources get "
+    "twice the paper's rate, too (row G-10): all of its grids carry half of what these do, while its string and "
+    "ring carry as much (rows G-04, G-05). How unequal CSMA's columns are hangs on how long one looks, which the "
+    "paper does not say. Its smallest, 0.04 kb/s, is one packet in 292 s. The first 300 s of these runs have 0.04 "
+    "as the smallest column in all five seeds, and largest over smallest 62, 100, 13, 61 and 10; the largest "
+    "column of the first 100 s gets 5.5 to 5.6 kb/s in three seeds, the paper's 6.1. Over 1000 s the smallest has "
+    "two to five packets. Tried: a send space of 16 KB, which is GloMoSim's and FreeBSD's, in place of 33 packets "
+    "(now what runs): 23.2 kb/s in place of 23.3 (CSMA, seed 1, 1000 s). "
 ) + TRIED
 LENGTH_EVIDENCE = (
     "FTP falls steeply with its path's length, but the logarithm's steepest part is the first: the grid of 2 x 2 "
@@ -242,7 +250,7 @@ def _middle(cases: dict[Case, Grid]) -> RowVerdict:
         for mode, grid in grids.items()
     )
     known = all(KNOWN_LOSS_LEAST <= share <= LOSS_MOST for share in lost.values())
-    known = known and spreads["csma"] > SPREAD_ABOVE_CSMA and spreads["fama"] < spreads["csma"]
+    known = known and spreads["csma"] > max(KNOWN_SPREAD_LEAST, spreads["fama"])
     return _verdict(holds, measured, MIDDLE_EVIDENCE if known else "")
 
 

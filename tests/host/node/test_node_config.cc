@@ -77,6 +77,15 @@ TEST(node_config, a_loopback_in_a_capture_behind_faults) {
   EXPECT_EQ(config.log, log_format::json);
 }
 
+TEST(node_config, tcp_is_left_alone_unless_it_is_to_tell_the_window) {
+  json object = least();
+  EXPECT_EQ(parse_node_config(object.dump()).tell_window, shim::window_telling::path_header);
+  object["tell_window"] = "option";
+  EXPECT_EQ(parse_node_config(object.dump()).tell_window, shim::window_telling::option);
+  object["tell_window"] = "window_field";
+  EXPECT_EQ(parse_node_config(object.dump()).tell_window, shim::window_telling::window_field);
+}
+
 TEST(node_config, every_error_names_its_field) {
   const auto with = [](const std::function<void(json&)>& change) {
     json object = least();
@@ -92,6 +101,7 @@ TEST(node_config, every_error_names_its_field) {
   EXPECT_EQ(with([](json& o) { o["driver"]["faults"] = {{"loss", 1}}; }), "driver.faults.loss: unknown field");
   EXPECT_EQ(with([](json& o) { o["driver"]["capture"] = json::object(); }), "driver.capture.file: is missing");
   EXPECT_EQ(with([](json& o) { o["log"] = "xml"; }), "log: is 'xml'; one of text, json");
+  EXPECT_EQ(with([](json& o) { o["tell_window"] = "x"; }), "tell_window: is 'x'; one of path_header, option, window_field");
   EXPECT_EQ(with([](json& o) { o["mtu_bytes"] = 9000; }), "mtu_bytes: is 9000; give a whole number from 576 to 2278");
   EXPECT_EQ(with([](json& o) { o["neighbours"] = {{{"address", "10.0.0.1"}, {"mac", "2:0"}}}; }),
             "'2:0' is no MAC address; write 02:00:00:00:00:01");

@@ -601,6 +601,80 @@ TEST_F(packet_path_test, the_same_segments_unsigned_lose_their_window_and_its_sc
   EXPECT_LT(shim::read_ip(kernel.delivered.back())->view.tcp.window_bytes, 0xffffU);
 }
 
+// ---- How a sender tells its window
+
+class telling_path_test : public packet_path_test {
+protected:
+  /// @param open the daemon sees this host's SYN, from which it counts
+  void tell_by(shim::window_telling how, bool open = true) {
+    told.emplace(packet_path_config{.policy = {.cwl = {.kind = policy::cwl_kind::none}}, .tell_window = how}, kernel, driver);
+    told->known_neighbours().add(shim::ip_address::from_ipv4(third), 13);
+    told->on_up(mac);
+    driver.credits = 100;
+    if (open) told->on_ip(++now, tcp(second, third, 0x02, 0, 0));
+    driver.sent.clear();
+  }
+
+  /// What IP sends, as it is on the air.
+  bytes on_the_air(const bytes& packet) {
+    told->on_ip(++now, packet);
+    const sent_packet& last = driver.sent.back();
+    return {last.msdu.begin() + llc_snap_bytes + path_header_bytes, last.msdu.end()};
+  }
+
+  std::optional<packet_path> told;
+};
+
+TEST_F(telling_path_test, the_option_is_in_data_of_this_host_and_tells_what_the_header_does) {
+  tell_by(shim::window_telling::option);
+  for (std::uint8_t packet = 0; packet < 3; ++packet) {
+    const bytes air = on_the_air(tcp(second, third, 0x10, 50, static_cast<std::uint32_t>(1 + 50 * packet)));
+    const auto read = shim::read_ip(air);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(air.size(), 40U + 50 + 8);
+    EXPECT_EQ(read->view.tcp.told_window_packets, packet + 1);
+    EXPECT_EQ(header_of(driver.sent.back()).packets_in_flight, packet + 1);
+    EXPECT_EQ(read->view.tcp.window_bytes, 0xffffU);
+  }
+  EXPECT_EQ(on_the_air(tcp(second, third, 0x10, 0)).size(), 40U) << "a bare TCP ACK has no data to wait for";
+  EXPECT_EQ(on_the_air(udp(second, third)), udp(second, third));
+  EXPECT_EQ(on_the_air(tcp(second, third, 0x10, 1460)).size(), 1500U) << "no longer than the interface's";
+  EXPECT_EQ(told->counters().window_untold, 1U);
+}
+
+TEST_F(telling_path_test, a_syn_that_arrives_makes_this_hosts_segments_leave_room_for_the_option) {
+  const bytes syn = with_option(tcp(third, second, 0x02, 0), {2, 4, 0x05, 0xb4});
+  const auto delivered_mss = [&](shim::window_telling how) {
+    tell_by(how);
+    told->at(++now);
+    told->on_reception({.receiver_address = 12,
+                        .transmitter_address = 13,
+                        .msdu = with_header({.hops = 1, .total_delay_us = 4000, .max_delay_us = 4000}, syn)});
+    return shim::read_ip(kernel.delivered.back())->view.tcp.mss_option_bytes;
+  };
+  EXPECT_EQ(delivered_mss(shim::window_telling::option), 1452);
+  EXPECT_EQ(delivered_mss(shim::window_telling::path_header), 1460);
+}
+
+TEST_F(telling_path_test, the_window_field_is_used_only_where_that_is_asked_for) {
+  const auto window_on_the_air = [&](shim::window_telling how) {
+    tell_by(how);
+    on_the_air(tcp(second, third, 0x10, 50));
+    const bytes air = on_the_air(tcp(second, third, 0x10, 50, 51));
+    EXPECT_EQ(shim::read_ip(air)->view.tcp.told_window_packets, how == shim::window_telling::option ? 2 : 0);
+    return shim::read_ip(air)->view.tcp.window_bytes;
+  };
+  EXPECT_EQ(window_on_the_air(shim::window_telling::path_header), 0xffffU);
+  EXPECT_EQ(window_on_the_air(shim::window_telling::option), 0xffffU);
+  EXPECT_EQ(window_on_the_air(shim::window_telling::window_field), 100U);
+}
+
+TEST_F(telling_path_test, what_is_in_flight_of_a_connection_that_was_open_before_is_not_told) {
+  tell_by(shim::window_telling::window_field, false);
+  EXPECT_EQ(shim::read_ip(on_the_air(tcp(second, third, 0x10, 50)))->view.tcp.window_bytes, 0xffffU)
+      << "a window of 0 would stop the other end";
+}
+
 // ---- Pacing
 
 TEST_F(packet_path_test, a_window_of_tcp_is_paced_over_its_round_trip_without_being_told) {

@@ -75,7 +75,17 @@ def test_a_receiver_that_is_not_told_what_is_in_flight_fails(tmp_path, monkeypat
 
     monkeypatch.setattr(core, "Shim", Deaf)
     found = verdicts("dca_rules", None, tmp_path)["D-05"]
-    assert found.verdict == "fail" and "5 and 5 when the sender tells" in found.measured
+    assert found.verdict == "fail" and "tells 2 and 4: 5 and 5 by the path header" in found.measured
+
+
+def test_an_option_that_spoils_the_segment_or_a_window_field_taken_unasked_fails(tmp_path, monkeypatch):
+    right_option, right_shim = core.with_window_option, core.Shim
+    monkeypatch.setattr(core, "with_window_option", lambda *of: (got := right_option(*of)) and got[:-1] + b"x")
+    assert verdicts("dca_rules", None, tmp_path)["D-05"].verdict == "fail"
+    monkeypatch.setattr(core, "with_window_option", right_option)
+    assert verdicts("dca_rules", None, tmp_path)["D-05"].verdict == "pass"
+    monkeypatch.setattr(core, "Shim", lambda **config: right_shim(**{**config, "window_field_tells": True}))
+    assert verdicts("dca_rules", None, tmp_path)["D-05"].verdict == "fail"
 
 
 def test_a_receiver_that_does_not_thin_for_an_unmodified_peer_fails(tmp_path, monkeypatch):

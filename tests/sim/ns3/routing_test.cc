@@ -127,6 +127,10 @@ TEST_F(RoutingTest, AodvCountsEachFailedLinkOfAChainThatStandsStillAsFalse)
     EXPECT_EQ(result.at("link_failures"), result.at("false_link_failures"));
     EXPECT_GE(result.at("false_link_failures").get<unsigned>(), 5U);
     EXPECT_GT(Sum(result.at("link_failure_drops")), 5U);
+    // Data and TCP ACKs of the one flow are all that is purged, and both are.
+    const auto flow = result.at("flows").at(0);
+    EXPECT_GT(flow.at("link_failure_drops_data_packets"), 0);
+    EXPECT_LT(flow.at("link_failure_drops_data_packets"), flow.at("link_failure_drops_packets"));
     EXPECT_EQ(result.at("sum_mismatches"), 0);
 }
 

@@ -97,4 +97,41 @@ TEST_F(TcpTransferTest, ATcpFlowOfAGivenRateSendsAtItAndNoFasterThanThePath)
     EXPECT_NEAR(Run(run).at("flows").at(0).at("completion_s").get<double>(), 19 * 0.2336, 0.1);
 }
 
+TEST_F(TcpTransferTest, ItsLossIsThatOfTheDataPacketsAndNotOfTheTcpAcks)
+{
+    nlohmann::json run = run_file::Chain(1, m_folder.Path());
+    run["duration_s"] = 100.0;
+    run["medium"]["frame_error_rate"] = 0.5; // four attempts: a packet is lost with probability 1/16
+    const auto flow = Run(run).at("flows").at(0);
+    EXPECT_GT(flow.at("mac_drops_tcp_ack_packets"), 10);
+    EXPECT_NEAR(flow.at("loss_share").get<double>(), 1.0 / 16, 0.02);
+    run["medium"]["frame_error_rate"] = 0.0;
+    EXPECT_NEAR(Run(run).at("flows").at(0).at("loss_share").get<double>(), 0, 0.002);
+    run["mac"]["queue_packets"] = 4; // what its own queue refuses is lost, too
+    const auto refused = Run(run).at("flows").at(0);
+    const double drops = refused.at("queue_drops_data_packets");
+    EXPECT_GT(drops, 10);
+    EXPECT_NEAR(refused.at("loss_share").get<double>() * refused.at("sent_packets").get<double>(), drops, 4);
+}
+
+TEST_F(TcpTransferTest, AnInteractiveSourceLosesWhatBsdsBufferOf16KbDoesNotHold)
+{
+    nlohmann::json run = run_file::Chain(1, m_folder.Path());
+    run["duration_s"] = 200.0;
+    run["flows"][0]["min_rto_ms"] = 1000;
+    run["flows"][0]["rate_bps"] = 23'360; // two packets a second
+    run["flows"][0]["max_window_packets"] = 1;
+    run["events"] = {{{"at_s", 10.0}, {"kind", "link_down"}, {"a", 0}, {"b", 1}},
+                     {{"at_s", 22.0}, {"kind", "link_up"}, {"a", 0}, {"b", 1}}};
+    const auto missing = [&](const char* variant)
+    {
+        run["flows"][0]["variant"] = variant;
+        return 396 - Run(run).at("flows").at(0).at("delivered_packets").get<double>(); // in 198 s
+    };
+    // At least 12 s of silence are 24 packets, of which 11 fit; the last timeout may end up to 8 s later.
+    EXPECT_GE(missing("bsd"), 24 - 11 - 1);
+    EXPECT_LE(missing("bsd"), 24 + 16 - 11 + 1);
+    EXPECT_LE(missing("newreno"), 1) << "33 packets wait";
+}
+
 } // namespace tcp_transfer_test

@@ -85,6 +85,11 @@ class NodeFile(Section):
     driver: Driver = Field(description="the MAC")
     queue_packets: int = Field(default=spec.DEFAULT_QUEUE_PACKETS, ge=1, le=4096, description="above the MAC's own")
     policy: OnePolicy = Field(default=None, description=f"of all TCP flows: {POLICY_FORMS}")
+    tell_window: Literal["path_header", "option", "window_field"] = Field(
+        default="path_header",
+        description="how TCP senders tell their windows to receivers that delay TCP ACKs; option: in one of TCP, too, "
+        "for receivers behind routers without perhop; window_field: there, too, for data that goes one way only",
+    )
     cwl: Cwl = Field(default=Cwl(), description="how the policy's window limit is enforced")
     neighbours: dict[Address, Annotated[Neighbour, BeforeValidator(_neighbour)]] = Field(
         default={},
@@ -123,6 +128,8 @@ def daemon_json(node: NodeFile, runtime: Path) -> dict[str, Any]:
         "control_socket": node.control_socket or str(runtime / "node.sock"),
         "log": node.log,
     }
+    if node.tell_window != "path_header":
+        told["tell_window"] = node.tell_window
     if node.cwl.enforce == "ebpf":
         told["cwl"] = {"enforce": "ebpf", "cgroup": node.cwl.cgroup or ebpf.cgroup()}
     if node.exact is not None:

@@ -49,15 +49,11 @@ def ratio(above: float, below: float) -> float | None:
 
 
 def loss_share(row: Row) -> float:
-    """Of the packets that left, those lost.
+    """Of the data packets that the source sent, those that did not reach the receiver: alike for TCP and TFRC.
 
-    TCP's are those that queues and MACs dropped. Where a link failed, TCP ACKs are among them: no less than was lost.
-    What TCP repeated needlessly is no loss.
+    What a MAC gives up is not lost where DSR sends it another way; TCP ACKs are not among them.
     """
-    if row["kind"] == TFRC:
-        return row["loss_share"] or 0.0
-    lost = sum(row[f"{what}_packets"] for what in ("queue_drops_data", "mac_drops_data", "link_failure_drops"))
-    return lost / (row["delivered_packets"] + lost) if lost else 0.0
+    return row["loss_share"] or 0.0
 
 
 def smoothness_index(rates: Sequence[float]) -> float | None:

@@ -68,6 +68,7 @@ FLOW_NUMBERS = (
     "queue_drops_data_packets",
     "queue_drops_tcp_ack_packets",
     "link_failure_drops_packets",
+    "link_failure_drops_data_packets",
     "max_packets_in_flight",
     "completion_s",
     "sent_packets",
