@@ -11,12 +11,14 @@ over the sets of links that exclude each other. Exits with 1 when a bound does n
 from __future__ import annotations
 
 import argparse
+import fnmatch
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import mesh_document
 from perhop import paths
 from perhop.errors import PerhopError
 from perhop.experiment import topology
@@ -31,10 +33,13 @@ from rich.table import Table
 ROOT = Path(__file__).resolve().parents[2]
 FILE = Path(__file__).with_name("bench_mesh.yaml")
 OUT = ROOT / "out/bench-mesh"
+DOCUMENT = ROOT / "docs/exact_on_meshes.md"
+DOCUMENTED_PACE = 0.9
 GRIDS = (5, 9)
 MODES = ("m1", "m2")
 GRID_SEEDS = (1, 2, 3)
 MESH_SEEDS = (1, 2)
+MESHES = 20  # of perhop-exact
 TO_IP = 1500 / 1472  # goodput counts payload, the optimum IP packets
 
 MOST_CONTROL_SHARE = 0.03
@@ -141,19 +146,23 @@ class Mesh:
         return max(abs(ratio - 1) for ratio in self.ratios)
 
 
-def mesh(number: int, drawn: dict[str, Any], options: argparse.Namespace) -> Mesh:
-    """The runs of a mesh of perhop-exact."""
+def mesh(number: int, drawn: dict[str, Any], options: argparse.Namespace, paced: float | None = None) -> Mesh:
+    """The runs of a mesh of perhop-exact; `paced`: with UDP flows at that share of the optimum in place of EXACT's."""
     nodes = ", ".join(f"{{x_m: {node['x_m']:g}, y_m: {node['y_m']:g}}}" for node in drawn["nodes"])
+    kinds = [
+        "kind: exact" if paced is None else f"kind: cbr, rate_bps: {paced * bps / TO_IP:.0f}"
+        for bps in drawn["optimum_bps"]
+    ]
     flows = ", ".join(
-        f"{{kind: exact, src: {path[0]}, dst: {path[-1]}, payload_bytes: 1472, start_s: {0.1 + 0.5 * index}}}"
-        for index, path in enumerate(drawn["paths"])
+        f"{{{kind}, src: {path[0]}, dst: {path[-1]}, payload_bytes: 1472, start_s: {0.1 + 0.5 * index}}}"
+        for index, (kind, path) in enumerate(zip(kinds, drawn["paths"], strict=True))
     )
     settings = [
         f"topology={{kind: explicit, nodes: [{nodes}]}}",
         f"flows=[{flows}]",
         f"seeds={list(MESH_SEEDS)}",
     ]
-    done = run(f"mesh-{number}", settings, options)
+    done = run(f"mesh-{number}" if paced is None else f"paced-{number}", settings, options)
     check_paths(done, drawn["paths"])
     runs = by_run(done)
     delivered = [
@@ -164,6 +173,11 @@ def mesh(number: int, drawn: dict[str, Any], options: argparse.Namespace) -> Mes
     return Mesh(
         ratios, max(control_share(done, name) for name in runs), _mean(lost_share(flows) for flows in runs.values())
     )
+
+
+def is_within(each: Mesh) -> bool:
+    """Whether every flow is near enough to its optimum."""
+    return each.gap <= MOST_GAP
 
 
 def check_paths(done: studies.Finished, wanted: list[list[int]]) -> None:
@@ -189,9 +203,20 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=None, help="runs at a time; all cores unless said")
     parser.add_argument("--out", type=Path, default=OUT, help="where runs go")
     parser.add_argument("--tuning", action="store_true", help="take the random meshes that constants are chosen on")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="NAME", help="grid-5x5, mesh-7 or a pattern such as mesh-1*"
+    )
+    parser.add_argument(
+        "--paced", type=float, metavar="SHARE", help="show UDP flows at this share of the optimum beside EXACT's"
+    )
     parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help="change a field for once")
+    parser.add_argument("--document", action="store_true", help="also write docs/exact_on_meshes.md")
     options = parser.parse_args()
     try:
+        if options.document and (options.only or options.set or options.tuning):
+            raise PerhopError("--document wants all meshes as they are", "leave out --only, --set and --tuning")
+        if options.document:
+            options.paced = DOCUMENTED_PACE
         return bench(options)
     except PerhopError as error:
         print(f"bench-mesh: {error}", file=sys.stderr)
@@ -201,14 +226,22 @@ def main() -> int:
 def bench(options: argparse.Namespace) -> int:
     """Make all runs, say what they gave, and whether the bounds hold."""
     start_s = time.monotonic()
-    grids = {side: {mode: grid(side, mode, options) for mode in MODES} for side in GRIDS}
+    chosen = names(options.only)
+    grids = {
+        side: {mode: grid(side, mode, options) for mode in MODES} for side in GRIDS if f"grid-{side}x{side}" in chosen
+    }
     study = "meshes_of_tuning" if options.tuning else "meshes"
-    drawn = exact_studies.run(study)[study]
-    meshes = [mesh(number, each, options) for number, each in enumerate(drawn, 1)]
+    drawn = {
+        number: each for number, each in enumerate(exact_studies.run(study)[study], 1) if f"mesh-{number}" in chosen
+    }
+    meshes = {number: mesh(number, each, options) for number, each in drawn.items()}
+    paced = {number: mesh(number, each, options, options.paced) for number, each in drawn.items() if options.paced}
     failed = judge(grids, meshes)
     for sentence in failed:
         print(f"DOES NOT HOLD: {sentence}")
-    show(grids, meshes)
+    show(grids, meshes, paced)
+    if options.document:
+        mesh_document.write(grids, meshes, paced, options.paced, failed, is_within, DOCUMENT)
     print_result(
         "bench-mesh",
         {
@@ -228,13 +261,10 @@ def bench(options: argparse.Namespace) -> int:
                 }
                 for side, modes in grids.items()
             },
-            "random_gap": round(max(each.gap for each in meshes), 4),
-            "random_gaps": [round(each.gap, 4) for each in meshes],
-            "random_ratios": [[round(ratio, 4) for ratio in each.ratios] for each in meshes],
-            "random_within": sum(each.gap <= MOST_GAP for each in meshes),
-            "random_control_share": round(max(each.control_share for each in meshes), 5),
-            "random_loss": round(max(each.loss for each in meshes), 5),
-            "eta_of_the_optimum": drawn[0]["eta"],
+            **({"only": options.only} if options.only else {}),
+            **(of_meshes(meshes) if meshes else {}),
+            **({"paced": options.paced, "paced_gaps": gaps(paced)} if paced else {}),
+            "eta_of_the_optimum": next((each["eta"] for each in drawn.values()), None),
             "failed": failed,
             "ok": not failed,
         },
@@ -243,7 +273,35 @@ def bench(options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def judge(grids: dict[int, dict[str, Grid]], meshes: list[Mesh]) -> list[str]:
+def names(only: list[str]) -> set[str]:
+    """The grids and meshes that a pattern of `only` stands for; all without one. Raises PerhopError."""
+    every = [*(f"grid-{side}x{side}" for side in GRIDS), *(f"mesh-{number}" for number in range(1, MESHES + 1))]
+    for pattern in only:
+        if not fnmatch.filter(every, pattern):
+            raise PerhopError(
+                f"--only {pattern!r} is no grid or mesh", f"one of {', '.join(every)}, or a pattern such as mesh-1*"
+            )
+    return {name for name in every if not only or any(fnmatch.fnmatchcase(name, pattern) for pattern in only)}
+
+
+def gaps(meshes: dict[int, Mesh]) -> dict[int, float]:
+    """How far each mesh is from the optimum, by its number."""
+    return {number: round(each.gap, 4) for number, each in meshes.items()}
+
+
+def of_meshes(meshes: dict[int, Mesh]) -> dict[str, Any]:
+    """What the RESULT line says of random meshes."""
+    return {
+        "random_gap": max(gaps(meshes).values()),
+        "random_gaps": gaps(meshes),
+        "random_ratios": {number: [round(ratio, 4) for ratio in each.ratios] for number, each in meshes.items()},
+        "random_within": sum(map(is_within, meshes.values())),
+        "random_control_share": round(max(each.control_share for each in meshes.values()), 5),
+        "random_loss": round(max(each.loss for each in meshes.values()), 5),
+    }
+
+
+def judge(grids: dict[int, dict[str, Grid]], meshes: dict[int, Mesh]) -> list[str]:
     """A sentence for each bound that does not hold."""
     failed = []
     for side, modes in grids.items():
@@ -257,17 +315,17 @@ def judge(grids: dict[int, dict[str, Grid]], meshes: list[Mesh]) -> list[str]:
             failed.append(f"{side}x{side}: hellos take {m2.control_share:.1%} of a station's time")
         if m2.loss > MOST_LOSS:
             failed.append(f"{side}x{side}: {m2.loss:.1%} of M2's packets are lost")
-    far = [(number, each) for number, each in enumerate(meshes, 1) if each.gap > MOST_GAP]
+    far = [(number, each) for number, each in meshes.items() if not is_within(each)]
     if far:
         listed = ", ".join(f"{number} ({each.gap:.0%})" for number, each in far)
         failed.append(f"{len(far)} of {len(meshes)} random meshes are farther than 20 % from the optimum: {listed}")
-    jammed = [number for number, each in enumerate(meshes, 1) if each.control_share > MOST_CONTROL_SHARE]
+    jammed = [number for number, each in meshes.items() if each.control_share > MOST_CONTROL_SHARE]
     if jammed:
         failed.append(f"hellos take more than {MOST_CONTROL_SHARE:.0%} of a station's time in random meshes {jammed}")
     return failed
 
 
-def show(grids: dict[int, dict[str, Grid]], meshes: list[Mesh]) -> None:
+def show(grids: dict[int, dict[str, Grid]], meshes: dict[int, Mesh], paced: dict[int, Mesh]) -> None:
     """Tables for a person."""
     console = Console(stderr=True, width=120)
     table = Table(title="Two flows of four hops that cross in the middle of a grid")
@@ -279,12 +337,17 @@ def show(grids: dict[int, dict[str, Grid]], meshes: list[Mesh]) -> None:
             table.add_row(f"{side}x{side}", mode.upper(), *numbers, f"{cell.loss:.1%}", f"{cell.control_share:.2%}")
     console.print(table)
     table = Table(title="Random meshes under M2: what each flow delivered over its max-min optimum")
-    for heading in ("mesh", "largest gap", "flows", "lost", "hellos' share of air"):
+    for heading in ("mesh", "largest gap", "flows", "lost", "hellos' share of air", *(["paced UDP"] if paced else [])):
         table.add_column(heading, justify="right")
-    for number, each in enumerate(meshes, 1):
-        ratios = " ".join(f"{ratio:.2f}" for ratio in each.ratios)
-        table.add_row(str(number), f"{each.gap:.0%}", ratios, f"{each.loss:.1%}", f"{each.control_share:.2%}")
+    for number, each in meshes.items():
+        cells = [str(number), f"{each.gap:.0%}", shown(each.ratios), f"{each.loss:.1%}", f"{each.control_share:.2%}"]
+        table.add_row(*cells, *([shown(paced[number].ratios)] if paced else []))
     console.print(table)
+
+
+def shown(ratios: list[float]) -> str:
+    """Of each flow of a mesh."""
+    return " ".join(f"{ratio:.2f}" for ratio in ratios)
 
 
 if __name__ == "__main__":

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 from perhop import paths
+from perhop.errors import PerhopError
 
 BENCH = paths.repository() / "sim/bench"
 sys.path.insert(0, str(BENCH))
 try:
     import bench_mesh
+    import mesh_document
 finally:
     sys.path.remove(str(BENCH))
 
@@ -21,7 +23,7 @@ MESH = bench_mesh.Mesh(ratios=[0.8, 1.2], control_share=0.03, loss=0.5)
 
 def test_what_is_just_within_the_bounds_holds():
     mesh = replace(MESH, ratios=[0.801, 1.199])
-    assert bench_mesh.judge({5: {"m1": M1, "m2": M2}}, [mesh]) == []
+    assert bench_mesh.judge({5: {"m1": M1, "m2": M2}}, {1: mesh}) == []
 
 
 @pytest.mark.parametrize(
@@ -33,16 +35,16 @@ def test_what_is_just_within_the_bounds_holds():
     ],
 )
 def test_a_grid_just_beyond_a_bound_is_said(m2, said):
-    assert bench_mesh.judge({9: {"m1": M1, "m2": m2}}, []) == [f"9x9: {said}"]
+    assert bench_mesh.judge({9: {"m1": M1, "m2": m2}}, {}) == [f"9x9: {said}"]
 
 
 def test_a_mesh_just_beyond_a_bound_is_said_whichever_way_a_flow_is_off():
     good = replace(MESH, ratios=[1.0])
     for far in (0.79, 1.21):
-        (said,) = bench_mesh.judge({}, [good, replace(MESH, ratios=[1.0, far])])
-        assert said == "1 of 2 random meshes are farther than 20 % from the optimum: 2 (21%)"
-    (said,) = bench_mesh.judge({}, [good, replace(good, control_share=0.031)])
-    assert said.endswith("in random meshes [2]")
+        (said,) = bench_mesh.judge({}, {1: good, 7: replace(MESH, ratios=[1.0, far])})
+        assert said == "1 of 2 random meshes are farther than 20 % from the optimum: 7 (21%)"
+    (said,) = bench_mesh.judge({}, {1: good, 7: replace(good, control_share=0.031)})
+    assert said.endswith("in random meshes [7]")
 
 
 def test_loss_is_that_of_all_packets():
@@ -55,3 +57,30 @@ def test_flows_cross_in_the_middle_four_hops_each():
     assert "src: 38, dst: 42" in bench_mesh.crossing(9)
     assert "src: 22, dst: 58" in bench_mesh.crossing(9)
     assert "src: 10, dst: 14" in bench_mesh.crossing(5)
+
+
+def test_the_page_names_what_does_not_hold_first_with_what_was_tried(tmp_path, monkeypatch):
+    meshes = {1: replace(MESH, ratios=[0.9, 1.0]), 2: replace(MESH, ratios=[0.5, 1.0])}
+    paced = {1: replace(MESH, ratios=[0.9]), 2: replace(MESH, ratios=[0.6])}
+    page = tmp_path / "page.md"
+
+    def written(notes):
+        (tmp_path / "tried.yaml").write_text(notes)
+        monkeypatch.setattr(mesh_document, "TRIED", tmp_path / "tried.yaml")
+        failed = bench_mesh.judge({}, meshes)
+        mesh_document.write({}, meshes, paced, 0.9, failed, bench_mesh.is_within, page)
+        return page.read_text()
+
+    text = written("mesh-2: It was\n tried.\n")
+    assert text.index("Of 2 random meshes 1 have") < text.index("**mesh 2**") < text.index("## What is judged")
+    assert "- **mesh 2**: a flow is 50% off. Paced UDP misses it, too, by 40%. It was tried." in text
+    assert "| 2 | 0.50 1.00 | 50.0% | 3.00% | 0.60 | 50.0% | **no** |" in text
+    with pytest.raises(PerhopError, match="mesh-1"):
+        written("mesh-1: It holds.")
+
+
+def test_only_what_is_named_is_looked_at():
+    assert len(bench_mesh.names([])) == 2 + bench_mesh.MESHES
+    assert bench_mesh.names(["mesh-1*", "grid-9x9"]) == {"grid-9x9", "mesh-1", *(f"mesh-{n}" for n in range(10, 20))}
+    with pytest.raises(PerhopError, match="mesh-21"):
+        bench_mesh.names(["mesh-21"])

@@ -70,17 +70,19 @@ def routes(links: list[list[int]], pairs: Iterable[tuple[int, int]]) -> list[Rou
 
 
 def routes_along(paths: Iterable[list[int]]) -> list[Route]:
-    """The routes of flows along these paths and of their returning TCP ACKs, sorted and without repeats.
+    """The routes of flows along these paths and of what returns to their sources, sorted and without repeats.
 
-    Both directions follow the same nodes.
+    `paths` are those of one Paths: all to one destination agree. Every flow takes its own. What returns (TCP ACKs,
+    EXACT's reports) takes it backwards as far as next hops allow, of which a node has one for each destination; beyond
+    that it goes another way, as short.
     """
+    paths = list(paths)
     found: dict[tuple[int, int], int] = {}
     for nodes in paths:
-        src, dst = nodes[0], nodes[-1]
+        found.update({(here, nodes[-1]): there for here, there in itertools.pairwise(nodes)})
+    for nodes in paths:
         for here, there in itertools.pairwise(nodes):
-            # A route that another flow has set stays: a node has one next hop to a destination.
-            found.setdefault((here, dst), there)
-            found.setdefault((there, src), here)
+            found.setdefault((there, nodes[0]), here)
     return sorted(Route(node, destination, next_hop) for (node, destination), next_hop in found.items())
 
 
