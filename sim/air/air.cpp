@@ -124,6 +124,7 @@ private:
   void approach(node& node, node_id id, tick until);
   void pass_time(node& node, node_id id, tick until);
   void clock(node& node, node_id id, std::uint32_t ticks);
+  clock_cause cause_of(node_id id, const indication& news, const tx_request* request) const;
   void settle(node& node, node_id id);
   void after_clock(node& node, node_id id);
   void schedule(node& node, node_id id);
@@ -146,6 +147,7 @@ private:
   std::vector<std::uint8_t> msdu_;
 
   air_counters counters_;
+  clock_cause cause_ = clock_cause::timer;  // of the clocks that are given now
   // A step takes a few microseconds, and with bytes a few milliseconds.
   sampled_times times_{node_model::moves_bytes ? 200'000'000 : 200'000};
 };
@@ -300,6 +302,7 @@ bool scheduler<node_model>::hold_back_end(node& node, node_id id, const indicati
 
 template <rtl_node node_model>
 void scheduler<node_model>::show_deferred_indications(node& node, node_id id) {
+  cause_ = clock_cause::deferred;
   deferred_indications& held = node.held;
   // An edge of this very tick comes with the evaluation: until now the carrier was what it was before.
   if (held.edges != 0 && held.last_edge == now_) {
@@ -339,8 +342,9 @@ void scheduler<node_model>::evaluate(node_id id, const tx_request* request) {
 
   node& node = nodes_[id];
   if (node.held.any()) show_deferred_indications(node, id);
-  approach(node, id, now_);
   const indication news = medium_.board()[id];
+  cause_ = cause_of(id, news, request);
+  approach(node, id, now_);
   node.core.set_carrier(news.carrier_busy);
   if (news.rx_end) {
     node.rx_slot = news.rx_slot;
@@ -410,8 +414,19 @@ void scheduler<node_model>::pass_time(node& node, node_id id, tick until) {
 
 template <rtl_node node_model>
 void scheduler<node_model>::clock(node& node, node_id id, std::uint32_t ticks) {
-  counters_.clocks += node.core.clock(ticks);
+  const std::uint32_t clocks = node.core.clock(ticks);
+  counters_.clocks += clocks;
+  counters_.clocks_for[static_cast<std::size_t>(cause_)] += clocks;
   after_clock(node, id);
+}
+
+/// Why a node is evaluated now.
+template <rtl_node node_model>
+clock_cause scheduler<node_model>::cause_of(node_id id, const indication& news, const tx_request* request) const {
+  if (request != nullptr) return clock_cause::packet;
+  if (wakes_.of(id) <= now_) return clock_cause::timer;
+  const bool for_it = news.rx_end && news.rx_ok && medium_.frame(news.rx_slot).ra == mac_address(id);
+  return for_it ? clock_cause::frame : clock_cause::other;
 }
 
 template <rtl_node node_model>
