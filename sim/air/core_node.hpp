@@ -86,6 +86,8 @@ public:
   bool want_rx_start() const { return pins_->want_rx_start != 0; }
   std::uint16_t nav_left_us() const { return pins_->nav_left_us; }
   bool contending() const { return pins_->contending != 0; }
+  bool sending() const { return pins_->sending != 0; }
+  std::uint16_t backoff_slots() const { return pins_->evt_backoff_slots[0]; }
   bool descriptor_ready() const { return pins_->desc_ready[0] != 0; }
   bool tx_start() const { return pins_->phy_tx_start != 0; }
   bool deliver() const { return pins_->rx_deliver != 0; }
