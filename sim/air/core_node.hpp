@@ -16,6 +16,9 @@
 /// The clocked process of the model. Verilator puts all of the core into this one function; sim/air/check_model.cmake
 /// makes sure of that after every Verilator run, and tests/sim/air compares it with Vmac_core::eval().
 void Vmac_core___024root___nba_sequent__TOP__0(Vmac_core___024root* root);
+/// The same where `rst`, `cfg_seed_load` and `nbr_take` are 0, with tick_n = 0 and with another one.
+void Vmac_core_settle(Vmac_core___024root* root);
+void Vmac_core_pass_time(Vmac_core___024root* root);
 
 namespace perhop::air {
 
@@ -67,10 +70,15 @@ public:
   }
 
   neighbour_snapshot take_neighbour(std::uint8_t slot, std::uint8_t bin) {
+    pins_->tick_n = 0;
     pins_->nbr_take = 1;
     pins_->nbr_index = slot;
     pins_->nbr_bin = bin;
-    clock(0);
+#ifdef PERHOP_DIRECT_EVAL
+    Vmac_core___024root___nba_sequent__TOP__0(pins_);
+#else
+    clock_reference();
+#endif
     pins_->nbr_take = 0;
     return snapshot_of(*pins_);
   }
@@ -78,7 +86,7 @@ public:
   /// The two ways to give a clock to the model: as Verilator's manual says, and its clocked process alone. The second is
   /// valid because no output depends on an input other than the settings, which stand still after the constructor.
   void clock_reference();
-  void clock_direct() { Vmac_core___024root___nba_sequent__TOP__0(pins_); }
+  void clock_direct() { pins_->tick_n == 0 ? Vmac_core_settle(pins_) : Vmac_core_pass_time(pins_); }
 
   // ---- Outputs
   bool quiescent() const { return pins_->quiescent != 0; }
