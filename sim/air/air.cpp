@@ -412,6 +412,7 @@ void scheduler<node_model>::evaluate(node_id id, const tx_request* request) {
   ++counters_.wakes;
   const rtl_lap lap(times_);
   node& node = nodes_[id];
+  if constexpr (!node_model::moves_bytes) node.core.prefetch();
   const indication news = medium_.board()[id];
   const clock_cause cause = cause_of(id, news, request);
   if (node.held.any()) {
