@@ -7,7 +7,10 @@ head_peer, ..., of `settings` cfg_slot_us, cfg_sifs_us, ..., and of `s_axil` wit
 AXI4-Lite. Settings of a queue that the module does not have are 0. Of an array of structs a member of one bit becomes a
 vector, another one an array.
 
-python gateware/spec/pins.py MODULE.sv OUT.sv
+PORT=SIGNAL: the pins of that output follow it while the signal is 1 and stand in between, so that a simulator moves
+them only when somebody reads them.
+
+python gateware/spec/pins.py MODULE.sv OUT.sv [PORT=SIGNAL ...]
 """
 
 from __future__ import annotations
@@ -106,6 +109,15 @@ def _out_of(port: str, pin: Pin) -> list[str]:
     ]
 
 
+def _held(port: str, pins: list[Pin], signal: str) -> list[str]:
+    """Pins from the struct, which stand while a signal is 0. A wire for each member: nobody need make the struct."""
+    if any(pin.entries for pin in pins):
+        raise ValueError(f"port {port} has an array, which cannot be held")
+    wires = [f"  {pin.type} {pin.name}_now = {port}.{pin.member};\n" for pin in pins]
+    moves = [f"    {pin.name} = {pin.name}_now;\n" for pin in pins]
+    return [*wires, f"  always_latch if ({signal}) begin\n", *moves, "  end\n"]
+
+
 def _of_array(way: str, pin: Pin, count: str) -> str:
     """The port of a member of an array of structs."""
     if pin.type == "wire logic":
@@ -123,12 +135,16 @@ def _array(port: str, way: str, pins: list[Pin], count: str) -> str:
     )
 
 
-def wrapper(source: str, package: str) -> str | None:
+def wrapper(source: str, package: str, held: dict[str, str] | None = None) -> str | None:
     """Text of the module NAME_pins around the module of `source`; None if it has no port that is to be taken apart.
 
+    Args:
+        held: signals by the names of the ports whose pins stand while it is 0.
+
     Raises:
-        ValueError: the source has no module that can be read.
+        ValueError: the source has no module that can be read, or no such port that can be held.
     """
+    held = held or {}
     found = _MODULE.search(source)
     if not found:
         raise ValueError("no module")
@@ -138,6 +154,9 @@ def wrapper(source: str, package: str) -> str | None:
         return None
     parameters = _PARAMETER.findall(found["parameters"] or "")
     queues = "QUEUES" in parameters
+    outputs = {port["name"] for port in ports if port["way"] == "output" and port["type"] in STRUCTS}
+    if not held.keys() <= outputs:
+        raise ValueError(f"no output that is to be taken apart: {', '.join(sorted(held.keys() - outputs))}")
     declared, wires = [], []
     for port in ports:
         if port["type"] not in STRUCTS:
@@ -145,12 +164,15 @@ def wrapper(source: str, package: str) -> str | None:
             continue
         pins = _pins(port["name"], known[port["type"]], queues)
         for pin in pins:
-            declared.append(f"  {port['way']} {pin.type} {pin.name}" + (f" [{pin.entries}]" if pin.entries else ""))
+            kind = pin.type.removeprefix("wire ") if port["name"] in held else pin.type
+            declared.append(f"  {port['way']} {kind} {pin.name}" + (f" [{pin.entries}]" if pin.entries else ""))
         count = port["count"]
         wires.append(f"  {port['type']} {port['name']}{f' [{count}]' if count else ''};\n")
         if count:
             declared[-len(pins) :] = [_of_array(port["way"], pin, count) for pin in pins]
             wires.append(_array(port["name"], port["way"], pins, count))
+        elif port["name"] in held:
+            wires += _held(port["name"], pins, held[port["name"]])
         elif port["way"] == "input":
             wires.append(_into(port["name"], pins, queues))
         else:
@@ -184,12 +206,13 @@ def wrapper(source: str, package: str) -> str | None:
 
 
 def main() -> int:
-    if len(sys.argv) != 3:
+    held = dict(argument.partition("=")[::2] for argument in sys.argv[3:])
+    if len(sys.argv) < 3 or not all(held.values()):
         print(__doc__, file=sys.stderr)
         return 2
     source = Path(sys.argv[1])
     try:
-        text = wrapper(source.read_text(encoding="utf-8"), PACKAGE.read_text(encoding="utf-8"))
+        text = wrapper(source.read_text(encoding="utf-8"), PACKAGE.read_text(encoding="utf-8"), held)
     except (OSError, ValueError) as error:
         print(f"pins.py: {source}: {error}", file=sys.stderr)
         return 1

@@ -7,15 +7,15 @@
 // then what the listener submitted meanwhile. What a node sends reaches others at the next tick or later, so that neither
 // the order of nodes nor leaving out those without news can be seen from outside.
 //
-// Lazy evaluation (warp_mode::on) holds back news that cannot make a node act earlier than its next timer says, and shows
-// them before its next evaluation (deferred_indications.hpp). Held back are:
-// - carrier edges of a node that does not contend. It uses the carrier only to know how long it has been idle, so that
-//   they are shown as one busy period;
-// - a rising carrier edge of a contending node: it can only delay what the node does. Also a whole busy period within the
-//   NAV, which leaves no trace: the medium was reserved anyway, and idle time counts from the NAV's end;
-// - the end of a frame that is not for the node, if the node neither waits for a response nor for a header, and if it
-//   does not contend or the end falls within the NAV. What remains of such an end are the NAV and the choice between
-//   DIFS and EIFS. Of several, the last is kept if it reserves the medium for as long as those before it.
+// Lazy evaluation (warp_mode::on) holds back news that cannot make a node act earlier than its wake says, and shows what
+// remains of them before its next evaluation (deferred_indications.hpp). Held back are:
+// - carrier edges of a node that does not contend;
+// - carrier edges of a contending node. A busy carrier takes its wake away; when the medium is free again, the node is woken when
+//   inter-frame space and back-off will be over if nothing more is heard. A stretch of busy medium is shown when the next one begins;
+// - the end of a frame that is not for the node, if the node neither is in an exchange nor waits for a header. It reserves
+//   the medium, and says whether DIFS or EIFS follows.
+// Not held back is what may be shown otherwise than it was only with knowledge that the scheduler does not have: all of a
+// contending node whose NAV may be reset, but for a rising edge, which can only delay it.
 //
 // It is one file because what may be held back and the order within a tick are one argument: each step relies on the others.
 #include "sim/air/air.hpp"
@@ -24,6 +24,7 @@
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@
 #include "sim/air/core_node.hpp"
 #include "sim/air/deferred_indications.hpp"
 #include "sim/air/medium.hpp"
+#include "sim/air/node_settings.hpp"
 #include "sim/air/pattern.hpp"
 #include "sim/air/samples/samples_air.hpp"
 #include "sim/air/stopwatch.hpp"
@@ -82,6 +84,8 @@ public:
   const air_counters& counters() override;
 
 private:
+  bool dcf() const { return settings_.access_mode == static_cast<std::uint8_t>(access_mode::dcf); }
+
   // A packet inside the MAC. The core finishes packets in order and holds few, so a small ring finds them by tag.
   struct packet {
     std::uint64_t payload = 0;
@@ -90,17 +94,22 @@ private:
   static constexpr std::size_t packet_ring = 16;
 
   struct node {
-    node(VerilatedContext& context, const air_config& config, node_id id) : core(context, config, id) {}
+    node(VerilatedContext& context, const air_config& config, node_id id) : core(context, config, id) { shown.nav_stands = false; }
 
-    node_model core;
-    tick local = 0;  // time up to which the core has been clocked
+    // First what a visit looks at that holds news back: in a large network it comes from memory.
     deferred_indications held;
-    tick shown_nav_end = 0;      // as the core counts it; 0 if a reset may end it earlier
-    bool shown_bad_end = false;  // the core's last frame end was an error: it will wait EIFS
-    std::uint32_t inside = 0;    // packets in the MAC
+    known_medium shown;
+    tick own_until = 0;      // end of the core's last frame; `never` while SIFS before the next one runs
+    tick access_at = never;  // when its packet goes if the medium stays as shown; `never`: the carrier is busy
+    std::uint16_t backoff_slots = 0;
+    bool contending = false;
+    bool waits = false;        // for a time of its own
+    std::uint32_t inside = 0;  // packets in the MAC
+    frame_kind sent_kind{};    // of the core's last frame
+    node_model core;
+    tick local = 0;              // time up to which the core has been clocked
     std::uint32_t deferred = 0;  // submissions that wait for the end of an evaluation
     frame_slot rx_slot = no_frame;
-    bool wants_rx_start = true;
     std::uint16_t next_tag = 0;
     std::uint16_t hold_us = 0;  // for which the own CTS that starts now holds this station back
     std::array<packet, packet_ring> packets;
@@ -113,17 +122,23 @@ private:
 
   void step(tick now);
   void visit(node_id id);
+  bool waits_for_access(const node& node) const;
   bool put_off(node& node, node_id id, const indication& news);
   bool hold_back(node& node, node_id id, const indication& news);
-  bool hold_back_edge(node& node, bool busy);
+  bool hold_back_edge(node& node, node_id id, bool busy);
   bool hold_back_end(node& node, node_id id, const indication& news);
-  void show_deferred_indications(node& node, node_id id);
-  void show_carrier(node& node, node_id id, bool busy, tick at);
+  void end_stretch(node& node, node_id id);
+  void defer_wake(node& node, node_id id);
+  bool idle_time_is_moot(const node& node, node_id id, const indication& news) const;
+  std::optional<showing> show_deferred_indications(node& node, node_id id, const indication* news);
+  void show(node& node, node_id id, const showing& indication);
+  void set_carrier(node& node, bool busy, tick at);
   void evaluate(node_id id, const tx_request* request);
   void strobe_rx_start(node& node, node_id id, const indication& news);
   void approach(node& node, node_id id, tick until);
   void pass_time(node& node, node_id id, tick until);
   void clock(node& node, node_id id, std::uint32_t ticks);
+  clock_cause cause_of(node_id id, const indication& news, const tx_request* request) const;
   void settle(node& node, node_id id);
   void after_clock(node& node, node_id id);
   void schedule(node& node, node_id id);
@@ -133,6 +148,8 @@ private:
   const timing_profile& profile_;
   warp_mode warp_;
   bool ns2_;
+  mac_settings settings_;             // but for the node's own
+  tick spaced_us_;                    // the medium idle for so long, no inter-frame space is left to wait
   bool frames_reserve_;               // by their Durations
   std::uint32_t bad_end_nav_us_ = 0;  // for so long a frame that was not understood reserves the medium
   std::uint32_t hold_us_ = 0;         // from the end of the own CTS, in which a station begins nothing; 0: none
@@ -146,6 +163,7 @@ private:
   std::vector<std::uint8_t> msdu_;
 
   air_counters counters_;
+  clock_cause cause_ = clock_cause::timer;  // of the clocks that are given now
   // A step takes a few microseconds, and with bytes a few milliseconds.
   sampled_times times_{node_model::moves_bytes ? 200'000'000 : 200'000};
 };
@@ -155,14 +173,15 @@ scheduler<node_model>::scheduler(const air_config& config, listener& listener)
     : profile_(*config.mac.profile),
       warp_(config.warp),
       ns2_(config.mac.compatibility == mac_compatibility::ns2),
+      settings_(settings_of(config, 0)),
+      spaced_us_(dcf() ? std::max<tick>(settings_.difs_us, settings_.eifs_us) : 0),
       frames_reserve_(config.mac.fama.nav),
       listener_(listener),
       medium_(config),
       wakes_(config.nodes.size()) {
-  const mac_settings settings = settings_of(config, 0);
-  if (settings.quirk_eifs_as_nav) bad_end_nav_us_ = settings.eifs_us;
+  if (settings_.quirk_eifs_as_nav) bad_end_nav_us_ = settings_.eifs_us;
   // The profile's slot covers the round trip to the sender.
-  if (config.mac.fama.hold) hold_us_ = settings.sifs_us + profile_.slot_us;
+  if (config.mac.fama.hold) hold_us_ = settings_.sifs_us + profile_.slot_us;
   if (config.tell_overheard) {
     medium_.watch_overheard([this](node_id at, const transmission& frame) { listener_.on_overheard(now_, at, frame); });
   }
@@ -233,13 +252,24 @@ void scheduler<node_model>::visit(node_id id) {
   evaluate(id, nullptr);
 }
 
-/// A node is due, and it has not been shown all it would have heard. @return whether that puts its timer off
+/// A contending node's next act is to begin its packet, which the carrier's end and nothing else lets it do.
+template <rtl_node node_model>
+bool scheduler<node_model>::waits_for_access(const node& node) const {
+  return dcf() && node.contending && node.inside != 0 && node.own_until != never && node.shown.nav_stands;
+}
+
+/// A contending node is due, and it has not been shown all it has heard. @return whether that puts its timer off
 template <rtl_node node_model>
 bool scheduler<node_model>::put_off(node& node, node_id id, const indication& news) {
-  if (!node.held.any() || news.rx_end || news.rx_start || news.reserve_us != 0) return false;
-  if (news.carrier_busy != node.held.carrier(node.core.carrier())) return false;
+  if (!node.held.any() || !node.contending || news.rx_end || news.rx_start || news.reserve_us != 0) return false;
+  if (news.carrier_busy != node.held.carrier()) return false;
+  if (news.carrier_busy && waits_for_access(node)) {
+    wakes_.set(id, never);
+    return true;
+  }
   ++counters_.wakes;
-  show_deferred_indications(node, id);
+  const rtl_lap lap(times_);
+  show_deferred_indications(node, id, nullptr);
   schedule(node, id);
   return wakes_.of(id) > now_;
 }
@@ -248,33 +278,26 @@ bool scheduler<node_model>::put_off(node& node, node_id id, const indication& ne
 template <rtl_node node_model>
 bool scheduler<node_model>::hold_back(node& node, node_id id, const indication& news) {
   if (news.rx_start) return false;
-  if (!news.rx_end && news.reserve_us == 0) return hold_back_edge(node, news.carrier_busy);
+  if (!news.rx_end && news.reserve_us == 0) return hold_back_edge(node, id, news.carrier_busy);
   if (!hold_back_end(node, id, news)) return false;
   medium_.board().acknowledge(id);
   return true;
 }
 
 template <rtl_node node_model>
-bool scheduler<node_model>::hold_back_edge(node& node, bool busy) {
-  deferred_indications& held = node.held;
+bool scheduler<node_model>::hold_back_edge(node& node, node_id id, bool busy) {
   // A carrier that ended and began again within this tick is no edge.
-  if (busy == held.carrier(node.core.carrier())) return true;
-  if (busy || !node.core.contending()) {
-    held.add_edge(now_);
-    return true;
-  }
-  if (now_ > node.shown_nav_end || node.core.carrier()) return false;
-  if (held.edges != 0) {
-    held.edges = 0;
-  } else {
-    held.carrier_after_end = false;
-  }
+  if (busy == (node.held.any() ? node.held.carrier() : node.shown.carrier)) return true;
+  if (node.contending && !node.shown.nav_stands && !busy) return false;
+  end_stretch(node, id);
+  node.held.hold_edge(node.shown, now_, busy);
+  defer_wake(node, id);
   return true;
 }
 
 template <rtl_node node_model>
 bool scheduler<node_model>::hold_back_end(node& node, node_id id, const indication& news) {
-  if (node.wants_rx_start || (news.rx_end && news.reserve_us != 0)) return false;
+  if (!node.shown.nav_stands || (news.rx_end && news.reserve_us != 0)) return false;
   bool ok = true;
   std::uint16_t duration_us = news.reserve_us;
   if (news.rx_end) {
@@ -285,67 +308,129 @@ bool scheduler<node_model>::hold_back_end(node& node, node_id id, const indicati
     // An RTS starts the timer of the NAV's reset.
     if (ok && frame.kind == frame_kind::rts && !ns2_) return false;
   }
-  if (!node.core.contending()) {
-    if (node.inside != 0 || node.core.next_timer() != no_timer) return false;
-  } else {
-    // A good end would put DIFS in the place of EIFS, and the node could act earlier.
-    if (node.core.carrier() || now_ > node.shown_nav_end || (ok && node.shown_bad_end)) return false;
-  }
+  if (node.contending ? node.own_until == never : node.inside != 0 || node.waits) return false;
+  end_stretch(node, id);
   const tick nav_end = now_ + (ok ? duration_us : bad_end_nav_us_);
-  deferred_indications& held = node.held;
-  if (held.has_end && held.nav_end > now_ && held.nav_end > nav_end) return false;
-  held.put_end(now_, ok, duration_us, nav_end, news.carrier_busy);
+  // One Duration has to do for all that is held.
+  if (nav_end - (node.held.any() ? node.held.first() : now_) > longest_duration_us) return false;
+  node.held.hold_end(node.shown, now_, !ok && !settings_.quirk_eifs_as_nav, nav_end, news.carrier_busy);
+  defer_wake(node, id);
   return true;
 }
 
+/// Shows a contending node what is held if the medium has been idle since.
 template <rtl_node node_model>
-void scheduler<node_model>::show_deferred_indications(node& node, node_id id) {
-  deferred_indications& held = node.held;
-  // An edge of this very tick comes with the evaluation: until now the carrier was what it was before.
-  if (held.edges != 0 && held.last_edge == now_) {
-    held.last_edge = held.previous_edge;
-    --held.edges;
+void scheduler<node_model>::end_stretch(node& node, node_id id) {
+  if (!node.held.any() || !node.contending || node.held.carrier() || now_ <= node.held.free_from()) return;
+  ++counters_.wakes;
+  const rtl_lap lap(times_);
+  show_deferred_indications(node, id, nullptr);
+  schedule(node, id);
+}
+
+/// After news of the medium for a contending node: when it could act. While the carrier is busy its wake only stands in the way, until it
+/// is due.
+template <rtl_node node_model>
+void scheduler<node_model>::defer_wake(node& node, node_id id) {
+  const deferred_indications& held = node.held;
+  if (held.carrier() || !waits_for_access(node)) return;
+  tick slots = node.backoff_slots;
+  if (node.access_at != never) {
+    // The slot that was broken into starts anew.
+    const tick left_us = node.access_at - std::min(node.access_at, held.stands_from());
+    slots = std::min(slots, (left_us + settings_.slot_us - 1) / settings_.slot_us);
   }
-  if (held.has_end) {
-    if (held.busy_before_end && !node.core.carrier()) show_carrier(node, id, true, held.busy_from);
-    approach(node, id, held.end_at);
-    node.core.strobe_overheard(held.duration_us, held.end_ok);
-    node.shown_bad_end = !held.end_ok && !ns2_;
-    show_carrier(node, id, held.carrier_after_end, held.end_at);
-    held.has_end = false;
+  const tick space_us = held.bad_end(node.shown) ? settings_.eifs_us : settings_.difs_us;
+  wakes_.set(id, held.free_from() + space_us + slots * settings_.slot_us);
+}
+
+/// Whether nothing will depend on for how long the medium has been idle, because a frame for the node ends now that it answers or
+/// that it has waited for.
+template <rtl_node node_model>
+bool scheduler<node_model>::idle_time_is_moot(const node& node, node_id id, const indication& news) const {
+  if (!news.rx_end || !news.rx_ok || news.rx_start || node.contending) return false;
+  const transmission& frame = medium_.frame(news.rx_slot);
+  if (frame.ra != mac_address(id)) return false;
+  // The answer holds the medium from now on, or else the NAV does.
+  if (frame.kind == frame_kind::rts || frame.kind == frame_kind::data) {
+    return !settings_.no_mac_ack && node.inside == 0 && !node.waits;
   }
-  if (held.edges == 0) return;
-  const bool busy_now = held.carrier(node.core.carrier());
-  held.edges = 0;
-  if (!node.core.carrier()) show_carrier(node, id, true, held.first_edge);
-  if (!busy_now) show_carrier(node, id, false, held.last_edge);
+  if (node.inside == 0) return false;
+  // DATA follows.
+  if (frame.kind == frame_kind::cts) return node.sent_kind == frame_kind::rts;
+  // ns-2 draws a back-off and counts it down at once.
+  return frame.kind == frame_kind::mac_ack && node.sent_kind == frame_kind::data && ns2_ && dcf() && !news.carrier_busy &&
+         node.shown.reserved_until <= now_;
+}
+
+/// @param news what an evaluation follows with, if one does
+/// @return the end of a frame, if one is left that has to come with the evaluation or before it
+template <rtl_node node_model>
+std::optional<showing> scheduler<node_model>::show_deferred_indications(node& node, node_id id, const indication* news) {
+  cause_ = clock_cause::deferred;
+  const deferred_indications& held = node.held;
+  if (node.contending) {
+    const showings shown = held.for_contending(node.shown, now_);
+    node.shown.bad_end = held.bad_end(node.shown);
+    for (const showing& next : shown) show(node, id, next);
+    node.held.clear();
+    return std::nullopt;
+  }
+  const showings ends = held.ends_for_idle(node.shown, now_);
+  if (news == nullptr || !idle_time_is_moot(node, id, *news)) {
+    for (const showing& next : held.for_idle(node.shown, now_, spaced_us_)) show(node, id, next);
+  }
+  node.shown.bad_end = held.bad_end(node.shown);
+  node.held.clear();
+  std::optional<showing> left;
+  for (const showing& next : ends) {
+    if (left) show(node, id, *left);
+    left = next;
+  }
+  return left;
 }
 
 template <rtl_node node_model>
-void scheduler<node_model>::show_carrier(node& node, node_id id, bool busy, tick at) {
-  approach(node, id, at);
-  node.core.set_carrier(busy);
-  pass_time(node, id, at);
+void scheduler<node_model>::show(node& node, node_id id, const showing& indication) {
+  approach(node, id, indication.at);
+  if (indication.end) node.core.strobe_overheard(indication.duration_us, indication.good);
+  set_carrier(node, indication.carrier, indication.at);
+  pass_time(node, id, indication.at);
   settle(node, id);
+}
+
+template <rtl_node node_model>
+void scheduler<node_model>::set_carrier(node& node, bool busy, tick at) {
+  if (node.shown.carrier && !busy) node.shown.idle_from = at;
+  node.shown.carrier = busy;
+  node.core.set_carrier(busy);
 }
 
 /// Brings a node to now() with everything the medium tells it, and a descriptor if there is one.
 template <rtl_node node_model>
 void scheduler<node_model>::evaluate(node_id id, const tx_request* request) {
   ++counters_.wakes;
-  const bool sampling = times_.sampling();
-  const std::uint64_t start = sampling ? stopwatch_now() : 0;
-  const std::uint64_t listener_before = times_.listener();
-
+  const rtl_lap lap(times_);
   node& node = nodes_[id];
-  if (node.held.any()) show_deferred_indications(node, id);
-  approach(node, id, now_);
+  if constexpr (!node_model::moves_bytes) node.core.prefetch();
   const indication news = medium_.board()[id];
-  node.core.set_carrier(news.carrier_busy);
+  const clock_cause cause = cause_of(id, news, request);
+  if (node.held.any()) {
+    const std::optional<showing> left = show_deferred_indications(node, id, &news);
+    if (left && request != nullptr && !news.rx_end && !news.rx_start) {
+      approach(node, id, now_);
+      node.core.strobe_overheard(left->duration_us, left->good);
+    } else if (left && !(news.rx_end && left->duration_us == 0)) {  // the frame that ends now says which space follows
+      show(node, id, *left);
+    }
+  }
+  cause_ = cause;
+  approach(node, id, now_);
+  set_carrier(node, news.carrier_busy, now_);
   if (news.rx_end) {
     node.rx_slot = news.rx_slot;
     node.core.strobe_rx_end(medium_.frame(news.rx_slot), news.rx_ok);
-    node.shown_bad_end = !news.rx_ok && !ns2_;
+    node.shown.bad_end = !news.rx_ok && !settings_.quirk_eifs_as_nav;
   } else if (news.rx_start) {
     strobe_rx_start(node, id, news);
   }
@@ -380,8 +465,6 @@ void scheduler<node_model>::evaluate(node_id id, const tx_request* request) {
   }
   if (news.rx_end || news.rx_start || news.reserve_us != 0) medium_.board().acknowledge(id);
   schedule(node, id);
-
-  if (sampling) times_.add_rtl(stopwatch_now() - start - (times_.listener() - listener_before));
 }
 
 template <rtl_node node_model>
@@ -410,8 +493,19 @@ void scheduler<node_model>::pass_time(node& node, node_id id, tick until) {
 
 template <rtl_node node_model>
 void scheduler<node_model>::clock(node& node, node_id id, std::uint32_t ticks) {
-  counters_.clocks += node.core.clock(ticks);
+  const std::uint32_t clocks = node.core.clock(ticks);
+  counters_.clocks += clocks;
+  counters_.clocks_for[static_cast<std::size_t>(cause_)] += clocks;
   after_clock(node, id);
+}
+
+/// Why a node is evaluated now.
+template <rtl_node node_model>
+clock_cause scheduler<node_model>::cause_of(node_id id, const indication& news, const tx_request* request) const {
+  if (request != nullptr) return clock_cause::packet;
+  if (wakes_.of(id) <= now_) return clock_cause::timer;
+  const bool for_it = news.rx_end && news.rx_ok && medium_.frame(news.rx_slot).ra == mac_address(id);
+  return for_it ? clock_cause::frame : clock_cause::other;
 }
 
 template <rtl_node node_model>
@@ -440,7 +534,9 @@ void scheduler<node_model>::after_clock(node& node, node_id id) {
     if (hold_us_ != 0 && frame.kind == frame_kind::cts) node.hold_us = static_cast<std::uint16_t>(frame.end - now_ + hold_us_);
     if (frame.kind == frame_kind::data) frame.payload = node.packets[frame.tag % packet_ring].payload;
     medium_.start(frame, node.core.read_psdu());
-    node.shown_bad_end = false;
+    node.shown.bad_end = false;
+    node.own_until = frame.end;
+    node.sent_kind = frame.kind;
     ++counters_.transmissions;
   }
   const bool sampling = times_.sampling();
@@ -467,10 +563,19 @@ void scheduler<node_model>::schedule(node& node, node_id id) {
   wakes_.set(id, timer == no_timer ? never : node.local + timer);
   // Without laziness everything is indicated, so that the difference would be seen.
   if (warp_ != warp_mode::on) return;
+  if (!node.core.sending()) {
+    node.own_until = std::min(node.own_until, node.local);
+  } else if (node.own_until <= node.local) {
+    node.own_until = never;
+  }
   const bool wants = node.core.want_rx_start();
-  node.shown_nav_end = wants ? 0 : node.local + node.core.nav_left_us();
-  if (wants == node.wants_rx_start) return;
-  node.wants_rx_start = wants;
+  node.shown.reserved_until = wants ? node.own_until : std::max(node.own_until, node.local + node.core.nav_left_us());
+  node.contending = node.core.contending();
+  node.waits = timer != no_timer;
+  node.access_at = node.contending ? wakes_.of(id) : never;
+  node.backoff_slots = node.core.backoff_slots();
+  if (wants != node.shown.nav_stands) return;
+  node.shown.nav_stands = !wants;
   medium_.set_wants_rx_start(id, wants, now_);
 }
 

@@ -10,8 +10,10 @@
 ///     }
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "sim/air/air_config.hpp"
@@ -44,13 +46,24 @@ public:
   virtual void on_completion(tick now, const completion& record) = 0;
 };
 
+/// Why a Verilated MAC was given a clock.
+enum class clock_cause : std::uint8_t {
+  timer,     ///< the node acts by itself
+  packet,    ///< a packet is submitted to it
+  frame,     ///< a frame for it
+  other,     ///< frames of others, and the carrier
+  deferred,  ///< what it heard before and was not shown
+};
+inline constexpr std::array<std::string_view, 5> clock_cause_names = {"timer", "packet", "frame", "other", "deferred"};
+
 /// Work done so far.
 struct air_counters {
   std::uint64_t transmissions = 0;
-  std::uint64_t wakes = 0;   ///< evaluations of a node at an event
-  std::uint64_t clocks = 0;  ///< clocks given to Verilated MACs
-  double rtl_s = 0;          ///< CPU time in Verilated MACs, from a sample of the steps
-  double medium_s = 0;       ///< ... in advance() and submit() outside MAC cores and listener calls, likewise
+  std::uint64_t wakes = 0;                                           ///< evaluations of a node at an event
+  std::uint64_t clocks = 0;                                          ///< clocks given to Verilated MACs
+  std::array<std::uint64_t, clock_cause_names.size()> clocks_for{};  ///< ... by cause; none at fidelity samples, where every clock is given
+  double rtl_s = 0;                                                  ///< CPU time in Verilated MACs, from a sample of the steps
+  double medium_s = 0;  ///< ... in advance() and submit() outside MAC cores and listener calls, likewise
 };
 
 class air {

@@ -338,6 +338,8 @@ bool bytes_node::quiescent() const { return happened_ == kind::nothing && events
 std::uint32_t bytes_node::next_timer() const { return model_->pins.next_timer; }
 std::uint16_t bytes_node::nav_left_us() const { return model_->pins.nav_left_us; }
 bool bytes_node::contending() const { return model_->pins.contending != 0; }
+bool bytes_node::sending() const { return model_->pins.sending != 0; }
+std::uint16_t bytes_node::backoff_slots() const { return model_->pins.evt_backoff_slots[0]; }
 
 transmission bytes_node::read_transmission(tick now) const {
   const frame_fields parsed = read_frame(now_.bytes);

@@ -37,7 +37,6 @@ public:
 
   // ---- Inputs
   void set_carrier(bool busy) { carrier_ = busy; }
-  bool carrier() const { return carrier_; }
   void strobe_rx_start(const transmission& frame, byte_span psdu, double power_dbm);
   void strobe_rx_end(const transmission& frame, bool ok);
   void strobe_overheard(std::uint16_t duration_us, bool ok);
@@ -54,6 +53,8 @@ public:
   bool want_rx_start() const { return true; }
   std::uint16_t nav_left_us() const;
   bool contending() const;
+  bool sending() const;
+  std::uint16_t backoff_slots() const;
   bool descriptor_ready() const { return happened_ != kind::nothing ? now_.room : room(packets_.size(), false); }
   bool tx_start() const { return happened_ == kind::frame; }
   bool deliver() const { return happened_ == kind::delivery; }

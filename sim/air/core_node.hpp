@@ -16,6 +16,9 @@
 /// The clocked process of the model. Verilator puts all of the core into this one function; sim/air/check_model.cmake
 /// makes sure of that after every Verilator run, and tests/sim/air compares it with Vmac_core::eval().
 void Vmac_core___024root___nba_sequent__TOP__0(Vmac_core___024root* root);
+/// The same where `rst`, `cfg_seed_load` and `nbr_take` are 0, with tick_n = 0 and with another one.
+void Vmac_core_settle(Vmac_core___024root* root);
+void Vmac_core_pass_time(Vmac_core___024root* root);
 
 namespace perhop::air {
 
@@ -53,6 +56,13 @@ public:
     pins_->desc_tag = tag;
   }
 
+  /// Calls the model from memory, as far as most clocks look at it.
+  void prefetch() const {
+    constexpr std::size_t line_bytes = 64, looked_at_bytes = 1280;
+    const char* const model = reinterpret_cast<const char*>(pins_);
+    for (std::size_t at = 0; at < looked_at_bytes; at += line_bytes) __builtin_prefetch(model + at, 1);
+  }
+
   std::uint32_t clock(std::uint32_t ticks) {
     pins_->tick_n = ticks;
 #ifdef PERHOP_DIRECT_EVAL
@@ -67,10 +77,15 @@ public:
   }
 
   neighbour_snapshot take_neighbour(std::uint8_t slot, std::uint8_t bin) {
+    pins_->tick_n = 0;
     pins_->nbr_take = 1;
     pins_->nbr_index = slot;
     pins_->nbr_bin = bin;
-    clock(0);
+#ifdef PERHOP_DIRECT_EVAL
+    Vmac_core___024root___nba_sequent__TOP__0(pins_);
+#else
+    clock_reference();
+#endif
     pins_->nbr_take = 0;
     return snapshot_of(*pins_);
   }
@@ -78,7 +93,7 @@ public:
   /// The two ways to give a clock to the model: as Verilator's manual says, and its clocked process alone. The second is
   /// valid because no output depends on an input other than the settings, which stand still after the constructor.
   void clock_reference();
-  void clock_direct() { Vmac_core___024root___nba_sequent__TOP__0(pins_); }
+  void clock_direct() { pins_->tick_n == 0 ? Vmac_core_settle(pins_) : Vmac_core_pass_time(pins_); }
 
   // ---- Outputs
   bool quiescent() const { return pins_->quiescent != 0; }
@@ -86,6 +101,8 @@ public:
   bool want_rx_start() const { return pins_->want_rx_start != 0; }
   std::uint16_t nav_left_us() const { return pins_->nav_left_us; }
   bool contending() const { return pins_->contending != 0; }
+  bool sending() const { return pins_->sending != 0; }
+  std::uint16_t backoff_slots() const { return pins_->evt_backoff_slots[0]; }
   bool descriptor_ready() const { return pins_->desc_ready[0] != 0; }
   bool tx_start() const { return pins_->phy_tx_start != 0; }
   bool deliver() const { return pins_->rx_deliver != 0; }

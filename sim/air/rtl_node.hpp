@@ -28,7 +28,6 @@ concept rtl_node = requires(node& at, const node& seen, const transmission& fram
 
   // ---- Inputs. Strobes hold for the next clock() only, and come to a quiescent node.
   at.set_carrier(true);
-  { seen.carrier() } -> std::same_as<bool>;
   /// The PLCP header of a frame was good; its bytes, and its power in dBm.
   at.strobe_rx_start(frame, byte_span(), 0.0);
   /// A frame is over; bool: its FCS is good.
@@ -50,6 +49,8 @@ concept rtl_node = requires(node& at, const node& seen, const transmission& fram
   { seen.want_rx_start() } -> std::same_as<bool>;
   { seen.nav_left_us() } -> std::same_as<std::uint16_t>;
   { seen.contending() } -> std::same_as<bool>;
+  { seen.sending() } -> std::same_as<bool>;  ///< an own frame is on the air, or SIFS before it runs
+  { seen.backoff_slots() } -> std::same_as<std::uint16_t>;
   { seen.descriptor_ready() } -> std::same_as<bool>;
 
   // What happened in the last clock().

@@ -73,4 +73,24 @@ private:
   std::uint64_t medium_sum_ = 0;
 };
 
+/// As long as it lives, time goes to MAC cores, but for the listener's.
+class rtl_lap {
+public:
+  explicit rtl_lap(sampled_times& times) : times_(times) {
+    if (!times_.sampling()) return;
+    listener_before_ = times_.listener();
+    start_ = stopwatch_now();
+  }
+  ~rtl_lap() {
+    if (times_.sampling()) times_.add_rtl(stopwatch_now() - start_ - (times_.listener() - listener_before_));
+  }
+  rtl_lap(const rtl_lap&) = delete;
+  rtl_lap& operator=(const rtl_lap&) = delete;
+
+private:
+  sampled_times& times_;
+  std::uint64_t listener_before_ = 0;
+  std::uint64_t start_ = 0;
+};
+
 }  // namespace perhop::air

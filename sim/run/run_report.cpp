@@ -112,6 +112,14 @@ void add_tcp(ordered_json& json, const flow_result& measured) {
 }
 
 /// One line of `flows`. Nothing was measured of a run that ended within its warm-up, so there is nothing to say.
+ordered_json clocks_json(const air_counters& counters) {
+  ordered_json clocks;
+  for (std::size_t cause = 0; cause < clock_cause_names.size(); ++cause) {
+    clocks[std::string(clock_cause_names[cause])] = counters.clocks_for[cause];
+  }
+  return clocks;
+}
+
 ordered_json flow_json(const flow_config& flow, const flow_result& measured, bool has_measured) {
   ordered_json json = {{"kind", name_of(flow.kind)}, {"src", flow.src}, {"dst", flow.dst}};
   if (!has_measured) return json;
@@ -295,6 +303,7 @@ ordered_json run_report::result(tick end, const air_counters& counters, const cp
       {"cpu_s",
        {{"total", cpu.total_s}, {"rtl", cpu.rtl_s}, {"medium", cpu.medium_s}, {"transport", cpu.transport_s}, {"other", cpu.other_s}}},
       {"clocks", counters.clocks},
+      {"clocks_for", clocks_json(counters)},
       {"wakes", counters.wakes},
       {"flows", ordered_json::array()},
       {"hops", hops_json()},
