@@ -574,8 +574,10 @@ class Experiment(Section):
     seeds: list[Annotated[int, Field(ge=0, lt=2**63)]] = Field(default=[1], min_length=1, description="one run a seed")
     duration_s: float = Field(gt=0, le=1e6, description="simulated seconds of each run")
     warmup_s: float = Field(default=5, ge=0, description="seconds at the start that results leave out")
-    backend: Literal["sim", "live", "radio"] = Field(
-        default="sim", description="where the MAC runs: simulated, in namespaces in real time, on hosts with radios"
+    backend: Literal["sim", "kernel", "live", "radio"] = Field(
+        default="sim",
+        description="where the MAC runs: simulated; the same with Linux' TCP in virtual time; in namespaces in real "
+        "time; on hosts with radios",
     )
     exact: Exact = Exact()
     swan: SwanSettings | None = Field(
