@@ -23,7 +23,7 @@ export CCACHE_BASEDIR := $(CURDIR)
 # Objects with debugging information serve another clone, too; what they say of its folder is then of the first one.
 export CCACHE_NOHASHDIR := 1
 
-.PHONY: help setup programs build bindings chain live live-sanitized ota soak attack flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples verify-hashes verify-bounds bench-antenna bench-bound bench-core bench-exact bench-mesh bench-phy bench-robust bench-scale bench-sifs bench-sim bench-sweep peers virtual-usrp synth prove test test-gateware mutate test-long fuzz fuzz-python fuzz-gateware clean
+.PHONY: help setup programs build bindings chain kernel live live-sanitized ota soak attack flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples verify-hashes verify-kernel verify-bounds bench-antenna bench-bound bench-core bench-exact bench-mesh bench-phy bench-robust bench-scale bench-sifs bench-sim bench-sweep peers virtual-usrp synth prove test test-gateware mutate test-long fuzz fuzz-python fuzz-gateware clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -52,7 +52,7 @@ out/build/build.ninja: .venv/perhop.stamp
 	@rm -f $@
 
 programs: setup out/build/build.ninja ## Build the simulators and the daemon only (out/build)
-	@JOBS=$(JOBS) ./setup.sh build perhop-air perhop-sim perhop-exact perhop-live-air perhop-node
+	@JOBS=$(JOBS) ./setup.sh build perhop-air perhop-sim perhop-exact perhop-live-air perhop-node perhop-kernel
 
 build: setup out/build/build.ninja ## Build the simulators and the C++ tests (default target)
 	@JOBS=$(JOBS) ./setup.sh build
@@ -71,6 +71,9 @@ reproduce: programs bindings ## Each claim of the papers, or of PAPER=003 alone,
 
 live: programs ## The kernel's TCP over the gateware in real time, beside the simulator's; needs root
 	@$(PYTHON) sim/bench/bench_live.py
+
+kernel: setup ## Build the Linux kernel of --backend kernel from Debian's source package, pinned, without root (out/kernel; some minutes, once)
+	@$(PYTHON) sim/kernel/image/build_kernel.py --jobs $(JOBS)
 
 live-sanitized: programs ## The live tests with a daemon that has sanitizers; faults planted in it are seen; needs root (some minutes)
 	@$(PYTHON) tests/live/sanitized.py --jobs $(JOBS) $(TESTS)
@@ -133,6 +136,10 @@ verify-samples: programs ## Radios that exchange samples: start times of the cor
 
 verify-hashes: programs ## Transmissions of the runs that stand for all are those recorded, to the microsecond (15 min)
 	@$(PYTHON) sim/verify_hashes.py --jobs $(JOBS)
+
+verify-kernel: programs kernel ## Linux kernels in virtual time: the same run to the byte in whatever way it is made; what they need for that; accidents (some minutes)
+	@JOBS=$(JOBS) ./setup.sh build perhop_kernel_tests
+	@$(PYTHON) sim/verify_kernel.py --jobs $(JOBS)
 
 verify-bounds: setup ## No run of make reproduce, bench-bound and chain exceeds the bound of its reception rule (makes no runs; FOLDERS=... for others)
 	@$(PYTHON) sim/verify_bounds.py $(FOLDERS)

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -50,6 +51,8 @@ struct packet_path_config {
   std::optional<policy::swan_settings> swan{};  ///< best effort is slowed as SWAN does; nothing: it goes when the MAC has room
   /// Holds this host's TCP senders to their limits; null: the windows that they receive are lowered. Must outlive the path.
   bpf::window_limiter* limiter = nullptr;
+  /// Told of each IP packet that the queue had no room for; empty: nobody is.
+  std::function<void(const shim::ip_packet_view&)> on_queue_drop{};
 };
 
 /// Counted since the start.
@@ -190,7 +193,11 @@ private:
   bool mac_is_up() const { return up_; }
   bool can_submit() const { return driver_.can_send(); }
   void submit(time_us now, queue_entry&& first);
-  void on_lost(const shim::ip_packet_view&, hop::loss) { ++counters_.queue_drops; }
+  void on_lost(const shim::ip_packet_view& view, hop::loss) { note_queue_drop(view); }
+  void note_queue_drop(const shim::ip_packet_view& view) {
+    ++counters_.queue_drops;
+    if (config_.on_queue_drop) config_.on_queue_drop(view);
+  }
   void on_purged(frame&&) {}
   std::uint32_t window_packets(const shim::ip_packet_view&) const { return 0; }
   void on_room(hop::room_event event, const shim::ip_packet_view& view);

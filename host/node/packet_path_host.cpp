@@ -119,7 +119,7 @@ void packet_path::submit(time_us now, queue_entry&& first) {
   watch_given();
 }
 
-void packet_path::on_room(hop::room_event event, const shim::ip_packet_view&) {
+void packet_path::on_room(hop::room_event event, const shim::ip_packet_view& view) {
   switch (event) {
     case hop::room_event::tcp_ack_held:
       ++counters_.tcp_acks_held;
@@ -128,7 +128,7 @@ void packet_path::on_room(hop::room_event event, const shim::ip_packet_view&) {
       ++counters_.paced;
       break;
     case hop::room_event::paced_lost:
-      ++counters_.queue_drops;
+      note_queue_drop(view);
       break;
     case hop::room_event::tcp_ack_due:
     case hop::room_event::tcp_ack_repeated:

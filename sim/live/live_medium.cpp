@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "host/sockets/json_message.hpp"
+#include "sim/run/completion_record.hpp"
 #include "sim/run/scripted_events.hpp"
 
 namespace perhop::live {
@@ -31,38 +32,6 @@ std::vector<std::uint8_t> encoded(const Message& message) {
 }
 
 bool is_group(std::uint64_t address) { return (address >> group_address_bit & 1) != 0; }
-
-completion_record record_of(const air::completion& done) {
-  return {.tag = done.tag,
-          .peer = done.peer,
-          .sequence = done.sequence,
-          .bytes = done.mpdu_bytes,
-          .rate = done.rate_index,
-          .result = done.result,
-          .rts_attempts = done.rts_attempts,
-          .data_attempts = done.data_attempts,
-          .ssrc = done.ssrc,
-          .slrc = done.slrc,
-          .cw = done.cw,
-          .slots_drawn = done.slots_drawn,
-          .t_enqueue_us = static_cast<std::uint32_t>(done.t_enqueue_us),
-          .t_head_us = static_cast<std::uint32_t>(done.t_head_us),
-          .t_first_tx_us = static_cast<std::uint32_t>(done.t_first_tx_us),
-          .t_done_us = static_cast<std::uint32_t>(done.t_done_us),
-          .queue_us = done.parts.queue_us,
-          .ifs_us = done.parts.ifs_us,
-          .backoff_us = done.parts.backoff_us,
-          .frozen_cca_us = done.parts.frozen_cca_us,
-          .frozen_nav_us = done.parts.frozen_nav_us,
-          .control_us = done.parts.control_us,
-          .data_us = done.parts.data_us,
-          .response_us = done.parts.response_us,
-          .timeout_us = done.parts.timeout_us,
-          .responder_us = done.parts.responder_us,
-          .avg_contention_us16 = done.avg_contention_us16,
-          .avg_overhead_us16 = done.avg_overhead_us16,
-          .avg_data_attempts_256 = static_cast<std::uint16_t>(done.avg_data_attempts_256)};
-}
 
 }  // namespace
 
@@ -284,7 +253,7 @@ void live_medium::on_completion(air::tick now, const air::completion& record) {
     completion.cookie = done.cookie;
     message_.resize(wire::air_completion::size_bytes);
     completion.encode(std::span<std::uint8_t, wire::air_completion::size_bytes>(message_));
-    for (const std::uint32_t word : encode_completion_record(record_of(record))) {
+    for (const std::uint32_t word : encode_completion_record(run::record_of(record))) {
       for (unsigned byte = 0; byte < 4; ++byte) message_.push_back(static_cast<std::uint8_t>(word >> 8 * byte));
     }
     // A daemon that misses a completion would wait for its credit for ever: it shall connect anew.

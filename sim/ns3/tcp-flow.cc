@@ -49,6 +49,7 @@ constexpr Variant VARIANTS[] = {
     {BSD, "perhop::TcpBsdReno"},
     {"linuxreno", "ns3::TcpLinuxReno"},
     {"cubic", "ns3::TcpCubic"},
+    {"bbr", "ns3::TcpBbr"}, // paces by itself
     {"vegas", "ns3::TcpVegas"},
     {"veno", "ns3::TcpVeno"},
     {"westwood", "ns3::TcpWestwoodPlus"},

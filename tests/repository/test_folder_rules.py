@@ -191,6 +191,18 @@ def test_host_sockets_and_sim_live_use_what_they_may(find, root):
         assert not [f"{path}: {name}" for path, name in used if not re.match(pattern, name)]
 
 
+def test_sim_kernel_uses_what_it_may(find, root):
+    """It joins kernels, the daemon's packet path and the air; it has no policy and no medium of its own."""
+    files = find("sim/kernel/**/*.hpp", "sim/kernel/**/*.cpp")
+    assert files
+    allowed = re.compile(
+        r'"(sim/(air|run|kernel)/|host/core/|host/node/(kernel|packet_path)\.hpp|host/drivers/driver\.hpp)|'
+        r"<(nlohmann|sys|linux|net|netinet|arpa)/"
+    )
+    used = [(path, name) for path in files for name in includes_of(path, root) if "/" in name]
+    assert not [f"{path}: {name}" for path, name in used if not allowed.match(name)]
+
+
 def test_the_medium_is_modelled_in_sim_air_alone(find, root):
     """sim/ns3 uses no channel, propagation or Wi-Fi model of ns-3."""
     files = find("sim/ns3/**/*.h", "sim/ns3/**/*.cc", "sim/ns3/**/*.hpp", "sim/ns3/**/*.cpp")

@@ -65,7 +65,10 @@ def run(
     ] = None,
     backend: Annotated[
         str | None,
-        typer.Option(help="Where the MAC runs: sim, live (in real time, root) or radio; default: as the file says."),
+        typer.Option(
+            help="Where the MAC runs: sim, kernel (with Linux' TCP in virtual time), live (in real time, root) or "
+            "radio; default: as the file says."
+        ),
     ] = None,
     inventory: Annotated[
         Path | None,

@@ -97,6 +97,11 @@ FEATURES = (
     Feature("the tree's version in results", ("perhop version",), ("git",)),
     Feature("traces of nodes that move", ("perhop motion",), ("Python", *PACKAGES)),
     Feature("comparing git versions", ("perhop compare --git-a", "perhop compare --git-b"), (*BUILDING, "git")),
+    Feature(
+        "Linux kernels in virtual time",
+        ("perhop run --backend kernel", "make kernel", "make verify-kernel"),
+        (*SIMULATOR, "perhop-kernel", "kernel image"),
+    ),
     Feature("the papers' rows", ("perhop reproduce", "make reproduce"), (*SIMULATOR, "perhop.core", "perhop-exact")),
     Feature("studies of EXACT", ("make bench-exact",), ("perhop-exact",)),
     Feature("EXACT on meshes", ("make bench-mesh",), (*SIMULATOR, "perhop-exact")),
@@ -181,7 +186,18 @@ def remedies(findings: Iterable[Finding]) -> list[str]:
 
 def examine() -> Examination:
     """Look at everything that a feature needs."""
-    findings = [*_python(), *_tools(), *_files(), _ns3(), *_programs(), *_bindings(), *_live(), *_radios(), *_place()]
+    findings = [
+        *_python(),
+        *_tools(),
+        *_files(),
+        _ns3(),
+        *_programs(),
+        *_bindings(),
+        *_live(),
+        _kernel(),
+        *_radios(),
+        *_place(),
+    ]
     return Examination([_with_features(finding) for finding in findings])
 
 
@@ -376,6 +392,12 @@ def _of_python(name: str, environment: str, module: str, remedy: str) -> Finding
     except (OSError, subprocess.TimeoutExpired) as error:
         return Finding(name, False, f"{python} does not run: {error}", remedy=remedy)
     return Finding(name, there, environment if there else f"{environment} has no module {module}", remedy=remedy)
+
+
+def _kernel() -> Finding:
+    from perhop.kernel import image
+
+    return _tried("kernel image", lambda: paths.shown(image.check()))
 
 
 def _place() -> list[Finding]:

@@ -15,6 +15,7 @@ from perhop.errors import PerhopError
 PROGRAMS = {
     "perhop-air": "sim/run/perhop-air",
     "perhop-sim": "sim/ns3/perhop-sim",
+    "perhop-kernel": "sim/kernel/perhop-kernel",
     "perhop-exact": "sim/exact/perhop-exact",
     "perhop-live-air": "sim/live/perhop-live-air",
     "perhop-node": "host/node/perhop-node",

@@ -27,6 +27,14 @@ FILES = {
     "spacing out of range": ("_m: 250\nmed", "_m: 300\nmed", 5, "topology.spacing_m", "cannot hear", "at most 250"),
     "unreachable node": ("dst: last", "dst: 9", 15, "flows.0.dst", "the topology has 2 nodes", "index from 0 to 1"),
     "node by an unknown name": ("dst: last", "dst: lst", 15, "flows.0.dst", "names no node", "first or last"),
+    "a TCP that nobody has": (
+        "dst: last",
+        "dst: last\n    variant: cubik",
+        16,
+        "flows.0.variant",
+        "'cubik'",
+        "did you mean 'cubic'",
+    ),
     "a flow to itself": ("dst: last", "dst: 0", 15, "flows.0.dst", "would send to itself", "two different nodes"),
     "a MAC-level flow over hops": (
         "kind: tcp",

@@ -102,7 +102,7 @@ class TcpSender(End):
             return
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sock:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
+            self.choose_tcp(sock)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, self.told["mss_bytes"])
             # What waits in the socket at the end is nobody's: the connection is reset.
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -120,6 +120,13 @@ class TcpSender(End):
             finally:
                 self.look()
                 self.socket = None
+
+    def choose_tcp(self, sock: socket.socket) -> None:
+        name = self.told["congestion_control"]
+        try:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+        except OSError as error:
+            raise OSError(f"this kernel has no TCP {name} ({error}); try: modprobe tcp_{name}") from None
 
     def look(self) -> None:
         """Called every LOOK_S."""

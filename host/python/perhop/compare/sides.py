@@ -27,6 +27,7 @@ from perhop.experiment.load import load, parse_path
 from perhop.experiment.policies import parse_policy
 from perhop.experiment.resolve import Run
 from perhop.experiment.schema import Experiment
+from perhop.kernel.image import PROGRAM as KERNEL_PROGRAM
 from perhop.study import runner, state
 from perhop.study.outcomes import Outcome, Study
 from perhop.study.plan import Plan, make_plan
@@ -334,7 +335,8 @@ def _of_run(asked: Asked) -> Side:
             f"{asked.letter}: the run in {paths.shown(folder)} has not finished", "make it again: `perhop run ...`"
         )
     entry = state.entry(folder.parent.parent, folder.name)
-    backend = config.get("realtime", {}).get("backend", "sim")
+    simulated = "kernel" if entry.get("program") == KERNEL_PROGRAM else "sim"
+    backend = config.get("realtime", {}).get("backend", simulated)
     policies = [flow.pop("policy", {}) for flow in config["flows"]]
     _, found, policy = label.partition("policy=")
     policy = policy.partition(" seed=")[0] if found else ""

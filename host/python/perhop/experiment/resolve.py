@@ -97,6 +97,11 @@ def elsewhere(run: Run, program: str, section: dict[str, Any]) -> Run:
     )
 
 
+def made_by(run: Run, program: str) -> Run:
+    """The same run, made by another simulator."""
+    return _finish(replace(run, program=program), pcapng=run.config["outputs"]["pcapng"])
+
+
 def longest(runs: list[Run]) -> Run:
     """The run whose packets are worth a look: most hops, then the first seed, then the last policy and point."""
     first_seed = runs[0].seed

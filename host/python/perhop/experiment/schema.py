@@ -350,10 +350,10 @@ class TcpFlow(FlowBase):
     """TCP, forwarded over the routes: bulk data without end, a transfer of a given size, or data at a given rate."""
 
     kind: Literal["tcp"]
-    variant: Literal["newreno", "reno", "linuxreno", "bsd"] = Field(
+    variant: Literal["newreno", "reno", "linuxreno", "bsd", "cubic", "bbr", "vegas", "veno", "westwood"] = Field(
         default="newreno",
         description="reno leaves fast recovery at a partial TCP ACK; linuxreno grows by what a TCP ACK acknowledges; "
-        "bsd: FreeBSD 2.2.4 (min_rto_ms 1000)",
+        "bsd: FreeBSD 2.2.4 (min_rto_ms 1000); cubic, bbr (version 1), vegas, veno, westwood: as ns-3 models them",
     )
     sack: bool = Field(default=False, description="selective acknowledgements")
     segment_bytes: int = Field(default=1460, ge=1, le=2264, description="TCP payload of a full segment")
@@ -574,8 +574,10 @@ class Experiment(Section):
     seeds: list[Annotated[int, Field(ge=0, lt=2**63)]] = Field(default=[1], min_length=1, description="one run a seed")
     duration_s: float = Field(gt=0, le=1e6, description="simulated seconds of each run")
     warmup_s: float = Field(default=5, ge=0, description="seconds at the start that results leave out")
-    backend: Literal["sim", "live", "radio"] = Field(
-        default="sim", description="where the MAC runs: simulated, in namespaces in real time, on hosts with radios"
+    backend: Literal["sim", "kernel", "live", "radio"] = Field(
+        default="sim",
+        description="where the MAC runs: simulated; the same with Linux' TCP in virtual time; in namespaces in real "
+        "time; on hosts with radios",
     )
     exact: Exact = Exact()
     swan: SwanSettings | None = Field(

@@ -23,6 +23,8 @@ TCP_TIMESTAMP_BYTES = 12
 LEAST_MSS_BYTES = 88  # tcp_min_snd_mss and more
 PARTS = ("queue", "ifs", "backoff", "frozen_cca", "frozen_nav", "control", "data", "response", "timeout", "responder")
 AIRTIME = ("control", "data", "response")
+# What Linux calls the TCP of a flow; it has one Reno, with NewReno's recovery, for all of them.
+LINUX_TCP = {"newreno": "reno", "linuxreno": "reno"}
 # Flows whose receivers send something back.
 ANSWERING = ("tcp", "exact")
 INTERVAL_COLUMNS = (
@@ -73,6 +75,7 @@ def ends(plan: LivePlan, start_ns: list[int], rates_sockets: list[str], role: st
         }
         if flow["kind"] == "tcp":
             told["mss_bytes"] = max(LEAST_MSS_BYTES, flow["segment_bytes"] + TCP_TIMESTAMP_BYTES)
+            told["congestion_control"] = LINUX_TCP.get(flow["variant"], flow["variant"])
         told |= {
             name: flow[name] for name in ("payload_bytes", "rate_bps", "burst_packets", "demand_bps") if name in flow
         }

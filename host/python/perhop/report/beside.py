@@ -23,7 +23,7 @@ from perhop.study.summaries import Mean, Summary, data_links, link_name, summari
 COMPARED = ("topology", "medium", "mac", "routing", "flows", "events", "exact")
 # Cells of hops beyond this many are left to hops.parquet.
 MOST_HOPS = 8
-TITLES = {"sim": "simulated", "live": "live, namespaces", "radio": "radio, hosts"}
+TITLES = {"sim": "simulated", "kernel": "kernel, virtual time", "live": "live, namespaces", "radio": "radio, hosts"}
 
 
 @dataclass(frozen=True)

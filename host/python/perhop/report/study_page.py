@@ -38,7 +38,12 @@ RECEPTION_RULES = {
     "sinr": "a frame is good while its power stays above the threshold of its rate over noise and all other frames",
 }
 
-WHERE = {"sim": "simulated", "live": "live: namespaces, kernel's TCP", "radio": "radio: hosts over SSH, kernel's TCP"}
+WHERE = {
+    "sim": "simulated",
+    "kernel": "simulated, Linux kernels' TCP in virtual time",
+    "live": "live: namespaces, kernel's TCP",
+    "radio": "radio: hosts over SSH, kernel's TCP",
+}
 
 
 def write(done: Finished, command: list[str]) -> Finished:

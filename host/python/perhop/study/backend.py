@@ -13,8 +13,8 @@ from perhop.experiment.program import Programs
 from perhop.experiment.resolve import Run
 from perhop.study import runner
 
-# Simulated, in namespaces in real time, on hosts with radios: in the order in which they are shown.
-NAMES = ("sim", "live", "radio")
+# Simulated, with Linux kernels in virtual time, in namespaces in real time, on hosts with radios: as they are shown.
+NAMES = ("sim", "kernel", "live", "radio")
 # What commands without an option for it take, the benches among them.
 SCHEDULER_VARIABLE = "PERHOP_SCHEDULER"
 

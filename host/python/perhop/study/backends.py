@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The backends by name: simulated (sim), in namespaces in real time (live), on hosts (radio)."""
+"""The backends by name: simulated (sim), that with Linux kernels (kernel), in namespaces in real time (live), on hosts
+(radio)."""
 
 from __future__ import annotations
 
@@ -24,4 +25,8 @@ def choose(name: str, inventory: Path | None) -> Backend:
         from perhop.realtime.live_backend import Live
 
         return Live()
+    if name == "kernel":
+        from perhop.kernel.backend import Kernel
+
+        return Kernel()
     return Sim()

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// The one program in a kernel of a run: opens the flows that end there at their moments, and tells what TCP knows of them. It is the
+// kernel's `init`, linked statically; its plan and its words are told in flow_plan.hpp. It runs on virtual time only: whatever it does
+// takes none, and what it waits for are sockets and one timer.
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <vector>
+
+#include "sim/kernel/flow_plan.hpp"
+
+namespace {
+
+using namespace perhop::kernels::flow_plan;
+using nanoseconds = long long;
+
+constexpr std::size_t chunk_bytes = 65536;
+constexpr unsigned timer_event = UINT32_MAX;
+
+nanoseconds now_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * second_ns + time.tv_nsec;
+}
+
+/// The run ends by this: perhop-kernel reads it.
+[[noreturn]] void give_up(const char* what) {
+  std::printf("{\"problem\": \"%s: %s\"}\n", what, std::strerror(errno));
+  std::fflush(stdout);
+  for (;;) pause();
+}
+
+/// struct tcp_info of Linux 6.12, of which older headers know less: the fields told here, at their places.
+struct tcp_state {
+  std::uint32_t mss_bytes = 0, rtt_us = 0, window_packets = 0, retransmissions = 0, advertised_bytes = 0;
+  std::uint16_t timeouts = 0;
+};
+
+template <typename Number>
+void read_at(const std::uint8_t* bytes, std::size_t length, std::size_t at, Number& number) {
+  if (at + sizeof number <= length) std::memcpy(&number, bytes + at, sizeof number);
+}
+
+tcp_state read_state(int socket) {
+  std::uint8_t bytes[256]{};
+  socklen_t length = sizeof bytes;
+  tcp_state state;
+  if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, bytes, &length) != 0) return state;
+  read_at(bytes, length, 16, state.mss_bytes);
+  read_at(bytes, length, 68, state.rtt_us);
+  read_at(bytes, length, 80, state.window_packets);
+  read_at(bytes, length, 100, state.retransmissions);
+  read_at(bytes, length, 228, state.advertised_bytes);
+  read_at(bytes, length, 240, state.timeouts);
+  return state;
+}
+
+struct flow_end {
+  unsigned flow = 0;
+  bool sends = false;
+  std::uint16_t port = 0, other_port = 0;
+  in_addr other{};
+  nanoseconds start = 0, stop = 0;
+  int mss_bytes = 0;
+  char congestion_control[16]{};
+
+  int socket = -1;  ///< of the connection
+  int listener = -1;
+  bool connected = false;
+  bool over = false;
+  std::uint64_t received_bytes = 0;
+  std::uint64_t looks = 0, rtt_us = 0, window_thousandths = 0;
+  tcp_state last{};
+  std::vector<std::uint32_t> round_trips_us;
+};
+
+class program {
+public:
+  void read_plan();
+  [[noreturn]] void run();
+
+private:
+  void set_up_interface(const char* address);
+  void set_route(const char* destination, unsigned window_packets, unsigned window_bytes, unsigned timeout_ms, bool at_once);
+  void watch(int descriptor, unsigned index, std::uint32_t events);
+  void listen(flow_end& end, unsigned index);
+  void connect(flow_end& end, unsigned index);
+  void stop(flow_end& end);
+  void look(flow_end& end);
+  void tell(const flow_end& end, nanoseconds edge) const;
+  void tell_tail(flow_end& end) const;
+  void tell_problem(const flow_end& end, const char* what) const;
+  void on_socket(flow_end& end, unsigned index, std::uint32_t events);
+  void on_time(nanoseconds now);
+  nanoseconds next_moment(nanoseconds now) const;
+
+  int epoll_ = -1, timer_ = -1;
+  std::vector<flow_end> ends_;
+  std::vector<nanoseconds> edges_;
+  std::size_t next_edge_ = 0;
+  nanoseconds measure_from_ = 0;
+  nanoseconds next_look_ = 0;
+  std::vector<char> chunk_ = std::vector<char>(chunk_bytes);
+};
+
+void program::read_plan() {
+  std::FILE* const file = std::fopen(file_name, "r");
+  if (file == nullptr) give_up(file_name);
+  char line[256], words[4][64];
+  while (std::fgets(line, sizeof line, file) != nullptr) {
+    flow_end end;
+    unsigned numbers[4]{};
+    long long time = 0;
+    if (std::sscanf(line, "address %63s", words[0]) == 1) {
+      set_up_interface(words[0]);
+    } else if (std::sscanf(line, "sysctl %63s %63s", words[0], words[1]) == 2) {
+      char path[96];
+      std::snprintf(path, sizeof path, "/proc/sys/%s", words[0]);
+      std::FILE* const setting = std::fopen(path, "w");
+      if (setting == nullptr || std::fputs(words[1], setting) < 0 || std::fclose(setting) != 0) give_up(path);
+    } else if (std::sscanf(line, "route %63s %u %u %u %u", words[0], &numbers[0], &numbers[1], &numbers[2], &numbers[3]) == 5) {
+      set_route(words[0], numbers[0], numbers[1], numbers[2], numbers[3] != 0);
+    } else if (std::sscanf(line, "edge %lld", &time) == 1) {
+      edges_.push_back(time);
+    } else if (std::sscanf(line, "measure_from %lld", &time) == 1) {
+      measure_from_ = time;
+    } else if (std::sscanf(line, "send %u %hu %63s %hu %lld %lld %d %15s", &end.flow, &end.port, words[0], &end.other_port, &end.start,
+                           &end.stop, &end.mss_bytes, end.congestion_control) == 8) {
+      end.sends = true;
+      inet_aton(words[0], &end.other);
+      ends_.push_back(end);
+    } else if (std::sscanf(line, "receive %u %hu %d", &end.flow, &end.port, &end.mss_bytes) == 3) {
+      ends_.push_back(end);
+    } else {
+      give_up(line);
+    }
+  }
+  std::fclose(file);
+}
+
+void program::set_up_interface(const char* address) {
+  const int asks = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const auto set = [asks](const char* name, unsigned long what, const char* ip, short flags) {
+    ifreq request{};
+    std::strcpy(request.ifr_name, name);
+    if (ip != nullptr) {
+      sockaddr_in value{};
+      value.sin_family = AF_INET;
+      inet_aton(ip, &value.sin_addr);
+      std::memcpy(&request.ifr_addr, &value, sizeof value);
+    } else {
+      request.ifr_flags = flags;
+    }
+    if (ioctl(asks, what, &request) != 0) give_up(name);
+  };
+  set("lo", SIOCSIFFLAGS, nullptr, IFF_UP);
+  set(interface, SIOCSIFADDR, address, 0);
+  set(interface, SIOCSIFNETMASK, "255.0.0.0", 0);
+  // Nobody answers ARP on the radio either.
+  set(interface, SIOCSIFFLAGS, nullptr, IFF_UP | IFF_NOARP);
+  close(asks);
+}
+
+void program::set_route(const char* destination, unsigned window_packets, unsigned window_bytes, unsigned timeout_ms, bool at_once) {
+  struct {
+    nlmsghdr head;
+    rtmsg route;
+    std::uint8_t attributes[256];
+  } request{};
+  request.head = {.nlmsg_len = NLMSG_LENGTH(sizeof(rtmsg)),
+                  .nlmsg_type = RTM_NEWROUTE,
+                  .nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE | NLM_F_REPLACE,
+                  .nlmsg_seq = 1,
+                  .nlmsg_pid = 0};
+  request.route = {.rtm_family = AF_INET,
+                   .rtm_dst_len = 32,
+                   .rtm_src_len = 0,
+                   .rtm_tos = 0,
+                   .rtm_table = RT_TABLE_MAIN,
+                   .rtm_protocol = RTPROT_STATIC,
+                   .rtm_scope = RT_SCOPE_LINK,
+                   .rtm_type = RTN_UNICAST,
+                   .rtm_flags = 0};
+  const auto add = [&request](std::uint16_t kind, const void* data, std::size_t bytes) {
+    auto* const attribute = reinterpret_cast<rtattr*>(reinterpret_cast<std::uint8_t*>(&request) + NLMSG_ALIGN(request.head.nlmsg_len));
+    attribute->rta_type = kind;
+    attribute->rta_len = static_cast<unsigned short>(RTA_LENGTH(bytes));
+    std::memcpy(RTA_DATA(attribute), data, bytes);
+    request.head.nlmsg_len = static_cast<std::uint32_t>(NLMSG_ALIGN(request.head.nlmsg_len) + RTA_ALIGN(attribute->rta_len));
+    return attribute;
+  };
+  in_addr to{};
+  inet_aton(destination, &to);
+  const unsigned index = if_nametoindex(interface);
+  add(RTA_DST, &to, sizeof to);
+  add(RTA_OIF, &index, sizeof index);
+  rtattr* const metrics = add(RTA_METRICS, nullptr, 0);
+  const auto metric = [&](std::uint16_t kind, std::uint32_t value) {
+    if (value != 0) add(kind, &value, sizeof value);
+  };
+  metric(RTAX_INITCWND, window_packets);
+  metric(RTAX_WINDOW, window_bytes);
+  metric(RTAX_RTO_MIN, timeout_ms);
+  metric(RTAX_QUICKACK, at_once ? 1 : 0);
+  metrics->rta_len = static_cast<unsigned short>(reinterpret_cast<std::uint8_t*>(&request) + request.head.nlmsg_len -
+                                                 reinterpret_cast<std::uint8_t*>(metrics));
+
+  const int asks = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+  struct {
+    nlmsghdr head;
+    nlmsgerr error;
+    std::uint8_t rest[256];
+  } answer{};
+  if (send(asks, &request, request.head.nlmsg_len, 0) < 0) give_up("netlink");
+  // It is done when send() returns; an answer is there only if it was refused.
+  if (recv(asks, &answer, sizeof answer, MSG_DONTWAIT) > 0 && answer.error.error != 0) {
+    errno = -answer.error.error;
+    give_up("a route");
+  }
+  close(asks);
+}
+
+void program::watch(int descriptor, unsigned index, std::uint32_t events) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u32 = index;
+  if (epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event) != 0) give_up("epoll");
+}
+
+void program::listen(flow_end& end, unsigned index) {
+  end.listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  sockaddr_in here{};
+  here.sin_family = AF_INET;
+  here.sin_port = htons(end.port);
+  setsockopt(end.listener, IPPROTO_TCP, TCP_MAXSEG, &end.mss_bytes, sizeof end.mss_bytes);
+  if (bind(end.listener, reinterpret_cast<sockaddr*>(&here), sizeof here) != 0 || ::listen(end.listener, 1) != 0) give_up("a port");
+  watch(end.listener, index, EPOLLIN);
+}
+
+void program::connect(flow_end& end, unsigned index) {
+  end.socket = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (setsockopt(end.socket, IPPROTO_TCP, TCP_CONGESTION, end.congestion_control, std::strlen(end.congestion_control)) != 0) {
+    tell_problem(end, end.congestion_control);
+  }
+  setsockopt(end.socket, IPPROTO_TCP, TCP_MAXSEG, &end.mss_bytes, sizeof end.mss_bytes);
+  // What waits in the socket at the end is nobody's: the connection is reset.
+  const linger reset{.l_onoff = 1, .l_linger = 0};
+  setsockopt(end.socket, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+  sockaddr_in here{}, there{};
+  here.sin_family = there.sin_family = AF_INET;
+  here.sin_port = htons(end.port);
+  there.sin_port = htons(end.other_port);
+  there.sin_addr = end.other;
+  if (bind(end.socket, reinterpret_cast<sockaddr*>(&here), sizeof here) != 0) give_up("a port");
+  if (::connect(end.socket, reinterpret_cast<sockaddr*>(&there), sizeof there) != 0 && errno != EINPROGRESS) {
+    tell_problem(end, "connect");
+    stop(end);
+    return;
+  }
+  watch(end.socket, index, EPOLLOUT);
+}
+
+void program::stop(flow_end& end) {
+  look(end);
+  if (end.socket >= 0) close(end.socket);
+  end.socket = -1;
+  end.connected = false;
+  end.over = true;
+}
+
+void program::look(flow_end& end) {
+  if (!end.connected) return;
+  const tcp_state state = read_state(end.socket);
+  if (state.rtt_us == 0) return;
+  end.last = state;
+  // TCP sends by the smaller of the two windows.
+  std::uint64_t window = std::uint64_t{state.window_packets} * 1000;
+  if (state.advertised_bytes != 0 && state.mss_bytes != 0) {
+    window = std::min(window, std::uint64_t{state.advertised_bytes} * 1000 / state.mss_bytes);
+  }
+  ++end.looks;
+  end.rtt_us += state.rtt_us;
+  end.window_thousandths += window;
+  end.round_trips_us.push_back(state.rtt_us);
+}
+
+void program::tell(const flow_end& end, nanoseconds edge) const {
+  if (!end.sends) {
+    std::printf("{\"flow\": %u, \"end\": \"receive\", \"at_ns\": %lld, \"received_bytes\": %llu}\n", end.flow, edge,
+                static_cast<unsigned long long>(end.received_bytes));
+    return;
+  }
+  std::printf(
+      "{\"flow\": %u, \"end\": \"send\", \"at_ns\": %lld, \"looks\": %llu, \"rtt_us\": %llu, \"window_packets\": %llu, "
+      "\"retransmissions\": %u, \"timeouts\": %u}\n",
+      end.flow, edge, static_cast<unsigned long long>(end.looks), static_cast<unsigned long long>(end.rtt_us),
+      static_cast<unsigned long long>(end.window_thousandths), end.last.retransmissions, end.last.timeouts);
+}
+
+void program::tell_tail(flow_end& end) const {
+  if (!end.sends || end.round_trips_us.empty()) return;
+  std::sort(end.round_trips_us.begin(), end.round_trips_us.end());
+  const std::size_t place = std::min(end.round_trips_us.size() - 1, end.round_trips_us.size() * 95 / 100);
+  std::printf("{\"flow\": %u, \"end\": \"send\", \"rtt_p95_us\": %u}\n", end.flow, end.round_trips_us[place]);
+}
+
+void program::tell_problem(const flow_end& end, const char* what) const {
+  std::printf("{\"flow\": %u, \"problem\": \"%s: %s\"}\n", end.flow, what, std::strerror(errno));
+}
+
+void program::on_socket(flow_end& end, unsigned index, std::uint32_t events) {
+  if (end.sends) {
+    if (end.socket < 0) return;
+    int problem = 0;
+    socklen_t length = sizeof problem;
+    if ((events & (EPOLLERR | EPOLLHUP)) != 0 && getsockopt(end.socket, SOL_SOCKET, SO_ERROR, &problem, &length) == 0 && problem != 0) {
+      errno = problem;
+      tell_problem(end, end.connected ? "send" : "connect");
+      stop(end);
+      return;
+    }
+    end.connected = true;
+    while (write(end.socket, chunk_.data(), chunk_.size()) > 0) {}
+    return;
+  }
+  if (end.socket < 0) {
+    end.socket = accept4(end.listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (end.socket >= 0) watch(end.socket, index, EPOLLIN);
+    return;
+  }
+  ssize_t got = 0;
+  while ((got = read(end.socket, chunk_.data(), chunk_.size())) > 0) end.received_bytes += static_cast<std::uint64_t>(got);
+  if (got == 0 || errno != EAGAIN) {
+    close(end.socket);
+    end.socket = -1;
+  }
+}
+
+nanoseconds program::next_moment(nanoseconds now) const {
+  nanoseconds next = next_edge_ < edges_.size() ? edges_[next_edge_] : INT64_MAX;
+  for (const flow_end& end : ends_) {
+    if (!end.sends || end.over) continue;
+    next = std::min(next, end.socket < 0 ? end.start : end.stop);
+    if (end.connected) next = std::min(next, next_look_);
+  }
+  return std::max(next, now);
+}
+
+void program::on_time(nanoseconds now) {
+  for (unsigned index = 0; index < ends_.size(); ++index) {
+    flow_end& end = ends_[index];
+    if (!end.sends || end.over) continue;
+    if (end.socket < 0 && now >= end.start) connect(end, index);
+    if (end.socket >= 0 && now >= end.stop) stop(end);
+  }
+  if (next_edge_ < edges_.size() && now >= edges_[next_edge_]) {
+    const nanoseconds edge = edges_[next_edge_++];
+    for (flow_end& end : ends_) {
+      look(end);
+      tell(end, edge);
+      if (edge == measure_from_) end.round_trips_us.clear();
+      if (next_edge_ == edges_.size()) tell_tail(end);
+    }
+  } else if (now >= next_look_) {
+    for (flow_end& end : ends_) look(end);
+  }
+  next_look_ = (now / look_interval_ns + 1) * look_interval_ns;
+}
+
+void program::run() {
+  epoll_ = epoll_create1(EPOLL_CLOEXEC);
+  timer_ = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+  if (epoll_ < 0 || timer_ < 0) give_up("epoll");
+  watch(timer_, timer_event, EPOLLIN);
+  for (unsigned index = 0; index < ends_.size(); ++index) {
+    if (!ends_[index].sends) listen(ends_[index], index);
+  }
+  std::printf("{\"ready_ns\": %lld}\n", now_ns());
+  for (;;) {
+    std::fflush(stdout);
+    const nanoseconds now = now_ns(), next = next_moment(now);
+    if (next <= now) {
+      on_time(now);
+      continue;
+    }
+    if (next != INT64_MAX) {
+      const itimerspec when{.it_interval = {}, .it_value = {.tv_sec = next / second_ns, .tv_nsec = next % second_ns}};
+      timerfd_settime(timer_, TFD_TIMER_ABSTIME, &when, nullptr);
+    }
+    epoll_event found[16];
+    const int count = epoll_wait(epoll_, found, 16, -1);
+    for (int place = 0; place < count; ++place) {
+      const unsigned index = found[place].data.u32;
+      if (index != timer_event) on_socket(ends_[index], index, found[place].events);
+    }
+    std::uint64_t expirations = 0;
+    (void)!read(timer_, &expirations, sizeof expirations);
+  }
+}
+
+}  // namespace
+
+int main() {
+  if (mount("proc", "/proc", "proc", 0, nullptr) != 0) give_up("/proc");
+  if (chdir("/") != 0) give_up("/");
+  program flows;
+  flows.read_plan();
+  flows.run();
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// What a kernel's flow end is told, and what it says: the words of its file `plan`, and of its lines on the console.
+///
+/// The plan is lines of words: a keyword, then values. Times are CLOCK_MONOTONIC of the kernel, which is virtual time.
+///
+///     address 10.0.0.1
+///     sysctl net/ipv4/tcp_sack 0
+///     route 10.0.0.5 44 64240 200 1        the other end, initial window in packets, largest window in bytes, least timeout in ms,
+///                                          and whether each segment is acknowledged at once
+///     edge 1000000000                      at this moment each flow tells its counters; in order of time
+///     measure_from 6000000000              round trips of the tail are those from here on
+///     send 0 49152 10.0.0.5 60000 1100000000 31000000000 1472 cubic
+///                                          flow, port, the other end and its port, start, stop, largest segment, congestion control
+///     receive 0 60000 1472                 flow, port, largest segment
+///
+/// What it says are JSON objects, one a line:
+///
+///     {"ready_ns": 12345}
+///     {"flow": 0, "end": "send", "at_ns": .., "looks": .., "rtt_us": .., "window_packets": .., "retransmissions": ..,
+///      "timeouts": ..}                     sums since the start; window_packets in thousandths
+///     {"flow": 0, "end": "receive", "at_ns": .., "received_bytes": ..}
+///     {"flow": 0, "end": "send", "rtt_p95_us": ..}   after the last edge
+///     {"flow": 0, "problem": ".."}
+#pragma once
+
+namespace perhop::kernels::flow_plan {
+
+inline constexpr const char* file_name = "plan";
+inline constexpr const char* program_name = "init";
+inline constexpr const char* interface = "eth0";
+/// A flow's state is looked at so often; a kernel's round trip is smoothed over eight samples anyway.
+inline constexpr long long look_interval_ns = 50'000'000;
+inline constexpr long long second_ns = 1'000'000'000;
+
+}  // namespace perhop::kernels::flow_plan

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "sim/kernel/kernel_run.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "sim/air/mix.hpp"
+#include "sim/air/pcapng.hpp"
+#include "sim/kernel/addresses.hpp"
+#include "sim/kernel/flow_log.hpp"
+#include "sim/kernel/flow_plan.hpp"
+#include "sim/kernel/initramfs.hpp"
+#include "sim/kernel/kernel_host.hpp"
+#include "sim/kernel/kernel_process.hpp"
+#include "sim/kernel/network.hpp"
+#include "sim/kernel/own_core.hpp"
+#include "sim/run/run_report.hpp"
+
+namespace perhop::kernels {
+
+namespace {
+
+using run::config_error;
+using run::flow_kind;
+
+constexpr const char* time_socket = "time.sock";
+// What a kernel with its flow end needs, and some megabytes of packets.
+constexpr const char* memory = "32M";
+// Linux puts time stamps into every segment; its least largest segment is 48 and more.
+constexpr std::uint32_t timestamp_bytes = 12, least_mss_bytes = 88;
+constexpr std::uint32_t initial_window_packets = 1;
+// In which the flow ends tell what was at the very end.
+constexpr time_ns last_word_ns = 1'000'000;
+constexpr std::size_t console_tail_lines = 4;
+// What a run draws of its seed beside others: the entropy of its kernels.
+constexpr std::uint64_t entropy_draw = 0x6b65'726e'656c;
+
+std::string field_of(std::size_t flow, const char* name) { return "field flows[" + std::to_string(flow) + "]." + name + ": "; }
+
+/// What Linux calls the TCP of a flow: it has one Reno, with NewReno's recovery.
+std::string linux_tcp(const std::string& variant) {
+  static const std::set<std::string> same = {"reno", "cubic", "bbr", "vegas", "veno", "westwood"};
+  if (variant == "newreno" || variant == "linuxreno") return "reno";
+  return same.contains(variant) ? variant : "";
+}
+
+std::ofstream open_output(const std::filesystem::path& file) {
+  std::ofstream stream(file, std::ios::binary);
+  if (!stream) throw std::runtime_error(file.string() + ": cannot be written; check outputs.directory");
+  return stream;
+}
+
+std::string read_file(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw std::runtime_error(file.string() + ": cannot be read");
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+double cpu_of_this_process_s() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6; };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+time_ns nanoseconds(double seconds) { return static_cast<time_ns>(std::llround(seconds * 1e9)); }
+
+std::string card_socket(air::node_id node) { return "card-" + std::to_string(node) + ".sock"; }
+std::string console_file(air::node_id node) { return "kernel-" + std::to_string(node) + ".log"; }
+std::string initramfs_of(air::node_id node) { return "initramfs-" + std::to_string(node); }
+
+/// The last lines of a kernel that are not a flow end's, on one line.
+std::string tail_of(const std::string& console) {
+  std::vector<std::string> lines;
+  std::istringstream all(console);
+  for (std::string line; std::getline(all, line);) {
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+    if (!line.empty() && line.front() != '{') lines.push_back(line);
+  }
+  std::string tail;
+  for (std::size_t index = lines.size() - std::min(lines.size(), console_tail_lines); index < lines.size(); ++index) {
+    tail += (tail.empty() ? "" : " / ") + lines[index];
+  }
+  return tail;
+}
+
+/// A folder of the run's for sockets, links and what kernels begin with; gone afterwards. The process works in it: names of sockets are
+/// short.
+class workshop {
+public:
+  explicit workshop(const std::filesystem::path& folder) : folder_(folder), before_(std::filesystem::current_path()) {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_ / "uml");
+    std::filesystem::current_path(folder_);
+  }
+  ~workshop() {
+    std::error_code none;
+    std::filesystem::current_path(before_, none);
+    std::filesystem::remove_all(folder_, none);
+  }
+  workshop(const workshop&) = delete;
+  workshop& operator=(const workshop&) = delete;
+
+  const std::filesystem::path& folder() const { return folder_; }
+
+private:
+  std::filesystem::path folder_, before_;
+};
+
+/// Everything that lives as long as a run does.
+class run_in_progress {
+public:
+  run_in_progress(const run::run_config& config, const kernel_files& files, const run_options& options);
+  run_outcome make(const std::function<void(double)>& on_progress, const std::function<bool()>& interrupted);
+
+private:
+  void start_kernels(const kernel_files& files);
+  void look_at_limits();
+  shim::flow_key key_of(std::size_t flow) const;
+  std::string console_of(air::node_id node) const;
+  std::string words_of(const kernel_failure& failure) const;
+  void write_results(bool complete);
+
+  const run::run_config& config_;
+  run_options options_;
+  std::ofstream trace_, completions_;
+  std::optional<air::pcapng_writer> capture_;
+  run::run_report report_;
+  flow_log log_;
+  std::map<air::node_id, std::string> plans_;
+  workshop workshop_;
+  calendar time_;
+  network network_;
+  std::vector<std::unique_ptr<kernel_host>> hosts_;
+  kernel_processes processes_;
+  descriptor core_;
+  double kernels_cpu_s_ = 0;
+};
+
+run_in_progress::run_in_progress(const run::run_config& config, const kernel_files& files, const run_options& options)
+    : config_(config),
+      options_(options),
+      trace_(config.outputs.trace ? open_output(config.outputs.directory / "trace.txt") : std::ofstream()),
+      completions_(config.outputs.completions ? open_output(config.outputs.directory / "completions.csv") : std::ofstream()),
+      report_(config, config.outputs.trace ? &trace_ : nullptr, config.outputs.completions ? &completions_ : nullptr),
+      log_(config, begin_ns),
+      plans_(make_plans(config, log_.edges())),
+      workshop_(config.outputs.directory / "kernels"),
+      time_({.socket_path = time_socket,
+             .kernels = plans_.size(),
+             .shared_memory = options.shared_memory,
+             .free_running = options.free_running,
+             .patience = options.patience}),
+      network_(config, report_,
+               config.outputs.pcapng ? &capture_.emplace(config.outputs.directory / "packets.pcapng", *config.air.mac.profile,
+                                                         config.air.nodes.size(), config.outputs.pcapng_nodes)
+                                     : nullptr,
+               begin_ns) {
+  time_.add(network_);
+  if (options.own_core) core_ = take_own_core();
+  start_kernels(files);
+}
+
+void run_in_progress::start_kernels(const kernel_files& files) {
+  std::filesystem::create_symlink(files.kernel, workshop_.folder() / kernel_link);
+  std::filesystem::create_symlink(files.seeded_random, workshop_.folder() / random_link);
+  const std::string program = read_file(files.flow_end);
+  const std::vector<std::string> folders = {"proc"};
+  for (const auto& [node, plan] : plans_) {
+    const std::vector<initramfs_file> content = {{.name = flow_plan::program_name, .content = program, .program = true},
+                                                 {.name = flow_plan::file_name, .content = plan}};
+    open_output(workshop_.folder() / initramfs_of(node)) << make_initramfs(folders, content);
+    const std::size_t kernel = hosts_.size();
+    hosts_.push_back(std::make_unique<kernel_host>(time_, network_, kernel, node, card_socket(node), begin_ns));
+    kernel_command command{
+        .arguments = {std::string("mem=") + memory, "uml_dir=uml/", "umid=node-" + std::to_string(node),
+                      "time-travel=ext:" + std::to_string(kernel) + ":" + time_socket, "virtio_uml.device=" + card_socket(node) + ":1",
+                      "initrd=" + initramfs_of(node), "con=null", "con0=null,fd:1", "quiet", "random.trust_cpu=0", "panic=-1"},
+        .fixed_layout = options_.fixed_layout,
+        .console = "../" + console_file(node)};
+    if (options_.seeded) command.seed = air::random_bits(config_.seed, node, entropy_draw);
+    if (!options_.fixed_command_line) command.arguments.push_back("run=" + std::to_string(getpid()));
+    processes_.start(workshop_.folder(), command);
+  }
+}
+
+shim::flow_key run_in_progress::key_of(std::size_t flow) const {
+  return {.source = shim::ip_address::from_ipv4(ipv4_of(config_.flows[flow].src)),
+          .destination = shim::ip_address::from_ipv4(ipv4_of(config_.flows[flow].dst)),
+          .source_port = static_cast<std::uint16_t>(first_source_port + flow),
+          .destination_port = static_cast<std::uint16_t>(first_sink_port + flow)};
+}
+
+/// What the daemons hold the flows to, as often as flow ends look at their TCP.
+void run_in_progress::look_at_limits() {
+  for (std::size_t flow = 0; flow < config_.flows.size(); ++flow) {
+    const auto limit = network_.path(config_.flows[flow].src).shim()->cwl_packets(key_of(flow));
+    if (limit) log_.add_limit(flow, time_.now(), *limit);
+  }
+  time_.at(time_.now() + flow_plan::look_interval_ns, [this] { look_at_limits(); });
+}
+
+std::string run_in_progress::console_of(air::node_id node) const {
+  std::error_code none;
+  const std::filesystem::path file = config_.outputs.directory / console_file(node);
+  return std::filesystem::exists(file, none) ? read_file(file) : "";
+}
+
+std::string run_in_progress::words_of(const kernel_failure& failure) const {
+  const air::node_id node = std::next(plans_.begin(), static_cast<std::ptrdiff_t>(failure.kernel()))->first;
+  const std::string said = tail_of(console_of(node));
+  return "the kernel of node " + std::to_string(node) + " " + failure.what() + (said.empty() ? "" : "; it said: " + said) +
+         "\nremedy: look at " + (config_.outputs.directory / console_file(node)).string() +
+         "; run again if something has killed it. What was measured so far is kept";
+}
+
+run_outcome run_in_progress::make(const std::function<void(double)>& on_progress, const std::function<bool()>& interrupted) {
+  run_outcome outcome;
+  const time_ns end = begin_ns + nanoseconds(config_.duration_s);
+  time_.set_interrupted(interrupted);
+  time_.at(begin_ns, [this] { look_at_limits(); });
+  try {
+    time_.connect();
+    time_.run(end + last_word_ns, [&] {
+      const time_ns now = time_.now();
+      on_progress(static_cast<double>(std::clamp(now, begin_ns, end) - begin_ns) / 1e9);
+      return !interrupted();
+    });
+    outcome.interrupted = time_.now() < end;
+  } catch (const kernel_failure& failure) {
+    outcome.interrupted = interrupted();
+    if (!outcome.interrupted) outcome.failure = words_of(failure);
+  }
+  const bool complete = !outcome.interrupted && outcome.failure.empty();
+  network_.finish(complete ? end : time_.now());
+  kernels_cpu_s_ = processes_.end();
+  write_results(complete);
+  if (complete && (log_.kernels_up() < plans_.size() || log_.last_up() > begin_ns)) {
+    outcome.failure = "not all kernels were up when the run began\nremedy: look at kernel-*.log in " + config_.outputs.directory.string();
+  } else if (complete && !log_.problems().empty()) {
+    outcome.failure = log_.problems().front() + "\nremedy: look at kernel-*.log in " + config_.outputs.directory.string();
+  }
+  return outcome;
+}
+
+void run_in_progress::write_results(bool complete) {
+  for (const auto& [node, plan] : plans_) log_.read_console(console_of(node));
+  std::vector<run::flow_result> flows;
+  for (std::size_t flow = 0; flow < config_.flows.size(); ++flow) {
+    run::flow_result result = log_.result(flow);
+    const flow_packets& packets = network_.packets_of(flow);
+    const node::packet_path& receiver = network_.path(config_.flows[flow].dst);
+    result.tcp_acks_sent = packets.tcp_acks_sent;
+    if (result.delivered_packets != 0) {
+      result.tcp_acks_per_packet = static_cast<double>(packets.tcp_acks_sent) / static_cast<double>(result.delivered_packets);
+    }
+    result.tcp_acks_held = receiver.counters().tcp_acks_held;
+    result.mac_drops_data_packets = packets.mac_drops_data;
+    result.mac_drops_tcp_ack_packets = packets.mac_drops_tcp_acks;
+    result.queue_drops_data_packets = packets.queue_drops_data;
+    result.queue_drops_tcp_ack_packets = packets.queue_drops_tcp_acks;
+    for (const node::packet_path::flow_report& known : network_.path(config_.flows[flow].src).flows()) {
+      if (known.key == key_of(flow)) result.max_packets_in_flight = known.most_in_flight;
+    }
+    flows.push_back(result);
+  }
+  std::ofstream intervals = open_output(config_.outputs.directory / "intervals.csv");
+  log_.write_intervals(intervals);
+  if (capture_) capture_->finish();
+
+  const air::air_counters& counters = network_.medium().counters();
+  const double own_s = cpu_of_this_process_s();
+  const double scale = std::min(1.0, own_s / std::max(counters.rtl_s + counters.medium_s, 1e-9));
+  run::cpu_times cpu;
+  cpu.total_s = own_s + kernels_cpu_s_;
+  cpu.rtl_s = counters.rtl_s * scale;
+  cpu.medium_s = counters.medium_s * scale;
+  cpu.transport_s = kernels_cpu_s_;
+  cpu.other_s = std::max(0.0, own_s - cpu.rtl_s - cpu.medium_s);
+  auto result = report_.result(network_.medium().now(), counters, cpu, flows, !complete);
+  result["backend"] = "kernel";
+  for (const auto& host : hosts_) {
+    result["kernels"].push_back({{"node", host->node()},
+                                 {"sent_packets", host->counters().sent},
+                                 {"received_packets", host->counters().received},
+                                 {"no_buffer", host->counters().no_buffer},
+                                 {"packet_hash", host->packets().text()}});
+  }
+  result["kernel_runs"] = time_.counters().runs;
+  std::ofstream file = open_output(config_.outputs.directory / "result.json");
+  file << result.dump(1) << '\n';
+  if (!file.flush() || !intervals.flush()) {
+    throw std::runtime_error(config_.outputs.directory.string() + ": results cannot be written; is the disk full?");
+  }
+}
+
+}  // namespace
+
+void check(const run::run_config& config) {
+  if (config.air.mac.fidelity == air::mac_fidelity::samples) {
+    throw config_error("field mac.fidelity: samples needs perhop-air and its flows; give core or bytes");
+  }
+  if (config.servers != 0 || !config.wires.empty())
+    throw config_error("field wires: kernels have no wires; leave them out, or use perhop-sim");
+  if (config.routing != run::routing_kind::fixed) {
+    throw config_error("field routing: kernels have static routes; leave it out, or use perhop-sim");
+  }
+  if (config.flows.size() > most_flows) {
+    throw config_error("field flows: " + std::to_string(config.flows.size()) + " flows, but only " + std::to_string(most_flows) +
+                       " have ports of their own; use fewer flows");
+  }
+  for (std::size_t flow = 0; flow < config.flows.size(); ++flow) {
+    const run::flow_config& known = config.flows[flow];
+    if (known.kind != flow_kind::tcp)
+      throw config_error(field_of(flow, "kind") + "kernels have flows of tcp alone; use perhop-sim for others");
+    if (linux_tcp(known.variant).empty()) {
+      throw config_error(field_of(flow, "variant") + "Linux has no TCP '" + known.variant +
+                         "'; one of newreno, reno, linuxreno, cubic, bbr, vegas, veno, westwood");
+    }
+    if (known.transfer_bytes != 0 || known.tcp_rate_bps != 0) {
+      throw config_error(field_of(flow, known.transfer_bytes != 0 ? "transfer_bytes" : "rate_bps") +
+                         "a flow between kernels has data without end; leave it out, or use perhop-sim");
+    }
+    if (known.policy != config.flows.front().policy) {
+      throw config_error(field_of(flow, "policy") + "all flows between kernels have one policy; give the same to all");
+    }
+    if (known.sack != config.flows.front().sack) {
+      throw config_error(field_of(flow, "sack") + "a kernel has it for all of its flows; give the same to all");
+    }
+  }
+}
+
+std::map<air::node_id, std::string> make_plans(const run::run_config& config, const std::vector<time_ns>& edges) {
+  std::map<air::node_id, std::ostringstream> plans;
+  for (const run::flow_config& flow : config.flows) {
+    for (const air::node_id node : {flow.src, flow.dst}) {
+      if (plans.contains(node)) continue;
+      std::ostringstream& plan = plans[node];
+      plan << "address " << text_of_ipv4(ipv4_of(node)) << "\nsysctl net/ipv4/tcp_sack " << (flow.sack ? 1 : 0) << '\n';
+      for (const time_ns edge : edges) plan << "edge " << edge << '\n';
+      plan << "measure_from " << begin_ns + nanoseconds(config.warmup_s) << '\n';
+    }
+  }
+  for (std::size_t index = 0; index < config.flows.size(); ++index) {
+    const run::flow_config& flow = config.flows[index];
+    const std::uint32_t mss_bytes = std::max(least_mss_bytes, flow.segment_bytes + timestamp_bytes);
+    const std::uint64_t window_bytes = std::uint64_t{flow.max_window_packets} * flow.segment_bytes;
+    for (const auto& [here, there] : {std::pair(flow.src, flow.dst), std::pair(flow.dst, flow.src)}) {
+      plans[here] << "route " << text_of_ipv4(ipv4_of(there)) << ' ' << initial_window_packets << ' ' << window_bytes << ' '
+                  << flow.min_rto_ms << ' ' << (flow.tcp_ack_every == 1 ? 1 : 0) << '\n';
+    }
+    plans[flow.src] << "send " << index << ' ' << first_source_port + index << ' ' << text_of_ipv4(ipv4_of(flow.dst)) << ' '
+                    << first_sink_port + index << ' ' << begin_ns + nanoseconds(flow.start_s) << ' '
+                    << begin_ns + nanoseconds(flow.stop_s.value_or(config.duration_s + 1)) << ' ' << mss_bytes << ' '
+                    << linux_tcp(flow.variant) << '\n';
+    plans[flow.dst] << "receive " << index << ' ' << first_sink_port + index << ' ' << mss_bytes << '\n';
+  }
+  std::map<air::node_id, std::string> texts;
+  for (const auto& [node, plan] : plans) texts[node] = plan.str();
+  return texts;
+}
+
+run_outcome make_run(run::run_config config, const kernel_files& files, const run_options& options,
+                     const std::function<void(double)>& on_progress, const std::function<bool()>& interrupted) {
+  check(config);
+  config.outputs.directory = std::filesystem::absolute(config.outputs.directory);
+  std::filesystem::create_directories(config.outputs.directory);
+  return run_in_progress(config, files, options).make(on_progress, interrupted);
+}
+
+}  // namespace perhop::kernels

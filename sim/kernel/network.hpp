@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/// The nodes of a run between their IP and the air: for each the daemon's packet path (host/node) over a MAC of sim/air.
+///
+/// A node forwards by itself; kernels are only where flows end. What a kernel's card sends comes in by send_ip(), what is for it goes to
+/// a handler. The daemon's time is the run's, in microseconds; the run begins at a moment of the calendar at which kernels are up.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "host/drivers/driver.hpp"
+#include "host/node/kernel.hpp"
+#include "host/node/packet_path.hpp"
+#include "sim/air/air.hpp"
+#include "sim/air/pcapng.hpp"
+#include "sim/air/wake_tree.hpp"
+#include "sim/kernel/calendar.hpp"
+#include "sim/run/run_config.hpp"
+#include "sim/run/run_report.hpp"
+#include "sim/run/scripted_events.hpp"
+
+namespace perhop::kernels {
+
+/// What became of a flow's packets in the measured time.
+struct flow_packets {
+  std::uint64_t tcp_acks_sent = 0;  ///< without payload, by the receiver's node
+  std::uint64_t mac_drops_data = 0, mac_drops_tcp_acks = 0;
+  std::uint64_t queue_drops_data = 0, queue_drops_tcp_acks = 0;
+};
+
+class network final : public event_source, private air::listener {
+public:
+  using ip_handler = std::function<void(std::span<const std::uint8_t> packet)>;
+
+  /// Everything must outlive the network. Nothing happens after the run's end.
+  /// @param capture or null; @param begin when the run's time is 0
+  network(const run::run_config& config, run::run_report& report, air::pcapng_writer* capture, time_ns begin);
+  ~network() override;
+
+  /// Who takes what is for this node's IP: at that moment, but not within the call that brought it.
+  void set_ip(air::node_id node, ip_handler handler);
+
+  /// This node's IP sends a packet, at a whole microsecond of the run.
+  void send_ip(time_ns now, air::node_id node, std::span<const std::uint8_t> packet);
+
+  time_ns next_event() const override;
+  void act(time_ns now) override;
+  /// Lets the air's time pass up to `now`, or up to the run's end. Requires that nothing was due before.
+  void finish(time_ns now) { catch_up(std::min(tick_of(std::max(now, begin_)), end_)); }
+
+  const air::air& medium() const { return medium_; }
+  const node::packet_path& path(air::node_id node) const;
+  const flow_packets& packets_of(std::size_t flow) const { return flows_[flow]; }
+  /// Packets for the IP of a node that has none.
+  std::uint64_t unclaimed() const { return unclaimed_; }
+
+private:
+  class mac;
+  class routes;
+  struct station;
+  struct slot {
+    air::node_id node = 0;
+    std::uint32_t cookie = 0;
+    std::vector<std::uint8_t> msdu;
+  };
+
+  air::tick tick_of(time_ns now) const { return (now - begin_) / 1000; }
+  time_ns time_of(air::tick tick) const { return begin_ + 1000 * tick; }
+  void catch_up(air::tick now);
+  void touch(air::node_id node);
+  void play(air::tick now);
+  bool submit(air::node_id from, const drivers::send_request& request);
+  void release(std::uint64_t index) { free_.push_back(index); }
+  run::hop_traffic traffic_of(std::span<const std::uint8_t> msdu) const;
+  void count(air::tick now, const shim::ip_packet_view& view, std::uint64_t flow_packets::* data, std::uint64_t flow_packets::* tcp_acks);
+
+  void on_transmission(const air::transmission& frame) override;
+  void on_frame_bytes(const air::transmission& frame, air::byte_span psdu) override;
+  void write_msdu(air::node_id node, const air::tx_request& request, std::vector<std::uint8_t>& msdu) override;
+  void on_delivery(air::tick now, air::node_id to, const air::transmission& frame) override;
+  void on_lost(const air::lost_frame& lost) override;
+  void on_completion(air::tick now, const air::completion& record) override;
+
+  const run::run_config& config_;
+  run::run_report& report_;
+  air::pcapng_writer* capture_;
+  time_ns begin_;
+  air::tick measure_from_, end_;
+  std::map<std::pair<air::node_id, air::node_id>, air::node_id> next_hops_;  ///< by node and destination
+  std::vector<std::unique_ptr<station>> stations_;
+  air::wake_tree deadlines_;
+  std::size_t next_event_ = 0;  ///< of the configuration's events
+  std::vector<slot> slots_;
+  std::vector<std::uint64_t> free_;
+  std::deque<std::pair<air::tick, std::uint64_t>> lingering_;  ///< slots of group frames, which others may not have heard yet
+  std::vector<flow_packets> flows_;
+  std::uint64_t unclaimed_ = 0;
+  air::air medium_;  // last: its listener is this object
+};
+
+}  // namespace perhop::kernels
