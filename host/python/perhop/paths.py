@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where the repository, its build and its programs are."""
+"""Where perhop's own files are: programs, experiments, specification. No other module knows.
+
+A checkout, whose .venv is led to host/python, has its programs in out/build. An installed package (`make
+wheel` makes one) has them below its own folder, in bin and lib, and in tree what it brings of the checkout's files.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -10,6 +15,8 @@ from pathlib import Path
 
 from perhop import __version__
 from perhop.errors import PerhopError
+
+_PACKAGE = Path(__file__).resolve().parent
 
 # Program -> its place below the build folder.
 PROGRAMS = {
@@ -21,26 +28,84 @@ PROGRAMS = {
     "perhop-node": "host/node/perhop-node",
 }
 
-# Compiled parts of this package -> what builds them.
+# Compiled parts of this package -> the make target that builds them in a checkout.
 BINDINGS = {
-    "core": "run `make bindings`",
-    "modem": "run `make bindings`",
-    "station": "run `make flowgraphs`",
+    "core": "bindings",
+    "modem": "bindings",
+    "station": "flowgraphs",
 }
+
+EXPERIMENT_FILE = "experiment.yaml"
+
+_CLONE = "clone perhop's repository, `make build` there, and use its .venv/bin/perhop"
+
+
+def checkout() -> Path | None:
+    """The checkout this package runs from; None where it is an installed one."""
+    root = _PACKAGE.parents[2]
+    return root if (root / "gateware" / "spec").is_dir() else None
+
+
+def demand_checkout() -> Path:
+    """The checkout this package runs from. Raises PerhopError where it is an installed one."""
+    root = checkout()
+    if root is None:
+        raise PerhopError(f"this needs a checkout of perhop, and {_PACKAGE} is an installed package", _CLONE)
+    return root
 
 
 def repository() -> Path:
-    """The checkout this package runs from (it is installed editable), or else the working directory."""
-    for folder in (Path(__file__).resolve().parents[3], *Path.cwd().resolve().parents, Path.cwd().resolve()):
-        if (folder / "gateware" / "spec").is_dir():
-            return folder
-    return Path.cwd()
+    """The tree: the checkout this package runs from, or what of it an installed package brings."""
+    return checkout() or _PACKAGE / "tree"
+
+
+def again(target: str) -> str:
+    """A remedy for what is not there and should be: the make target of a checkout, or pip for an installed package."""
+    if checkout():
+        return f"run `make {target}`"
+    # No wheel has what is built for GNU Radio's Python.
+    return _CLONE if target == BINDINGS["station"] else "install perhop again: pip install --force-reinstall perhop"
 
 
 def build() -> Path:
-    """The build folder: PERHOP_BUILD, or out/build of the repository."""
+    """Where programs are: PERHOP_BUILD, out/build of the checkout, or bin of the installed package."""
     override = os.environ.get("PERHOP_BUILD")
-    return Path(override).resolve() if override else repository() / "out" / "build"
+    if override:
+        return Path(override).resolve()
+    root = checkout()
+    return root / "out" / "build" if root else _PACKAGE / "bin"
+
+
+def libraries() -> Path | None:
+    """Where an installed package has the libraries of its programs; None in a checkout."""
+    return None if checkout() else _PACKAGE / "lib"
+
+
+def experiments() -> Path:
+    """The experiments that perhop brings, a folder each, and rows.yaml."""
+    return repository() / "sim" / "experiments"
+
+
+def specification() -> Path:
+    """The folder of registers.rdl, protocol.yaml and frames.yaml, from which registers, constants and layouts come."""
+    return repository() / "gateware" / "spec"
+
+
+def experiment(target: Path) -> Path:
+    """What `target` names: a file or a folder, or by its name alone an experiment that perhop brings."""
+    brought = experiments() / target
+    return brought if len(target.parts) == 1 and not target.exists() and brought.is_dir() else target
+
+
+def experiment_file(target: Path) -> Path:
+    """The file of what `target` names; whether it is there is told by whoever reads it."""
+    found = experiment(target)
+    return found / EXPERIMENT_FILE if found.is_dir() else found
+
+
+def example() -> str:
+    """An experiment file to start from, for a remedy."""
+    return shown(experiments() / "chain" / EXPERIMENT_FILE)
 
 
 def output() -> Path:
@@ -49,12 +114,12 @@ def output() -> Path:
 
 
 def program(name: str) -> Path:
-    """The executable called `name`. Raises PerhopError when it has not been built."""
+    """The executable called `name`. Raises PerhopError when it is not there."""
     folder = build()
     for candidate in (folder / PROGRAMS[name], folder / name, folder / "bin" / name):
         if candidate.is_file() and os.access(candidate, os.X_OK):
             return candidate
-    raise PerhopError(f"{name} is not built (looked in {shown(folder)})", "run `make build`, or set PERHOP_BUILD")
+    raise PerhopError(f"{name} is not built (looked in {shown(folder)})", f"{again('build')}, or set PERHOP_BUILD")
 
 
 def shown(path: Path) -> str:
@@ -66,15 +131,22 @@ def shown(path: Path) -> str:
 
 
 def version() -> dict[str, str | None]:
-    """The version of the package and, in a git checkout, of the tree (`git describe --always --dirty`)."""
+    """The version of the package, and the tree's as git describes it: of the checkout, or of that of the wheel."""
+    root = checkout()
+    if root is None:
+        return {"perhop": __version__, "git": _built_from()}
     described = None
     if shutil.which("git"):
         done = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--tags"],
-            cwd=repository(),
-            capture_output=True,
-            text=True,
-            check=False,
+            ["git", "describe", "--always", "--dirty", "--tags"], cwd=root, capture_output=True, text=True, check=False
         )
         described = done.stdout.strip() or None
     return {"perhop": __version__, "git": described}
+
+
+def _built_from() -> str | None:
+    """What the build of an installed package noted; nothing where it was built without git."""
+    try:
+        return json.loads((_PACKAGE / "tree" / "built_from.json").read_text(encoding="utf-8"))["git"] or None
+    except OSError:
+        return None

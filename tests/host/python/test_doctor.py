@@ -118,7 +118,7 @@ def bare_machine(tmp_path_factory):
         patch.setenv("PATH", str(empty))
         patch.setattr(doctor, "SYSTEM_FOLDERS", str(empty))
         patch.setattr(doctor, "FILE_FOLDERS", (str(empty),))
-        patch.setattr("perhop.paths.repository", lambda: empty)
+        patch.setattr("perhop.paths.checkout", lambda: empty)
         patch.setattr(privileges, "TUN", empty / "tun")
         patch.setattr(privileges, "effective_capabilities", lambda: 0)
         for name in ("core", "modem", "station"):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,6 @@ from perhop.study.outcomes import Outcome, Study
 from perhop.study.plan import Plan, make_plan
 from perhop.study.results import Results, Row, collect, read
 
-EXPERIMENT_FILE = "experiment.yaml"
 # No side of a comparison records packets for a person to look at.
 NO_PACKETS = "outputs.pcapng=off"
 
@@ -86,6 +85,7 @@ class Side:
 
 def look(asked: Asked) -> Side:
     """What a side is. Raises PerhopError."""
+    asked = replace(asked, source=paths.experiment(asked.source))
     source = asked.source
     if source.is_dir():
         if (source / "run.json").is_file():
@@ -97,10 +97,11 @@ def look(asked: Asked) -> Side:
                 f"{asked.letter}: {paths.shown(source)} holds runs without tables: the call that made them did not end",
                 "end it (the same `perhop run` continues), or give the experiment file",
             )
-        if not (source / EXPERIMENT_FILE).is_file():
+        if not (source / paths.EXPERIMENT_FILE).is_file():
             raise PerhopError(
                 f"{asked.letter}: {paths.shown(source)} is no experiment, no output folder of perhop run and no run",
-                f"give an experiment file, a folder with {EXPERIMENT_FILE}, an output folder, or one of its runs/ID",
+                f"give an experiment file, a folder with {paths.EXPERIMENT_FILE}, an output folder, "
+                "or one of its runs/ID",
             )
     return _of_experiment(asked)
 
@@ -112,8 +113,7 @@ def _of_experiment(asked: Asked) -> Side:
     overrides = [*asked.overrides, NO_PACKETS]
     backend, inventory = asked.backend, None
     if asked.inventory is not None:
-        file = asked.source / EXPERIMENT_FILE if asked.source.is_dir() else asked.source
-        backend = backend or load(file, overrides, asked.quick)[0].experiment.backend
+        backend = backend or load(paths.experiment_file(asked.source), overrides, asked.quick)[0].experiment.backend
         inventory = asked.inventory if backend == "radio" else None
     plan = make_plan(asked.source, overrides, asked.quick, None, backend, inventory, {})
     if asked.version is not None and plan.backend.name != "sim":

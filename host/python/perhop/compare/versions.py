@@ -33,6 +33,7 @@ class Version:
 
 def find(revision: str) -> Version:
     """Raises PerhopError for what names no commit here."""
+    paths.demand_checkout()
     repository = paths.repository()
     done = _git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     if done.returncode:

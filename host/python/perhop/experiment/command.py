@@ -16,7 +16,8 @@ from perhop.terminal import fail
 
 def motion(
     experiment: Annotated[
-        Path, typer.Argument(readable=False, help="An experiment file, or a folder with experiment.yaml.")
+        Path,
+        typer.Argument(readable=False, help="An experiment file, its folder, or the name of one that perhop brings."),
     ],
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Override a field: --set topology.seed=3")
@@ -29,7 +30,7 @@ def motion(
 ) -> None:
     """Tell how the nodes of an experiment move, and write the traces so that ns-2 can run the same."""
     try:
-        told = _tell(experiment / "experiment.yaml" if experiment.is_dir() else experiment, set_ or [], quick, out)
+        told = _tell(paths.experiment_file(experiment), set_ or [], quick, out)
     except PerhopError as error:
         fail(error, json_)
     if json_:

@@ -37,13 +37,21 @@ class Policy(PolicyFields):
     def label(self) -> str:
         if self.name:
             return self.name
-        words = [self._label_of(group) for group in GROUPS if getattr(self, group.key) != group.otherwise]
-        return " + ".join(words or [self._label_of(GROUPS[0])])
+        words = [self._written(group) for group in GROUPS if getattr(self, group.key) != group.otherwise]
+        return " + ".join(words or [self._written(GROUPS[0])])
 
-    def _label_of(self, group: Group) -> str:
+    @property
+    def words(self) -> str:
+        """What an experiment file says for it: `parse_policy` gives the policy back."""
+        if self.name:
+            return self.name
+        words = [self._written(group, written=True) for group in GROUPS if getattr(self, group.key) != group.otherwise]
+        return " + ".join(words or [self._written(GROUPS[0], written=True)])
+
+    def _written(self, group: Group, written: bool = False) -> str:
         kind = next(kind for kind in group.kinds if kind.name == getattr(self, group.key))
         told = [parameter.written(getattr(self, parameter.key)) for parameter in kind.parameters]
-        return " ".join(word for word in (kind.label, *told) if word)
+        return " ".join(word for word in (kind.written if written else kind.label, *told) if word)
 
     def run_json(self) -> dict[str, Any]:
         """The object `policy` of run.json. What is at its default is left out, but for what was there before anything

@@ -9,12 +9,12 @@ It is one file because it is read beside an experiment file, section by section.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
 from perhop.experiment.policies import FORMS as POLICY_FORMS
-from perhop.experiment.policies import parse_policy
+from perhop.experiment.policies import Policy, parse_policy
 from perhop.experiment.section import Link, Section
 from perhop.experiment.settings_table import ExactSettings, SwanSettings
 from perhop.refusal import refused as _refused
@@ -31,7 +31,7 @@ MOST_HOPS = 255
 class Chain(Section):
     """hops + 1 nodes on a line."""
 
-    kind: Literal["chain"]
+    kind: Literal["chain"] = "chain"
     hops: int = Field(ge=1, le=MOST_HOPS, description="links between the first and the last node")
     spacing_m: float = Field(default=250, gt=0, description="distance between neighbours")
 
@@ -39,7 +39,7 @@ class Chain(Section):
 class Ring(Section):
     """Nodes on a circle, each `spacing_m` from its two neighbours."""
 
-    kind: Literal["ring"]
+    kind: Literal["ring"] = "ring"
     nodes: int = Field(ge=3, le=MOST_NODES, description="nodes on the circle")
     spacing_m: float = Field(default=250, gt=0, description="distance between neighbours")
 
@@ -47,7 +47,7 @@ class Ring(Section):
 class Grid(Section):
     """Rows times columns nodes, numbered row by row."""
 
-    kind: Literal["grid"]
+    kind: Literal["grid"] = "grid"
     rows: int = Field(ge=1, le=MOST_NODES, description="rows of nodes")
     columns: int = Field(ge=1, le=MOST_NODES, description="columns of nodes")
     spacing_m: float = Field(default=250, gt=0, description="distance between neighbours")
@@ -59,7 +59,7 @@ class Cross(Section):
     Nodes 0..hops run from west to east; the rest run from north to south without the middle node.
     """
 
-    kind: Literal["cross"]
+    kind: Literal["cross"] = "cross"
     hops: int = Field(ge=2, le=254, multiple_of=2, description="links of each of the two chains, an even number")
     spacing_m: float = Field(default=250, gt=0, description="distance between neighbours")
 
@@ -67,7 +67,7 @@ class Cross(Section):
 class Random(Section):
     """Nodes drawn uniformly over an area, again and again until the network is connected."""
 
-    kind: Literal["random"]
+    kind: Literal["random"] = "random"
     nodes: int = Field(ge=2, le=MOST_NODES, description="nodes in the area")
     width_m: float = Field(gt=0, description="width of the area")
     height_m: float = Field(gt=0, description="height of the area")
@@ -77,7 +77,7 @@ class Random(Section):
 class Star(Section):
     """Node 0 in the middle, `stations` nodes around it on a circle."""
 
-    kind: Literal["star"]
+    kind: Literal["star"] = "star"
     stations: int = Field(ge=1, le=MOST_NODES - 1, description="nodes around the middle")
     radius_m: float = Field(default=10, gt=0, description="distance from the middle")
 
@@ -85,7 +85,7 @@ class Star(Section):
 class FullMesh(Section):
     """Nodes on a circle small enough that everybody hears everybody."""
 
-    kind: Literal["full_mesh"]
+    kind: Literal["full_mesh"] = "full_mesh"
     nodes: int = Field(ge=2, le=MOST_NODES, description="nodes on the circle")
     radius_m: float = Field(default=10, gt=0, description="radius of the circle")
 
@@ -93,7 +93,7 @@ class FullMesh(Section):
 class HiddenPair(Section):
     """Nodes 0 and 2 cannot hear each other; node 1 between them hears both."""
 
-    kind: Literal["hidden_pair"]
+    kind: Literal["hidden_pair"] = "hidden_pair"
     spacing_m: float = Field(default=250, gt=0, description="distance of each sender from the middle")
 
 
@@ -107,14 +107,14 @@ class Position(Section):
 class Explicit(Section):
     """Nodes at the positions given."""
 
-    kind: Literal["explicit"]
+    kind: Literal["explicit"] = "explicit"
     nodes: list[Position] = Field(min_length=2, max_length=MOST_NODES, description="a list of {x_m: .., y_m: ..}")
 
 
 class RandomWaypoint(Section):
     """Nodes that go to places drawn at random at speeds drawn at random: perhop.mobility.waypoint."""
 
-    kind: Literal["random_waypoint"]
+    kind: Literal["random_waypoint"] = "random_waypoint"
     nodes: int = Field(ge=2, le=MOST_NODES, description="nodes in the area")
     width_m: float = Field(gt=0, le=1e6, description="width of the area")
     height_m: float = Field(gt=0, le=1e6, description="height of the area")
@@ -130,7 +130,7 @@ class RandomWaypoint(Section):
 class SetdestFile(Section):
     """Nodes that move as a file in the format of ns-2's setdest says."""
 
-    kind: Literal["setdest"]
+    kind: Literal["setdest"] = "setdest"
     file: str = Field(min_length=1, description="the trace; its path is looked for from the experiment file on")
     partitions: Literal["reject", "allow"] = Field(
         default="allow", description="reject: a trace whose links do not join all nodes at all times is an error"
@@ -290,20 +290,25 @@ class Mac(Section):
 
 
 def _policy_text(value: Any) -> Any:
+    if isinstance(value, Policy):
+        value = value.words
     if not isinstance(value, str):
         raise _refused(f"is {value!r}, which is no policy", f"write {POLICY_FORMS}")
     parse_policy(value)
     return value
 
 
-def _one_policy(value: Any) -> Any:
-    if value is not None and len(parse_policy(_policy_text(value))) > 1:
-        raise _refused(f"is {value!r}, but a flow has a single policy", "list the range under `policies:`")
-    return value
+def one_policy(value: Any) -> Any:
+    if value is None:
+        return None
+    words = _policy_text(value)
+    if len(parse_policy(words)) > 1:
+        raise _refused(f"is {words!r}, but a flow has a single policy", "list the range under `policies:`")
+    return words
 
 
 PolicyText = Annotated[str, BeforeValidator(_policy_text)]
-OnePolicy = Annotated[str | None, BeforeValidator(_one_policy)]
+OnePolicy = Annotated[str | None, BeforeValidator(one_policy)]
 
 
 # --- traffic --------------------------------------------------------------------------------------------------------
@@ -349,7 +354,7 @@ class FlowBase(Section):
 class TcpFlow(FlowBase):
     """TCP, forwarded over the routes: bulk data without end, a transfer of a given size, or data at a given rate."""
 
-    kind: Literal["tcp"]
+    kind: Literal["tcp"] = "tcp"
     variant: Literal["newreno", "reno", "linuxreno", "bsd", "cubic", "bbr", "vegas", "veno", "westwood"] = Field(
         default="newreno",
         description="reno leaves fast recovery at a partial TCP ACK; linuxreno grows by what a TCP ACK acknowledges; "
@@ -385,7 +390,7 @@ class TcpFlow(FlowBase):
 class CbrFlow(FlowBase):
     """Packets of one size at a constant rate over UDP, forwarded over the routes."""
 
-    kind: Literal["cbr"]
+    kind: Literal["cbr"] = "cbr"
     rate_bps: float = Field(gt=0, le=1e9, description="rate of the UDP payload")
     burst_packets: int = Field(default=1, ge=1, le=1000, description="packets that leave at once, so many less often")
     payload_bytes: int = Field(default=1000, ge=12, le=2200, description="UDP payload of a packet")
@@ -397,7 +402,7 @@ class CbrFlow(FlowBase):
 class ExactFlow(FlowBase):
     """UDP at the rate that the routers of EXACT allow; its routers are set up by the section `exact`."""
 
-    kind: Literal["exact"]
+    kind: Literal["exact"] = "exact"
     application: Literal["greedy", "audio"] = Field(
         default="greedy", description="greedy: what is allowed at once; audio: Delayed Increase Immediate Decrease"
     )
@@ -410,7 +415,7 @@ class ExactFlow(FlowBase):
 class TfrcFlow(FlowBase):
     """UDP at the rate that TCP would have at the same loss event rate and round trip; always has data."""
 
-    kind: Literal["tfrc"]
+    kind: Literal["tfrc"] = "tfrc"
     profile: Literal["paper", "rfc5348"] = Field(
         default="paper", description="paper: paper 002's, with t_RTO = max(4 R, 1 s); rfc5348: that of RFC 5348"
     )
@@ -424,7 +429,7 @@ class TfrcFlow(FlowBase):
 class MacSaturatedFlow(FlowBase):
     """MAC-level traffic to a neighbour: the queue is never empty."""
 
-    kind: Literal["mac_saturated"]
+    kind: Literal["mac_saturated"] = "mac_saturated"
     ip_bytes: int = Field(default=1500, ge=1, le=2304, description="size of the IP packet")
     path_header: bool = Field(default=True, description="carry the path header")
 
@@ -432,7 +437,7 @@ class MacSaturatedFlow(FlowBase):
 class MacPoissonFlow(FlowBase):
     """MAC-level traffic to a neighbour: packets arrive as a Poisson process."""
 
-    kind: Literal["mac_poisson"]
+    kind: Literal["mac_poisson"] = "mac_poisson"
     ip_bytes: int = Field(default=1500, ge=1, le=2304, description="size of the IP packet")
     path_header: bool = Field(default=True, description="carry the path header")
     rate_packets_per_s: float = Field(gt=0, description="mean arrivals")
@@ -453,10 +458,13 @@ class Exact(ExactSettings):
 # --- routing and what happens during a run --------------------------------------------------------------------------
 
 
+_Protocol = Literal["static", "aodv", "dsr", "gpsr"]
+
+
 class Routing(Section):
     """How packets find their way."""
 
-    protocol: Literal["static", "aodv", "dsr", "gpsr"] = Field(
+    protocol: _Protocol = Field(
         default="static",
         description="static: fewest hops over tx_range_m, as events change them; aodv: RFC 3561; dsr: RFC 4728; "
         "gpsr: by the positions of nodes, greedily and around voids",
@@ -491,7 +499,7 @@ class EventBase(Section):
 class RouteEvent(EventBase):
     """From then on packets for the last node of the path follow it; what waits in a queue goes where it was queued."""
 
-    kind: Literal["route"]
+    kind: Literal["route"] = "route"
     path: list[Annotated[int, Field(ge=0)]] = Field(
         min_length=2, max_length=MOST_HOPS + 1, description="nodes, first to last"
     )
@@ -516,14 +524,14 @@ class NodeEvent(EventBase):
 class LossEvent(EventBase):
     """From then on DATA frames are lost at random at this rate, at every receiver."""
 
-    kind: Literal["loss"]
+    kind: Literal["loss"] = "loss"
     frame_error_rate: float = Field(ge=0, le=1, description="share of good frames lost at random")
 
 
 class MoveEvent(EventBase):
     """A node goes somewhere else in a straight line, and then stays. Static routes stay as they are."""
 
-    kind: Literal["move"]
+    kind: Literal["move"] = "move"
     node: int = Field(ge=0, description="the node")
     x_m: float
     y_m: float
@@ -554,6 +562,8 @@ class Outputs(Section):
 class Experiment(Section):
     """A whole experiment file, before its sweep is unrolled."""
 
+    beside_fields: ClassVar[tuple[str, ...]] = ("sweep", "quick")
+
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="letters, digits, _ . -")
     description: str = Field(default="", description="a sentence for the report")
     topology: Topology = Field(description="where the nodes are")
@@ -562,7 +572,7 @@ class Experiment(Section):
     medium: Medium = Medium()
     mac: Mac = Mac()
     links: list[Link] = Field(default=[], description="links with another rate than mac.data_rate_mbps")
-    routing: Annotated[Routing, BeforeValidator(_routing)] = Field(
+    routing: Annotated[Routing, BeforeValidator(_routing, json_schema_input_type=_Protocol | Routing)] = Field(
         default=Routing(),
         description="static, aodv, dsr or gpsr, or a section with protocol, link_failure and local_repair",
     )

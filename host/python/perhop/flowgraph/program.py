@@ -17,6 +17,7 @@ def command(
     flowgraph: str, settings: dict[str, Any], seconds: float, window: bool = False
 ) -> tuple[list[str], dict[str, str]]:
     """The command line and the environment. Raises PerhopError where `make flowgraphs` has not been run."""
+    paths.demand_checkout()
     root = paths.repository()
     python = root / ".venv-gnuradio" / "bin" / "python"
     if not os.access(python, os.X_OK):

@@ -24,7 +24,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 @app.command()
 def up(
-    experiment: Annotated[Path, typer.Argument(help="An experiment file, or a folder with experiment.yaml.")],
+    experiment: Annotated[
+        Path, typer.Argument(help="An experiment file, its folder, or the name of one that perhop brings.")
+    ],
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Override a field: --set topology.hops=3")
     ] = None,

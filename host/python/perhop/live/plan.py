@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic_core import PydanticCustomError
 
+from perhop import paths
 from perhop.errors import FieldError, PerhopError
 from perhop.experiment import resolve, routes
 from perhop.experiment import topology as topo
@@ -107,8 +108,7 @@ def make_plan(
         raise PerhopError(f"--routing {routing!r} is not known", "one of static, babel")
     if enforce not in ("window", "ebpf"):
         raise PerhopError(f"--enforce {enforce!r} is not known", "one of window, ebpf")
-    if file.is_dir():
-        file = file / "experiment.yaml"
+    file = paths.experiment_file(file)
     points = load(file, overrides)
     if len(points) > 1:
         swept = ", ".join(points[0].swept)

@@ -253,7 +253,7 @@ def _parts(known: Catalogue, rows: list[Row], in_full: Collection[str], out: Pat
         quick = name not in in_full
         part = Part(name, of_folder, _grade(quick))
         source = known.folder / name
-        if (source / "experiment.yaml").is_file():
+        if (source / paths.EXPERIMENT_FILE).is_file():
             try:
                 # Nobody looks at the packets of hundreds of runs.
                 part.planned = make_plan(source, ["outputs.pcapng='off'"], quick, out / name)

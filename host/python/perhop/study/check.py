@@ -85,8 +85,10 @@ def load_check(file: Path) -> Judge:
 
 def _not_there(file: Path, error: ImportError) -> PerhopError:
     needs = f"{paths.shown(file)} needs "
-    for name, remedy in paths.BINDINGS.items():
+    for name, target in paths.BINDINGS.items():
         # `from perhop import core` says that perhop has no core; anything else names the module.
         if error.name == f"perhop.{name}" or (error.name == "perhop" and f"'{name}'" in str(error)):
-            return PerhopError(f"{needs}perhop.{name}, which is not built or cannot be loaded: {error}", remedy)
+            return PerhopError(
+                f"{needs}perhop.{name}, which is not built or cannot be loaded: {error}", paths.again(target)
+            )
     return PerhopError(f"{needs}what is not there: {error}", "install it, or mend the import; see `perhop doctor`")

@@ -40,24 +40,27 @@ def make_plan(
     inventory: Path | None = None,
     others: dict[str, Path] | None = None,
 ) -> Plan:
-    """Load and resolve an experiment file, or the folder of one. Raises PerhopError; writes nothing.
+    """Load and resolve an experiment file, its folder, or by its name one that perhop brings. Writes nothing.
+
+    Raises PerhopError.
 
     `backend` is the file's unless it is given. `others` are folders with results of other backends, for the report;
     where `out` is not given either, these are where results go by default.
     """
-    source = target / "experiment.yaml" if target.is_dir() else target
+    target = paths.experiment(target)
+    source = paths.experiment_file(target)
     if target.is_dir() and not source.is_file():
         remedy = "give an experiment file or its folder"
         if (target / "check.py").is_file():
             remedy = f"it is arithmetic alone: `perhop reproduce {target.name}`"
-        raise ExperimentError("holds no experiment.yaml", remedy, file=str(target))
+        raise ExperimentError(f"holds no {paths.EXPERIMENT_FILE}", remedy, file=str(target))
     points = load(source, overrides or [], quick)
     chosen = backends.choose(backend or points[0].experiment.backend, inventory)
     runs = chosen.adapt(points, resolve.resolve(points))
     name = points[0].experiment.name
     folder = out or default_folder(name, chosen.name)
     # A file by another name is somebody's copy; the check beside it is not about that.
-    check_file = source.with_name("check.py") if source.name == "experiment.yaml" else None
+    check_file = source.with_name("check.py") if source.name == paths.EXPERIMENT_FILE else None
     if check_file is not None and not check_file.is_file():
         check_file = None
     if others is None:

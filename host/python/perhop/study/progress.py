@@ -19,7 +19,7 @@ class ProgressView:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._live = console.is_terminal
+        self._live = console.is_terminal or console.is_jupyter
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),

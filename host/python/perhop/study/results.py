@@ -282,6 +282,7 @@ def _run(outcome: Outcome, flows: list[Row]) -> Row:
         "status": outcome.status,
         "message": outcome.message,
         "measured_s": _number((outcome.result or {}).get("measured_s")),
+        "trace_hash": (outcome.result or {}).get("trace_hash"),  # of all transmissions, to the microsecond
         "flows": len(outcome.run.config["flows"]),
         "link_failures": (outcome.result or {}).get("link_failures"),
         "false_link_failures": (outcome.result or {}).get("false_link_failures"),
