@@ -1,18 +1,34 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Where the samples come from that UHD's radio block receives."""
+"""Where the samples come from that UHD's radio block receives, and go to that it sends."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 SAMPLE_BYTES = 4
 AT_A_TIME = 4096
+ENDLESS = 1 << 60
+"""More samples than anybody waits for: until they are stopped."""
 
 Deliver = Callable[[bytes], None]
 """Is told the next samples, I and Q of 16 bits each, until as many have come as were wanted."""
 
-SampleSource = Callable[[int, int, Deliver], None]
-"""Is told channel, count, and what takes the samples, now or later."""
+Taken = Callable[[], None]
+"""Is told that samples, or a packet, are where they go: there is as much room for others again."""
+
+
+class Converter(Protocol):
+    """Both directions of a radio's channels, as the radio block uses them."""
+
+    def record(self, channel: int, count: int, deliver: Deliver) -> None:
+        """`deliver` takes so many samples of a channel, now or later."""
+
+    def stop_recording(self, channel: int) -> None:
+        """What has not come yet is not wanted any more."""
+
+    def transmit(self, channel: int, payload: bytes, end_of_burst: bool, taken: Taken) -> None:
+        """Sends samples, behind those that were given before."""
 
 
 def silence(count: int, deliver: Deliver) -> None:

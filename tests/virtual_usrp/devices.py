@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ sys.path[:0] = [str(ROOT / "hw"), str(ROOT / "hw" / "images")]
 
 from image_cores import image_cores  # noqa: E402
 from virtual_usrp import (  # noqa: E402
+    air_links,
     call_log,
     chdr,
     device,
@@ -25,12 +27,14 @@ from virtual_usrp import (  # noqa: E402
     perhop_shell,
     radio_block,
     rpc,
+    sample_source,
     stream_endpoint,
 )
 from virtual_usrp.ad9361 import Ad9361  # noqa: E402
 from waiting import wait_until  # noqa: E402
 
-__all__ = ["chdr", "device", "discovery", "image_core", "mpm", "perhop_shell", "radio_block", "rpc", "stream_endpoint"]
+__all__ = ["air_links", "chdr", "device", "discovery", "image_core", "mpm"]
+__all__ += ["perhop_shell", "radio_block", "rpc", "sample_source", "stream_endpoint"]
 
 BENCH_PYTHON = ROOT / ".venv-bench" / "bin" / "python"
 MODULE = ROOT / "out" / "build" / "host" / "node" / "perhop_uhd_module.so"
@@ -95,9 +99,16 @@ class VirtualDevice:
 
 
 class VirtualDevices:
-    """A process with a device for each image core: its name, or its file."""
+    """A process with a device for each image core: its name, or its file. `within` is what comes before its command."""
 
-    def __init__(self, folder: Path, images: list[str | Path], addresses: list[str], *options: object) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        images: list[str | Path],
+        addresses: list[str],
+        *options: object,
+        within: tuple[str, ...] = (),
+    ) -> None:
         log = folder / f"{addresses[0]}.jsonl"
         logs = [log, *(log.with_stem(f"{log.stem}-{number}") for number in range(2, len(images) + 1))]
         self.devices = [VirtualDevice(self, address, path) for address, path in zip(addresses, logs, strict=True)]
@@ -107,7 +118,7 @@ class VirtualDevices:
                 path.write_text(json.dumps(image_cores()[image]))
         self._output = (folder / f"{addresses[0]}.txt").open("w+")
         places = [word for address in addresses for word in ("--address", address)]
-        command = [sys.executable, ROOT / "hw/virtual_usrp", *paths, *places, "--log", log, *options]
+        command = [*within, sys.executable, ROOT / "hw/virtual_usrp", *paths, *places, "--log", log, *options]
         self._process = subprocess.Popen(list(map(str, command)), stdout=self._output, stderr=subprocess.STDOUT)
 
     def __enter__(self) -> VirtualDevices:
@@ -125,6 +136,10 @@ class VirtualDevices:
 
     def said(self) -> str:
         return Path(self._output.name).read_text()
+
+    def lose_packets(self) -> None:
+        """The next packet of each stream of each device."""
+        self._process.send_signal(signal.SIGUSR1)
 
 
 def args(device: VirtualDevice, name: str = "e320_perhop_22") -> str:
