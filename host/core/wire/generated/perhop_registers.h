@@ -1362,11 +1362,11 @@ enum perhop_event_kind {
 #define PERHOP_SHELL_VERSION_VERSION_MAJOR_SHIFT 16u
 #define PERHOP_SHELL_VERSION_VERSION_MAJOR_BITS 16u
 #define PERHOP_SHELL_VERSION_VERSION_MAJOR_MASK 0xFFFF0000u
-#define PERHOP_SHELL_VERSION_VERSION_MAJOR_RESET 1u
+#define PERHOP_SHELL_VERSION_VERSION_MAJOR_RESET 2u
 
 /* Route of the samples May change while the MAC runs. */
 #define PERHOP_SHELL_ROUTE_ADDRESS 0x820u
-/*   own_converter, rw: 1: the converter sends what the modem sends, and its front end switches with the modem. 0: the converter belongs to whatever else the image holds; the modem hears, and is not heard. */
+/*   own_converter, rw: 1: the converter sends what the modem sends, and its front end switches with the modem. 0: the converter belongs to whatever else the image holds; the modem hears, and is not heard. Becomes 0 by itself when the host is gone (heartbeat). */
 #define PERHOP_SHELL_ROUTE_OWN_CONVERTER_WORD_OFFSET 0u
 #define PERHOP_SHELL_ROUTE_OWN_CONVERTER_SHIFT 0u
 #define PERHOP_SHELL_ROUTE_OWN_CONVERTER_BITS 1u
@@ -1374,6 +1374,17 @@ enum perhop_event_kind {
 #define PERHOP_SHELL_ROUTE_OWN_CONVERTER_RESET 0u
 #define PERHOP_SHELL_ROUTE_OWN_CONVERTER_MIN 0u
 #define PERHOP_SHELL_ROUTE_OWN_CONVERTER_MAX 1u
+
+/* Heartbeat of the host May change while the MAC runs. */
+#define PERHOP_SHELL_HEARTBEAT_ADDRESS 0x824u
+/*   limit_ms, rw, ms: Every write of this register, of whatever value, is a beat. So long after the last one, or after own_converter was set where that was later, the host is gone: own_converter becomes 0, so that nothing is sent and nothing is answered, until a host sets it again. 0: a host is never gone. */
+#define PERHOP_SHELL_HEARTBEAT_LIMIT_MS_WORD_OFFSET 0u
+#define PERHOP_SHELL_HEARTBEAT_LIMIT_MS_SHIFT 0u
+#define PERHOP_SHELL_HEARTBEAT_LIMIT_MS_BITS 16u
+#define PERHOP_SHELL_HEARTBEAT_LIMIT_MS_MASK 0x0000FFFFu
+#define PERHOP_SHELL_HEARTBEAT_LIMIT_MS_RESET 0x3E8u
+#define PERHOP_SHELL_HEARTBEAT_LIMIT_MS_MIN 0u
+#define PERHOP_SHELL_HEARTBEAT_LIMIT_MS_MAX 65535u
 
 /* Packets of the host that went on to the MAC */
 #define PERHOP_SHELL_STAT_PACKETS_ADDRESS 0xA00u
@@ -1430,6 +1441,14 @@ enum perhop_event_kind {
 #define PERHOP_SHELL_STAT_SAMPLES_COUNT_SHIFT 0u
 #define PERHOP_SHELL_STAT_SAMPLES_COUNT_BITS 32u
 #define PERHOP_SHELL_STAT_SAMPLES_COUNT_MASK 0xFFFFFFFFu
+
+/* Times that the host was gone: the modem lost the converter */
+#define PERHOP_SHELL_STAT_HOSTS_GONE_ADDRESS 0xA1Cu
+/*   count, r, events: Count; wraps. */
+#define PERHOP_SHELL_STAT_HOSTS_GONE_COUNT_WORD_OFFSET 0u
+#define PERHOP_SHELL_STAT_HOSTS_GONE_COUNT_SHIFT 0u
+#define PERHOP_SHELL_STAT_HOSTS_GONE_COUNT_BITS 32u
+#define PERHOP_SHELL_STAT_HOSTS_GONE_COUNT_MASK 0xFFFFFFFFu
 
 /* Build */
 #define PERHOP_SHELL_BUILD_ADDRESS 0xA80u

@@ -89,9 +89,11 @@ inline constexpr std::uint32_t shell_space_bytes = 4096;
 /// First register of the shell: the letters Shel.
 inline constexpr std::uint32_t shell_id = 0x5368656C;
 /// The same as core_version_major, of the shell's registers.
-inline constexpr std::uint32_t shell_version_major = 1;
+inline constexpr std::uint32_t shell_version_major = 2;
 /// The same as core_version_minor, of the shell's registers.
 inline constexpr std::uint32_t shell_version_minor = 0;
+/// After which the shell takes a host that is silent to be gone, ms.
+inline constexpr std::uint32_t default_heartbeat_limit_ms = 1000;
 /// Drop-tail queue in front of the MAC, as in ns-2's papers, packets.
 inline constexpr std::uint32_t default_queue_packets = 50;
 /// dot11ShortRetryLimit (annex C), attempts.

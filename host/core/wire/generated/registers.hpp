@@ -1049,7 +1049,7 @@ inline constexpr std::uint32_t width_bits = 32;
 /// Changes when something was added.
 inline constexpr field version_minor{"version_minor", 0, 16, registers::access::read_only, 0, "", 0, 65535u};
 /// Changes when software written for the last one can fail.
-inline constexpr field version_major{"version_major", 16, 16, registers::access::read_only, 1, "", 0, 65535u};
+inline constexpr field version_major{"version_major", 16, 16, registers::access::read_only, 2, "", 0, 65535u};
 inline constexpr std::array<field, 2> fields{{version_minor, version_major}};
 }  // namespace version
 
@@ -1057,10 +1057,19 @@ inline constexpr std::array<field, 2> fields{{version_minor, version_major}};
 namespace route {
 inline constexpr std::uint32_t address = 0x820;
 inline constexpr std::uint32_t width_bits = 32;
-/// 1: the converter sends what the modem sends, and its front end switches with the modem. 0: the converter belongs to whatever else the image holds; the modem hears, and is not heard.
+/// 1: the converter sends what the modem sends, and its front end switches with the modem. 0: the converter belongs to whatever else the image holds; the modem hears, and is not heard. Becomes 0 by itself when the host is gone (heartbeat).
 inline constexpr field own_converter{"own_converter", 0, 1, registers::access::read_write, 0, "", 0, 1u};
 inline constexpr std::array<field, 1> fields{{own_converter}};
 }  // namespace route
+
+/// Heartbeat of the host
+namespace heartbeat {
+inline constexpr std::uint32_t address = 0x824;
+inline constexpr std::uint32_t width_bits = 32;
+/// Every write of this register, of whatever value, is a beat. So long after the last one, or after own_converter was set where that was later, the host is gone: own_converter becomes 0, so that nothing is sent and nothing is answered, until a host sets it again. 0: a host is never gone.
+inline constexpr field limit_ms{"limit_ms", 0, 16, registers::access::read_write, 0x3E8, "ms", 0, 65535u};
+inline constexpr std::array<field, 1> fields{{limit_ms}};
+}  // namespace heartbeat
 
 /// Packets of the host that went on to the MAC
 namespace stat_packets {
@@ -1125,6 +1134,15 @@ inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "e
 inline constexpr std::array<field, 1> fields{{count}};
 }  // namespace stat_samples
 
+/// Times that the host was gone: the modem lost the converter
+namespace stat_hosts_gone {
+inline constexpr std::uint32_t address = 0xA1C;
+inline constexpr std::uint32_t width_bits = 32;
+/// Count; wraps.
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events", 0, 4294967295u};
+inline constexpr std::array<field, 1> fields{{count}};
+}  // namespace stat_hosts_gone
+
 /// Build
 namespace build {
 inline constexpr std::uint32_t address = 0xA80;
@@ -1141,10 +1159,11 @@ inline constexpr std::array<field, 4> fields{{loop_samples, decimation, channel,
 }  // namespace build
 
 /// All registers in the order of their addresses.
-inline constexpr std::array<register_info, 11> all{{
+inline constexpr std::array<register_info, 13> all{{
     {"id", 0x800, 32, 1, 4, id::fields},
     {"version", 0x804, 32, 1, 4, version::fields},
     {"route", 0x820, 32, 1, 4, route::fields},
+    {"heartbeat", 0x824, 32, 1, 4, heartbeat::fields},
     {"stat_packets", 0xA00, 32, 1, 4, stat_packets::fields},
     {"stat_packets_refused", 0xA04, 32, 1, 4, stat_packets_refused::fields},
     {"stat_frames", 0xA08, 32, 1, 4, stat_frames::fields},
@@ -1152,6 +1171,7 @@ inline constexpr std::array<register_info, 11> all{{
     {"stat_rx_samples_lost", 0xA10, 32, 1, 4, stat_rx_samples_lost::fields},
     {"stat_tx_samples_late", 0xA14, 32, 1, 4, stat_tx_samples_late::fields},
     {"stat_samples", 0xA18, 32, 1, 4, stat_samples::fields},
+    {"stat_hosts_gone", 0xA1C, 32, 1, 4, stat_hosts_gone::fields},
     {"build", 0xA80, 32, 1, 4, build::fields},
 }};
 

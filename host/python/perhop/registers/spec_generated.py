@@ -49,8 +49,9 @@ RADIO_VERSION_MINOR = 1  # The same as core_version_minor, of the radio's regist
 SHELL_REGISTERS_BASE = 2048  # First address of the shell's registers, behind the radio's, bytes
 SHELL_SPACE_BYTES = 4096  # Addresses of a shell with its radio_top, rounded up, bytes
 SHELL_ID = 0x5368656C  # First register of the shell: the letters Shel
-SHELL_VERSION_MAJOR = 1  # The same as core_version_major, of the shell's registers
+SHELL_VERSION_MAJOR = 2  # The same as core_version_major, of the shell's registers
 SHELL_VERSION_MINOR = 0  # The same as core_version_minor, of the shell's registers
+DEFAULT_HEARTBEAT_LIMIT_MS = 1000  # After which the shell takes a host that is silent to be gone, ms
 DEFAULT_QUEUE_PACKETS = 50  # Drop-tail queue in front of the MAC, as in ns-2's papers, packets
 DEFAULT_SHORT_RETRY_LIMIT = 7  # dot11ShortRetryLimit (annex C), attempts
 DEFAULT_LONG_RETRY_LIMIT = 4  # dot11LongRetryLimit (annex C), attempts
@@ -2165,11 +2166,15 @@ SHELL_REGISTERS: Mapping[str, Register] = MappingProxyType({
     "version": _register(
         "version", "Version", 0x804, 32, 1, 4, False, False,
         RegisterField("version_minor", 0, 16, "r", 0, "", "", "Changes when something was added.", 0, 65535),
-        RegisterField("version_major", 16, 16, "r", 1, "", "", "Changes when software written for the last one can fail.", 0, 65535),
+        RegisterField("version_major", 16, 16, "r", 2, "", "", "Changes when software written for the last one can fail.", 0, 65535),
     ),
     "route": _register(
         "route", "Route of the samples", 0x820, 32, 1, 4, False, True,
-        RegisterField("own_converter", 0, 1, "rw", 0, "", "cfg_own_converter", "1: the converter sends what the modem sends, and its front end switches with the modem. 0: the converter belongs to whatever else the image holds; the modem hears, and is not heard.", 0, 1),
+        RegisterField("own_converter", 0, 1, "rw", 0, "", "cfg_own_converter", "1: the converter sends what the modem sends, and its front end switches with the modem. 0: the converter belongs to whatever else the image holds; the modem hears, and is not heard. Becomes 0 by itself when the host is gone (heartbeat).", 0, 1),
+    ),
+    "heartbeat": _register(
+        "heartbeat", "Heartbeat of the host", 0x824, 32, 1, 4, False, True,
+        RegisterField("limit_ms", 0, 16, "rw", 0x3E8, "ms", "cfg_limit_ms", "Every write of this register, of whatever value, is a beat. So long after the last one, or after own_converter was set where that was later, the host is gone: own_converter becomes 0, so that nothing is sent and nothing is answered, until a host sets it again. 0: a host is never gone.", 0, 65535),
     ),
     "stat_packets": _register(
         "stat_packets", "Packets of the host that went on to the MAC", 0xA00, 32, 1, 4, False, False,
@@ -2197,6 +2202,10 @@ SHELL_REGISTERS: Mapping[str, Register] = MappingProxyType({
     ),
     "stat_samples": _register(
         "stat_samples", "Samples that the modem heard: two reads and the time between tell the rate", 0xA18, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", None, "events", "", "Count; wraps.", 0, 4294967295),
+    ),
+    "stat_hosts_gone": _register(
+        "stat_hosts_gone", "Times that the host was gone: the modem lost the converter", 0xA1C, 32, 1, 4, False, False,
         RegisterField("count", 0, 32, "r", None, "events", "", "Count; wraps.", 0, 4294967295),
     ),
     "build": _register(
