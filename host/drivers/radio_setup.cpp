@@ -111,6 +111,8 @@ void set_up(radio_link& link, const radio_setup& setup) {
     }
     waiting.swap(refused);
   }
+  // The time in which this host must be heard again runs from here.
+  link.write(registers::shell::heartbeat::address, setup.heartbeat_limit_ms);
   link.write(registers::shell::route::address, static_cast<std::uint32_t>(registers::shell::route::own_converter.put(0, 1)));
   link.write(registers::control::address, static_cast<std::uint32_t>(registers::control::enable.put(0, 1)));
 }

@@ -106,6 +106,7 @@ void rfnoc_driver::work() {
     try {
       const std::unique_ptr<radio_link> link = make_link_();
       set_up(*link, config_.setup);
+      const trouble known = troubles_of(*link);
       {
         const std::lock_guard lock(mutex_);
         problem_.clear();
@@ -113,7 +114,7 @@ void rfnoc_driver::work() {
       }
       tell({session, up_event{}});
       std::thread listener([&] { listen(*link, session); });
-      serve(*link, session);
+      serve(*link, session, known);
       listener.join();
       tell({session, down_event{}});
     } catch (const link_error& error) {
@@ -124,22 +125,29 @@ void rfnoc_driver::work() {
   }
 }
 
-/// Commands, until the link fails or the driver ends.
-void rfnoc_driver::serve(radio_link& link, std::uint64_t session) {
+/// Beats and commands, until the link fails or the driver ends.
+void rfnoc_driver::serve(radio_link& link, std::uint64_t session, trouble known) {
+  std::chrono::steady_clock::time_point next_beat{};
   for (;;) {
-    command next;
+    command next{};  // of session 0, which there is not
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return ends_ || failed_ || !commands_.empty(); });
+      const bool has_one = changed_.wait_until(lock, next_beat, [this] { return ends_ || failed_ || !commands_.empty(); });
       if (ends_ || failed_) {
         failed_ = true;
         break;
       }
-      next = std::move(commands_.front());
-      commands_.pop_front();
+      if (has_one) {
+        next = std::move(commands_.front());
+        commands_.pop_front();
+      }
     }
-    if (next.session != session) continue;
     try {
+      if (const auto now = std::chrono::steady_clock::now(); now >= next_beat) {
+        next_beat = now + std::chrono::milliseconds(config_.beat_ms);
+        beat(link, session, known);
+      }
+      if (next.session != session) continue;
       if (const auto* bytes = std::get_if<packet>(&next.what)) {
         link.send(*bytes);
       } else {
@@ -157,6 +165,39 @@ void rfnoc_driver::serve(radio_link& link, std::uint64_t session) {
     link.write(registers::control::address, 0);
     link.write(registers::shell::route::address, 0);
   } catch (const link_error&) {}
+}
+
+rfnoc_driver::trouble rfnoc_driver::troubles_of(radio_link& link) {
+  return {.link = link.counts(),
+          .rx_samples_lost = link.read(registers::shell::stat_rx_samples_lost::address),
+          .tx_samples_late = link.read(registers::shell::stat_tx_samples_late::address)};
+}
+
+/// Tells the shell that this host is there, and hears what went wrong since the last time.
+/// @throws link_error the shell had taken the host to be gone
+void rfnoc_driver::beat(radio_link& link, std::uint64_t session, trouble& known) {
+  namespace shell = registers::shell;
+  link.write(shell::heartbeat::address, config_.setup.heartbeat_limit_ms);
+  if (shell::route::own_converter.get(link.read(shell::route::address)) == 0) {
+    throw link_error("the radio heard nothing of this host for " + std::to_string(config_.setup.heartbeat_limit_ms) +
+                     " ms and has stopped sending; it is set up anew");
+  }
+  const trouble now = troubles_of(link);
+  if (now == known) return;
+  tell({session, trouble{.link = {.overflows = now.link.overflows - known.link.overflows,
+                                  .late = now.link.late - known.link.late,
+                                  .sequence_errors = now.link.sequence_errors - known.link.sequence_errors},
+                         .rx_samples_lost = now.rx_samples_lost - known.rx_samples_lost,
+                         .tx_samples_late = now.tx_samples_late - known.tx_samples_late}});
+  known = now;
+}
+
+void rfnoc_driver::note(const trouble& grown) {
+  counters_.overflows += grown.link.overflows;
+  counters_.late += grown.link.late;
+  counters_.sequence_errors += grown.link.sequence_errors;
+  counters_.rx_samples_lost += grown.rx_samples_lost;
+  counters_.tx_samples_late += grown.tx_samples_late;
 }
 
 void rfnoc_driver::listen(radio_link& link, std::uint64_t session) {
@@ -251,6 +292,8 @@ void rfnoc_driver::poll(driver_listener& listener) {
       listener.on_down();
     } else if (const auto* bytes = std::get_if<packet>(&next.what)) {
       on_packet(listener, *bytes);
+    } else if (const auto* grown = std::get_if<trouble>(&next.what)) {
+      note(*grown);
     } else {
       const auto& told = std::get<answers>(next.what);
       listener.on_registers(told.cookie, told.values);
@@ -335,6 +378,9 @@ std::vector<config_field> fields() {
       quantity_field("rx_gain_db", 0, "of the front end"),
       text_field("tx_antenna", device.tx_antenna, "a port of the front end"),
       text_field("rx_antenna", device.rx_antenna, "a port of the front end"),
+      quantity_field("bandwidth_hz", device.bandwidth_hz, "of the front end's filters; 0: as UHD leaves them"),
+      text_field("clock_source", device.clock_source, "of the device's reference: internal, external, gpsdo as it has them"),
+      text_field("time_source", device.time_source, "of the device's time"),
       required(field_kind::mac, "mac", "this node's address"),
       profile_field("dsss_", "those that the modem keeps"),
       count_field("data_rate_index", 1, 0, 1, "of the profile"),
@@ -361,7 +407,10 @@ driver_maker prepare(const field_values& given) {
                           .tx_gain_db = given.quantity("tx_gain_db"),
                           .rx_gain_db = given.quantity("rx_gain_db"),
                           .tx_antenna = given.text("tx_antenna"),
-                          .rx_antenna = given.text("rx_antenna")};
+                          .rx_antenna = given.text("rx_antenna"),
+                          .bandwidth_hz = given.quantity("bandwidth_hz"),
+                          .clock_source = given.text("clock_source"),
+                          .time_source = given.text("time_source")};
   rfnoc_config mac;
   mac.setup.profile = find_profile(given.text("profile"));
   mac.setup.address = given.count("mac");

@@ -2,6 +2,7 @@
 /// The rfnoc driver, at a model of a radio, passes the suite of all drivers. Through UHD's mock block it does so in tests/hw/uhd.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <optional>
 
@@ -14,7 +15,7 @@ namespace {
 
 class model_link : public radio_link {
 public:
-  explicit model_link(radio_model& model) : model_(model) {}
+  model_link(radio_model& model, const std::atomic<std::uint64_t>* counts) : model_(model), counts_(counts) {}
   std::uint32_t read(std::uint32_t address) override {
     expect_present();
     return model_.read(address);
@@ -32,12 +33,14 @@ public:
     std::ranges::copy(come, packet.begin());
     return come.size();
   }
+  link_counts counts() const override { return {.overflows = counts_[0], .late = counts_[1], .sequence_errors = counts_[2]}; }
 
 private:
   void expect_present() const {
     if (!model_.present()) throw link_error("gone");
   }
   radio_model& model_;
+  const std::atomic<std::uint64_t>* counts_;  ///< three
 };
 
 class rfnoc_bench {
@@ -53,16 +56,22 @@ public:
     config.setup.tx_delay_clocks = 100;
     config.setup.rx_delay_clocks = 60;
     config.retry_ms = 100;  // long enough to ask in between
+    config.beat_ms = 20;
     driver_.emplace(
         [this] {
           if (!model_.present()) throw link_error("there is no radio");
-          return std::make_unique<model_link>(model_);
+          return std::make_unique<model_link>(model_, link_counts_);
         },
         config);
   }
   driver& dut() { return *driver_; }
   rfnoc_driver& rfnoc() { return *driver_; }
   radio_model& model() { return model_; }
+  void set_link_counts(std::uint64_t overflows, std::uint64_t late, std::uint64_t sequence_errors) {
+    link_counts_[0] = overflows;
+    link_counts_[1] = late;
+    link_counts_[2] = sequence_errors;
+  }
   void bring_up() { model_.be_present(true); }
   void vanish() { model_.be_present(false); }
   std::vector<sent_packet> sent() { return model_.sent(); }
@@ -72,6 +81,7 @@ public:
 
 private:
   radio_model model_;
+  std::atomic<std::uint64_t> link_counts_[3] = {};
   std::optional<rfnoc_driver> driver_;
 };
 
@@ -91,7 +101,53 @@ TEST_F(rfnoc, sets_the_radio_up_before_it_is_up) {
   EXPECT_EQ(model.get(registers::response_timeout::address), find_profile("dsss_long")->response_timeout_us + 3);
   EXPECT_EQ(model.get(registers::shell::route::address), 1U);
   EXPECT_EQ(model.get(registers::control::address), 1U);
-  EXPECT_EQ(model.writes().back(), std::pair(registers::control::address, 1U));
+  EXPECT_EQ(model.get(registers::shell::heartbeat::address), default_heartbeat_limit_ms);
+  // Enabled last; what comes behind that are beats.
+  auto writes = model.writes();
+  while (writes.back().first == registers::shell::heartbeat::address) writes.pop_back();
+  EXPECT_EQ(writes.back(), std::pair(registers::control::address, 1U));
+}
+
+TEST_F(rfnoc, beats_for_as_long_as_it_is_up_and_not_beyond) {
+  come_up();
+  radio_model& model = bench.model();
+  const auto beats = [&] {
+    return std::ranges::count(model.writes(), registers::shell::heartbeat::address, &std::pair<std::uint32_t, std::uint32_t>::first);
+  };
+  const auto before = beats();
+  ASSERT_TRUE(until([&] { return beats() >= before + 3; }));
+  EXPECT_LE(3 * rfnoc_config().beat_ms, default_heartbeat_limit_ms) << "one that is late must not be the end";
+  bench.rfnoc().restart("a test");
+  ASSERT_TRUE(until([&] { return heard.downs == 1; }));
+  const auto at_the_end = beats();
+  // While the driver waits to begin anew, nobody beats; then set_up() sets the limit, which counts as one.
+  ASSERT_TRUE(until([&] { return heard.ups == 2; }));
+  EXPECT_LE(beats(), at_the_end + 3);
+}
+
+TEST_F(rfnoc, a_shell_that_had_given_the_host_up_is_set_up_anew) {
+  come_up();
+  radio_model& model = bench.model();
+  model.set(registers::shell::route::address, 0);
+  ASSERT_TRUE(until([&] { return heard.downs == 1; }));
+  EXPECT_NE(bench.rfnoc().problem().find("has stopped sending"), std::string::npos);
+  ASSERT_TRUE(until([&] { return heard.ups == 2; }));
+  EXPECT_EQ(model.get(registers::shell::route::address), 1U);
+}
+
+TEST_F(rfnoc, counts_what_radio_and_link_say_went_wrong) {
+  bench.model().set_version_on_reset(registers::shell::stat_rx_samples_lost::address, 7);
+  come_up();
+  radio_model& model = bench.model();
+  ASSERT_TRUE(until([&] { return bench.dut().counters().ups == 1; }));
+  model.set(registers::shell::stat_rx_samples_lost::address, 9);
+  model.set(registers::shell::stat_tx_samples_late::address, 3);
+  bench.set_link_counts(1, 2, 4);
+  ASSERT_TRUE(until([&] { return bench.dut().counters().sequence_errors != 0; }));
+  const driver_counters& counted = bench.dut().counters();
+  EXPECT_EQ(std::tuple(counted.overflows, counted.late, counted.sequence_errors), std::tuple(1U, 2U, 4U));
+  ASSERT_TRUE(until([&] { return bench.dut().counters().tx_samples_late != 0; }));
+  EXPECT_EQ(std::tuple(counted.rx_samples_lost, counted.tx_samples_late), std::tuple(2U, 3U));
 }
 
 TEST_F(rfnoc, a_radio_of_another_version_is_not_touched_and_named) {
@@ -134,10 +190,11 @@ TEST_F(rfnoc, gives_the_converter_back_when_it_ends) {
   come_up();
   radio_model& model = bench.model();
   {
+    const std::atomic<std::uint64_t> no_counts[3] = {};
     rfnoc_config config;
     config.setup.profile = find_profile("dsss_long");
     config.retry_ms = 10;
-    rfnoc_driver other([&] { return std::make_unique<model_link>(model); }, config);
+    rfnoc_driver other([&] { return std::make_unique<model_link>(model, no_counts); }, config);
     recorder told;
     while (told.ups == 0) {
       pollfd waiting{.fd = other.descriptor(), .events = POLLIN, .revents = 0};

@@ -68,6 +68,7 @@ int main(int argc, char** argv) {
     config.frequency_hz = 2.412e9;
     config.tx_gain_db = 40;
     config.rx_gain_db = 30;
+    config.bandwidth_hz = 22e6;
     perhop::drivers::uhd_link link(config);
     const double open_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     const std::uint32_t id = link.read(0);
