@@ -22,6 +22,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t most_data_rate_index = 7;  // that a descriptor of the MAC can name
+constexpr std::uint64_t most_slow_down = 10'000;
 
 void read_cwl(const json& object, node_config& config) {
   refuse_unknown(object, "cwl", {"enforce", "cgroup"});
@@ -136,7 +137,7 @@ node_config parse_node_config(const std::string& text) {
   const json object = parse_json(text);
   refuse_unknown(object, "configuration",
                  {"name", "interface", "driver", "control_socket", "log", "queue_packets", "mtu_bytes", "policy", "policy_file", "cwl",
-                  "neighbours", "exact", "rates_socket", "swan"});
+                  "neighbours", "exact", "rates_socket", "swan", "slow_down"});
   node_config config;
   config.name = read<std::string>(object, "name", "");
   config.interface = read<std::string>(object, "interface", config.interface);
@@ -151,6 +152,7 @@ node_config parse_node_config(const std::string& text) {
   } else {
     set_policy(object.value("policy", json::object()), config);
   }
+  config.slow_down = static_cast<std::uint32_t>(read_count(object, "slow_down", config.slow_down, 1, most_slow_down));
   read_cwl(object.value("cwl", json::object()), config);
   config.rates_socket = read<std::string>(object, "rates_socket", "");
   if (object.contains("exact")) read_exact(object.at("exact"), config);

@@ -44,7 +44,8 @@ struct node_config {
   std::optional<policy::swan_settings> swan;         ///< nothing: best effort goes when the MAC has room
   std::optional<policy::exact_router_config> exact;  ///< nothing: EXACT's rates pass as they are
   exact_flows_config exact_flows{};
-  std::string rates_socket;  ///< made by the daemon, for applications; empty: none
+  std::uint32_t slow_down = 1;  ///< how many times slower than the clock everything goes: a virtual radio's simulation
+  std::string rates_socket;     ///< made by the daemon, for applications; empty: none
   std::vector<neighbour_address> neighbours;
 };
 

@@ -96,6 +96,12 @@ class NodeFile(Section):
     control_socket: Socket | None = Field(default=None, description="null: node.sock in the runtime folder")
     rates_socket: Socket | None = Field(default=None, description="with exact; null: rates.sock in the runtime folder")
     log: Literal["text", "json"] = Field(default="text", description="json: one object a line")
+    slow_down: int = Field(
+        default=1,
+        ge=1,
+        le=10_000,
+        description="how many times slower than the clock: a virtual radio (hw/virtual_usrp)",
+    )
 
 
 def load_file(file: Path) -> NodeFile:
@@ -122,6 +128,7 @@ def daemon_json(node: NodeFile, runtime: Path) -> dict[str, Any]:
         ],
         "control_socket": node.control_socket or str(runtime / "node.sock"),
         "log": node.log,
+        "slow_down": node.slow_down,
     }
     if node.cwl.enforce == "ebpf":
         told["cwl"] = {"enforce": "ebpf", "cgroup": node.cwl.cgroup or ebpf.cgroup()}

@@ -33,6 +33,18 @@ def check_real_time(point: Point, backend: str) -> None:
         raise located(point.document, error) from None
 
 
+def check_slow_down(point: Point) -> None:
+    """Raises ExperimentError for flows that know no other time than the clock's."""
+    for index, flow in enumerate(point.experiment.flows):
+        if isinstance(flow, ex.ExactFlow):
+            error = FieldError(
+                ("flows", index, "kind"),
+                "is exact, whose rates a slowed network has not (`slow_down` of the inventory)",
+                "use tcp or cbr",
+            )
+            raise located(point.document, error)
+
+
 def _check(experiment: ex.Experiment, backend: str) -> None:
     where = f"--backend {backend}"
     check_jumps(experiment, f"with {where}")

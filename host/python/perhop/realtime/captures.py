@@ -28,8 +28,11 @@ class Capture:
     ahead_us: int
 
 
-def join(captures: list[Capture], to: Path) -> int:
-    """@return the packets written"""
+def join(captures: list[Capture], to: Path, slow_down: int = 1, from_us: int = 0) -> int:
+    """Times are told as they are in a network that is slowed down from that time of day on.
+
+    @return the packets written
+    """
     packets: list[tuple[int, int, int, bytes]] = []
     interfaces = []
     for number, capture in enumerate(captures):
@@ -39,7 +42,7 @@ def join(captures: list[Capture], to: Path) -> int:
                 head = body[:8]  # link type and snap length
             elif kind == PACKET:
                 _, high, low, *_ = PACKET_HEAD.unpack_from(body)
-                at_us = (high << 32 | low) - capture.ahead_us
+                at_us = from_us + ((high << 32 | low) - capture.ahead_us - from_us) // slow_down
                 packets.append((at_us, number, len(packets), body))
         name = capture.name.encode()
         options = _option(IF_NAME, name) + _option(END, b"")
