@@ -21,8 +21,6 @@ from .sample_source import Converter, Deliver, Taken, silence
 from .stream_endpoint import StreamEndpoint
 
 Host = tuple[str, int]
-SILENT_SAMPLES = 1 << 20
-"""Of an endless recording of nobody: it has no pace of its own."""
 
 
 SendOut = Callable[[int, bytes, bool, int | None], None]
@@ -95,7 +93,7 @@ class Device:
         if self.perhop:
             self.perhop[0].record(channel, count, deliver)
         else:
-            silence(min(count, SILENT_SAMPLES), deliver)
+            silence(count, deliver)
 
     def stop_recording(self, channel: int) -> None:
         for each in self.perhop:

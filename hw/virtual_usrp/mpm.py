@@ -21,9 +21,9 @@ ANYBODYS = frozenset(
     {"claim", "get_device_info", "get_dboard_info", "get_last_error", "get_mpm_compat_num", "get_chdr_width"}
     | {"get_proto_ver", "list_updateable_components", "ping"}
 )
-# Ways in which a front end is not as it was told, each found by who reads back.
-FAULTS = ("frequency", "gain", "bandwidth", "lo", "reference", "clock", "time")
-OFF_HZ, MOST_GAIN_DB = 1e6, 10.0
+# How a front end may be other than it was told, as who reads back finds. Of gains UHD tells what it asked for.
+FAULTS = ("frequency", "bandwidth", "lo", "reference", "clock", "time")
+OFF_HZ = 1e6
 
 
 class CallError(Exception):
@@ -192,7 +192,7 @@ class Mpm:
             return values.__setitem__
 
         def keep_and_tell(
-            values: dict[str, float], fault: str, spoilt: Callable[[float], float]
+            values: dict[str, float], fault: str = "", spoilt: Callable[[float], float] = float
         ) -> Callable[[str, float], float]:
             def store(chain: str, value: float) -> float:
                 values[chain] = spoilt(value) if fault in self._faults else value
@@ -213,7 +213,7 @@ class Mpm:
             "set_active_chains": codec.set_active_chains,
             "set_timing_mode": keep_as("timing_mode"),
             "data_port_loopback": keep_as("loopback"),
-            "set_gain": keep_and_tell(codec.gain_db, "gain", lambda gain_db: min(gain_db, MOST_GAIN_DB)),
+            "set_gain": keep_and_tell(codec.gain_db),
             "catalina_tune": keep_and_tell(codec.frequency_hz, "frequency", lambda wanted_hz: wanted_hz + OFF_HZ),
             "set_bw_filter": keep_and_tell(codec.bandwidth_hz, "bandwidth", lambda wanted_hz: wanted_hz / 2),
             "set_dc_offset_auto": keep(codec.dc_offset_auto),

@@ -10,6 +10,7 @@ SAMPLE_BYTES = 4
 AT_A_TIME = 4096
 ENDLESS = 1 << 60
 """More samples than anybody waits for: until they are stopped."""
+SILENT_SAMPLES = 1 << 16
 
 Deliver = Callable[[bytes], None]
 """Is told the next samples, I and Q of 16 bits each, until as many have come as were wanted."""
@@ -32,6 +33,8 @@ class Converter(Protocol):
 
 
 def silence(count: int, deliver: Deliver) -> None:
-    """As many zeros."""
+    """As many zeros; without end, as many as nobody's pace has: some."""
+    if count >= ENDLESS:
+        count = SILENT_SAMPLES
     for first in range(0, count, AT_A_TIME):
         deliver(bytes(SAMPLE_BYTES * min(AT_A_TIME, count - first)))

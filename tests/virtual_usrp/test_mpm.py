@@ -60,9 +60,9 @@ def test_a_claim_that_nobody_renews_lapses():
 
 
 def test_a_fault_makes_the_front_end_other_than_it_was_told():
-    of, codec = made(faults=("gain", "lo"))
+    of, codec = made(faults=("bandwidth", "lo"))
     token = of.call("claim", ["UHD"])
-    assert of.call("db_0_set_gain", [token, "TX1", 40.0]) == codec.gain_db["TX1"] == 10.0
+    assert of.call("db_0_set_bw_filter", [token, "TX1", 22e6]) == codec.bandwidth_hz["TX1"] == 11e6
     assert of.call("db_0_get_sensor", [token, "TX", "lo_locked", 0])["value"] == "false"
     assert of.call("get_mb_sensor", [token, "ref_locked"])["value"] == "true"
 
