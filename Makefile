@@ -23,7 +23,7 @@ export CCACHE_BASEDIR := $(CURDIR)
 # Objects with debugging information serve another clone, too; what they say of its folder is then of the first one.
 export CCACHE_NOHASHDIR := 1
 
-.PHONY: help setup programs build bindings chain live live-sanitized ota soak attack flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples verify-hashes verify-bounds bench-antenna bench-bound bench-core bench-exact bench-mesh bench-phy bench-robust bench-scale bench-sifs bench-sim bench-sweep peers virtual-usrp synth prove test test-gateware mutate test-long fuzz fuzz-python fuzz-gateware clean
+.PHONY: help setup programs build bindings chain live live-sanitized ota soak attack flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples verify-hashes verify-bounds bench-antenna bench-bound bench-core bench-exact bench-mesh bench-phy bench-robust bench-scale bench-sifs bench-sim bench-sweep peers virtual-usrp wheel synth prove test test-gateware mutate test-long fuzz fuzz-python fuzz-gateware clean
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -41,7 +41,7 @@ out/setup/apt.stamp: apt-packages.txt setup.sh
 	@./setup.sh venv
 	@touch $@
 
-.venv/perhop-python.stamp: host/python/pyproject.toml .venv/perhop.stamp
+.venv/perhop-python.stamp: pyproject.toml .venv/perhop.stamp
 	@./setup.sh python
 	@touch $@
 
@@ -119,6 +119,10 @@ virtual-usrp: setup out/setup/uhd.stamp out/build/build.ninja ## The real UHD op
 
 bianchi: programs ## Saturation throughput of n stations beside Bianchi's model
 	@$(PERHOP) run sim/experiments/bianchi --result-target bianchi
+
+wheel: programs ## Build dist/perhop-*.whl and .tar.gz; try the wheel without checkout and compiler: same runs (some minutes)
+	@$(PYTHON) host/wheel/build.py --jobs $(JOBS)
+	@$(PYTHON) tests/wheel/wheel.py --jobs $(JOBS)
 
 # ---- What it rests on -----------------------------------------------------------------------------------------------------------
 
@@ -229,4 +233,4 @@ lint-shell: setup
 	@shellcheck $$(git grep -lE '^#!.*\b(ba)?sh\b')
 
 clean: ## Remove what was built and measured; .venv stays
-	rm -rf out host/python/perhop/{core,modem,station}.*
+	rm -rf out dist host/python/perhop/{core,modem,station}.*

@@ -4,7 +4,7 @@
 # Sets this checkout up on Debian 12: `setup.sh apt|venv|python|gnuradio|bench|fuzz|build|time`; the Makefile calls it.
 #   apt     the packages of apt-packages.txt, or of the lists that follow, that are missing (needs root or sudo, only then)
 #   venv    .venv of /usr/bin/python3 with the packages of requirements.txt
-#   python  host/python as an editable package of .venv (the `perhop` command)
+#   python  leads .venv to the package host/python/perhop (and the `perhop` command)
 #   gnuradio  .venv-gnuradio: Debian's Python packages, GNU Radio among them, and those of flowgraphs/requirements.txt
 #   bench   .venv-bench: Debian's Python packages, UHD among them, and no others
 #   fuzz    .venv-fuzz: the packages of tests/fuzz/requirements.txt
@@ -91,7 +91,11 @@ setup_venv() {
 setup_python() {
   local start_s
   start_s=$(now_s)
-  "$venv/bin/pip" install -q --no-deps --no-index --no-build-isolation -e host/python
+  # No editable installation: its hook in every start of Python would come before PYTHONPATH.
+  "$venv/bin/pip" uninstall -q -y perhop 2>/dev/null
+  printf '%s\n' "$PWD/host/python" >"$venv/lib/python3.11/site-packages/perhop.pth"
+  printf '#!%s\nimport sys\n\nfrom perhop.cli import main\n\nsys.exit(main())\n' "$PWD/$venv/bin/python" >"$venv/bin/perhop"
+  chmod +x "$venv/bin/perhop"
   record python "$start_s" "$(now_s)" 0
 }
 

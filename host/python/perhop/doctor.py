@@ -88,6 +88,7 @@ FEATURES = (
         "building",
         (
             *("make setup", "make build", "make programs", "make bindings", "make clean", "make bench-core"),
+            "make wheel",
             *("make verify-warp", "make bench-sifs", "make bench-antenna", "make fuzz-gateware"),
         ),
         BUILDING,
