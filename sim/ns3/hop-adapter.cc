@@ -51,6 +51,14 @@ HopAdapter::AddReceivedFlow(TcpFlow& flow)
     m_path.shim().set_flow_policy(flow.GetKey(), flow.GetPolicy());
 }
 
+void
+HopAdapter::ChangePolicy(uint64_t nowUs, const TcpFlow& flow)
+{
+    m_path.shim().set_flow_policy(flow.GetKey(), flow.GetPolicy());
+    m_path.room().on_policy(nowUs, m_path.shim());
+    Wind(nowUs);
+}
+
 TcpFlow*
 HopAdapter::FlowSentFromHere(const perhop::shim::flow_key& key) const
 {

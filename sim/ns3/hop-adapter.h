@@ -104,6 +104,9 @@ class HopAdapter
     /// The same for one whose receiver is on this node.
     void AddReceivedFlow(TcpFlow& flow);
 
+    /// A flow that was added has another policy from now on.
+    void ChangePolicy(uint64_t nowUs, const TcpFlow& flow);
+
     /// IP sends a packet. @param packet `from` and `packets_in_flight` are filled in here. @return false when it was lost
     bool Send(uint64_t nowUs, HopPacket&& packet);
 

@@ -13,6 +13,7 @@
 #include "sim/ns3/host-routing.h"
 #include "sim/ns3/node-address.h"
 #include "sim/ns3/routes.h"
+#include "sim/ns3/running-scenario.h"
 #include "sim/ns3/scripted-events.h"
 #include "sim/ns3/tcp-flow.h"
 #include "sim/ns3/tfrc-flow.h"
@@ -236,8 +237,6 @@ class Network
     std::vector<Ptr<AirNetDevice>> m_devices;
 };
 
-using Flows = std::vector<std::unique_ptr<Flow>>;
-
 std::unique_ptr<Flow>
 MakeExactFlow(const run_config& config, std::size_t index, const Network& network, ExactLog& log)
 {
@@ -357,7 +356,7 @@ class IntervalWriter
 } // namespace
 
 ScenarioResult
-RunScenario(const run_config& config, const std::function<bool(double)>& poll)
+RunScenario(const run_config& config, const std::function<bool(double)>& poll, const std::function<void(ScenarioSteps&)>& drive)
 {
     const double cpuAtStartS = CpuSeconds();
     const auto traceLines = OpenOutput(config, config.outputs.trace, "trace.txt");
@@ -412,7 +411,13 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
         Simulator::Stop(Seconds(config.duration_s));
 
         const double cpuAtRunS = CpuSeconds();
-        if (goOn())
+        if (goOn() && drive)
+        {
+            RunningScenario steps(config, simulator.Get(), network.GetChannel(), flows, result.interrupted);
+            drive(steps);
+            result.interrupted = result.interrupted || steps.GetNowUs() < steps.GetEndUs();
+        }
+        else if (!result.interrupted)
         {
             Simulator::Run();
         }

@@ -178,8 +178,41 @@ TcpFlow::CreateSocket(Ptr<Node> node) const
 void
 TcpFlow::Attach(HopAdapter& atSource, HopAdapter& atSink)
 {
+    m_atSource = &atSource;
+    m_atSink = &atSink;
     atSource.AddFlow(*this);
     atSink.AddReceivedFlow(*this);
+}
+
+bool
+TcpFlow::SetPolicy(uint64_t nowUs, const perhop::shim::flow_policy& policy)
+{
+    if (policy.cwl.kind != perhop::policy::cwl_kind::none && m_windowScaling)
+    {
+        throw config_error("field policy.cwl: the flow began with window scaling, which a congestion window limit must do without; give it "
+                           "a max_window_packets of at most " +
+                           std::to_string(LARGEST_UNSCALED_WINDOW_BYTES / m_config.segment_bytes));
+    }
+    if (policy.tcp_ack.kind != perhop::policy::tcp_ack_kind::every && m_config.tcp_ack_every != 1)
+    {
+        throw config_error("field policy.tcp_ack: the flow's tcp_ack_every must be 1 for it");
+    }
+    m_config.policy = policy;
+    m_atSource->ChangePolicy(nowUs, *this);
+    m_atSink->ChangePolicy(nowUs, *this);
+    return true;
+}
+
+FlowState
+TcpFlow::GetState() const
+{
+    return {
+        .deliveredBytes = m_readBytes,
+        .roundTripMs = m_statistics.GetLastRoundTripMs(),
+        .packetsInFlight = m_statistics.GetPacketsInFlight(),
+        .windowPackets = m_statistics.GetWindowPackets(),
+        .limitPackets = m_atSource->GetShim().cwl_packets(m_key),
+    };
 }
 
 void

@@ -4,6 +4,7 @@
 from perhop.api.experiment import Experiment
 from perhop.api.results import Results
 from perhop.api.running import CheckFailed, RunsFailed, run
+from perhop.api.simulation import Simulation
 from perhop.errors import ExperimentError, PerhopError
 from perhop.experiment.policies import Policy
 from perhop.experiment.schema import (
@@ -79,6 +80,7 @@ __all__ = [
     "RunsFailed",
     "Samples",
     "SetdestFile",
+    "Simulation",
     "Star",
     "SwanSettings",
     "Tap",

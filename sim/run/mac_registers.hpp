@@ -12,7 +12,7 @@
 
 #include "sim/air/air.hpp"
 
-namespace perhop::live {
+namespace perhop::run {
 
 /// What one MAC has done. Counts wrap at 2^32 when they are read.
 struct mac_statistics {
@@ -53,4 +53,4 @@ private:
   std::uint32_t tsf_high_ = 0;                              ///< of the time whose low word was read
 };
 
-}  // namespace perhop::live
+}  // namespace perhop::run

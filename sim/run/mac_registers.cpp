@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "sim/live/mac_registers.hpp"
+#include "sim/run/mac_registers.hpp"
 
 #include <utility>
 
 #include "host/core/wire/generated/registers.hpp"
 #include "sim/air/node_settings.hpp"
 
-namespace perhop::live {
+namespace perhop::run {
 
 namespace {
 
@@ -146,4 +146,4 @@ bool mac_registers::write(std::uint32_t address, std::uint32_t value, air::air& 
   return true;
 }
 
-}  // namespace perhop::live
+}  // namespace perhop::run
