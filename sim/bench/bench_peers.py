@@ -76,8 +76,8 @@ class Half:
 def ours_packets(run: Run, seconds: float) -> int:
     """Packets that arrived in this project's simulator."""
     with tempfile.TemporaryDirectory() as directory:
-        config = run_json(run.hops, seconds, run.seed, Path(directory))
-        config["flows"][0] |= {"variant": "reno", "max_window_packets": run.window, "min_rto_ms": NS2_MIN_RTO_MS}
+        config = run_json(run.hops, run.window, seconds, run.seed, Path(directory))
+        config["flows"][0] |= {"variant": "reno", "min_rto_ms": NS2_MIN_RTO_MS}
         config |= {"routing": run.routing, "link_failure": "purge"}
         config["mac"]["path_header"] = False  # ns-2 has none
         (Path(directory) / "run.json").write_text(json.dumps(config))
