@@ -346,7 +346,9 @@ TEST_F(ScenarioTest, WhatOnlyNs3CanRefuseNamesFieldAndRemedy)
     };
     nlohmann::json run = run_file::Chain(1, m_folder.Path());
     run["flows"][0]["variant"] = "tahoe";
-    EXPECT_NE(message(run).find("field flows[0].variant: there is no TCP 'tahoe'; one of newreno, reno, bsd, linuxreno, cubic, bbr"), std::string::npos) << message(run);
+    EXPECT_NE(message(run).find("field flows[0].variant: there is no TCP 'tahoe'; one of newreno, reno, bsd, linuxreno, cubic, bbr"),
+              std::string::npos)
+        << message(run);
     run = run_file::Chain(1, m_folder.Path());
     run["flows"][0]["policy"]["cwl"] = "hop";
     run["flows"][0]["max_window_packets"] = 45;
