@@ -14,13 +14,11 @@ PACED = {
     "tests/flowgraphs/test_usrp.py": (1, "the time in which no sample may come"),
     "tests/host/python/fake_simulator.py": (1, "a run takes as long as it is told to"),
     "tests/host/python/test_scrapes.py": (1, "spaces the bytes of a slow client"),
-    "tests/live/changing_flows.py": (1, "spaces packets"),
     "tests/live/forged_syns.py": (1, "spaces forged SYNs"),
     "tests/live/test_faults.py": (
         5,
         "spaces a flood; three faults last so long; the least of what is seen in half a second",
     ),
-    "tests/live/test_hello_budget.py": (2, "hellos settle; the time of which their share is measured"),
     "tests/live/test_hostile_machine.py": (1, "the time of which the share of a processor is measured"),
     "tests/sim/ns3/scenario_test.cc": (1, "the look of a wait for a condition"),
 }
