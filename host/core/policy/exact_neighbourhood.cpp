@@ -84,7 +84,7 @@ void exact_neighbourhood::set_own(std::uint64_t now_us, const wire::hello_node& 
   own_.position = config_.position;
   own_.hops = 0;
   own_.sequence = sequence;
-  follow_moved_flows(now_us, before, own_);
+  follow_moved_flows(now_us, before);
 }
 
 bool exact_neighbourhood::on_hello(std::uint64_t now_us, const wire::hello& message) {
@@ -139,14 +139,9 @@ bool exact_neighbourhood::on_hello(std::uint64_t now_us, const wire::hello& mess
       known->untold = tellings;
       known->tellers.clear();
     }
-    for (moved_flow& moved : moved_flows_) {
-      if (moved.left != told.node) continue;
-      const auto still = std::ranges::find(told.flows, moved.flow, &wire::hello_flow::flow);
-      moved.taken_off = still != told.flows.end() ? std::optional(*still) : std::nullopt;
-    }
     const wire::hello_node before = std::exchange(known->told, std::move(heard));
     note_teller(*known);
-    follow_moved_flows(now_us, before, known->told);
+    follow_moved_flows(now_us, before);
   }
   return changed;
 }
@@ -181,15 +176,12 @@ bool exact_neighbourhood::sent_to(std::uint32_t flow, std::uint32_t node) const 
   return sends_there(own_) || std::ranges::any_of(known_, [&](const known_node& known) { return sends_there(known.told); });
 }
 
-// A node that sends a flow another way leaves the one that it went to without it, and so all behind that one, to which nobody else sends
-// it. One that died cannot say so. One that lives says so when the flow has been idle, and not to all: often no flow is near by then that
-// would make others pass it on, and each that missed it counted a link too many until it forgot that node. A node that sends a flow no more
-// says nothing of others: slow flows are idle for a while at one node or another, and were those behind it taken off the ledger, they would
-// be missed until their next hello came. What the node that moved the flow has just said of itself stands, though routes had the flow in a
-// ring.
-void exact_neighbourhood::follow_moved_flows(std::uint64_t now_us, const wire::hello_node& before, const wire::hello_node& now) {
+// A node that sends a flow another way, or no more, leaves the one that it went to without it, and so all behind that one, to which nobody
+// else sends it. One that died cannot say so. One that lives says so when the flow has been idle, and not to all: often no flow is near by
+// then that would make others pass it on, and each that missed it counted a link too many until it forgot that node. What the node that
+// moved the flow has just said of itself stands, though routes had the flow in a ring.
+void exact_neighbourhood::follow_moved_flows(std::uint64_t now_us, const wire::hello_node& before) {
   for (const wire::hello_flow& flow : before.flows) {
-    if (std::ranges::find(now.flows, flow.flow, &wire::hello_flow::flow) == now.flows.end()) continue;
     std::optional<std::uint32_t> left = wire::next_node(before, flow);
     while (left && *left != before.node && !sent_to(flow.flow, *left)) {
       std::erase_if(moved_flows_, [&](const moved_flow& moved) { return moved.flow == flow.flow && moved.left == *left; });
@@ -201,29 +193,8 @@ void exact_neighbourhood::follow_moved_flows(std::uint64_t now_us, const wire::h
       const auto gone = std::ranges::find(flows, flow.flow, &wire::hello_flow::flow);
       if (gone == flows.end()) break;
       left = wire::next_node(without->told, *gone);
-      moved_flows_.back().taken_off = *gone;
       flows.erase(gone);
     }
-  }
-  put_back_flows(now_us);
-}
-
-// A flow that comes back to a node soon goes on from there as before, as far as is known: the nodes behind that one say so only when its
-// packets have reached them and their hellos have come from there. Those that said meanwhile that it is gone have nothing to put back.
-void exact_neighbourhood::put_back_flows(std::uint64_t now_us) {
-  for (std::size_t place = 0; place < moved_flows_.size();) {
-    const moved_flow moved = moved_flows_[place];
-    if (!moved.taken_off || now_us > moved.at_us + 2 * config_.refresh_us || !sent_to(moved.flow, moved.left)) {
-      ++place;
-      continue;
-    }
-    moved_flows_.erase(moved_flows_.begin() + static_cast<std::ptrdiff_t>(place));
-    place = 0;  // it may go on to one of those before
-    const auto known = std::ranges::find(known_, moved.left, [](const known_node& k) { return k.told.node; });
-    if (known == known_.end()) continue;
-    std::vector<wire::hello_flow>& flows = known->told.flows;
-    const auto at = std::ranges::lower_bound(flows, moved.flow, {}, &wire::hello_flow::flow);
-    if (at == flows.end() || at->flow != moved.flow) flows.insert(at, *moved.taken_off);
   }
 }
 

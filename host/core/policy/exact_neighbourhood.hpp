@@ -142,12 +142,11 @@ private:
     std::uint16_t sequence;  // of the last news
     std::uint64_t at_us;
   };
-  /// A flow that went another way, and that no router known sends to a node any more.
+  /// A flow that no router known sends to a node any more.
   struct moved_flow {
     std::uint32_t flow;
     std::uint32_t left;  // the node
     std::uint64_t at_us;
-    std::optional<wire::hello_flow> taken_off{};  // what the node last said of it; nothing: that it is gone
   };
   struct link_flow {
     std::uint32_t flow;  // place in flows_
@@ -169,8 +168,7 @@ private:
   bool is_old_news(std::uint64_t now_us, const wire::hello_node& told);
   void forget_silent(std::uint64_t now_us);
   bool sent_to(std::uint32_t flow, std::uint32_t node) const;
-  void follow_moved_flows(std::uint64_t now_us, const wire::hello_node& before, const wire::hello_node& now);
-  void put_back_flows(std::uint64_t now_us);
+  void follow_moved_flows(std::uint64_t now_us, const wire::hello_node& before);
   void leave_out_moved_flows(std::uint64_t now_us, wire::hello_node& heard);
   bool in_use(const wire::hello_node& told) const;
   static wire::hello_node trimmed(const wire::hello_node& told);
