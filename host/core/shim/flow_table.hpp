@@ -52,13 +52,13 @@ struct flow_state {
   bool sent = false;
   bool signed_segments = false;
   bool timestamps = false;
+  std::uint16_t largest_arrival_bytes = 0;  // of data from the other end
   std::uint32_t initial_sequence = 0;  // of the own SYN; from `opening` on
 
   // What a full segment of this node is.
   std::uint16_t segment_bytes = 0;     // told by the caller; wins over the options below
   std::uint16_t mss_option_bytes = 0;  // smallest of the SYNs seen
   std::uint32_t largest_payload_bytes = 0;
-  std::uint32_t largest_arrival_bytes = 0;  // of data from the other end
 
   // The limit on what this node sends.
   std::uint32_t packets_in_flight = 0;  // with the segment sent last

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 #include <numeric>
 
 namespace perhop::shim {
@@ -348,7 +349,9 @@ void shim::on_round_trip_sample(flow_state& state, std::uint32_t rtt_us) const {
 std::uint32_t shim::window_told_by(flow_state& state, const wire::path_header* header, const tcp_view& tcp) const {
   if (header != nullptr && header->packets_in_flight != 0) return header->packets_in_flight;
   if (tcp.told_window_packets != 0) return tcp.told_window_packets;
-  state.largest_arrival_bytes = std::max(state.largest_arrival_bytes, tcp.payload_bytes);
+  // An IP packet's length has 16 bits.
+  const std::uint32_t payload_bytes = std::min<std::uint32_t>(tcp.payload_bytes, std::numeric_limits<std::uint16_t>::max());
+  state.largest_arrival_bytes = std::max(state.largest_arrival_bytes, static_cast<std::uint16_t>(payload_bytes));
   if (!config_.window_field_tells || state.largest_arrival_bytes == 0) return 0;
   return std::max(1U, tcp.window_bytes / state.largest_arrival_bytes);
 }
