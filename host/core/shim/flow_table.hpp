@@ -53,7 +53,7 @@ struct flow_state {
   bool signed_segments = false;
   bool timestamps = false;
   std::uint16_t largest_arrival_bytes = 0;  // of data from the other end
-  std::uint32_t initial_sequence = 0;  // of the own SYN; from `opening` on
+  std::uint32_t initial_sequence = 0;       // of the own SYN; from `opening` on
 
   // What a full segment of this node is.
   std::uint16_t segment_bytes = 0;     // told by the caller; wins over the options below
