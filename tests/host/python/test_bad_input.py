@@ -153,7 +153,7 @@ FILES = {
         19,
         "backend",
         "'wire'",
-        "sim, live, radio",
+        "sim, kernel, live, radio",
     ),
     "not YAML": ("  hops: 2", "  hops: [2", 5, "", "not valid YAML", "mend"),
     "a key twice": ("  spacing_m: 250", "  hops: 2", 5, "", "not valid YAML", "mend"),

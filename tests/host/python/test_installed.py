@@ -70,12 +70,6 @@ def test_a_checkout_around_the_folder_is_not_looked_for(call):
     assert json.loads(done.stdout)["git"] == "v9-wheel"
 
 
-def test_the_papers_claims_come_along(call):
-    done = call("reproduce", "tfrc_equation")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "pass" in done.stdout
-
-
 def test_what_needs_a_checkout_says_so(call):
     done = call("compare", "chain", "--git-b", "HEAD", "--json")
     error = json.loads(done.stdout)["error"]
