@@ -7,6 +7,7 @@ import cocotb
 import numpy as np
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, RisingEdge
+from cocotbext.perhop.mac_host import ADDRESS, MacHost
 from numpy.typing import NDArray
 from perhop.phy.channel import received
 from perhop.phy.plcp import SIGNALS, Frame
@@ -16,7 +17,6 @@ from perhop.registers import MacRegisters
 from perhop.registers.radio import RadioRegisters
 
 from testbench.antenna import Antenna
-from testbench.mac_host import ADDRESS, MacHost
 
 SEED = 1
 SIFS_US = 10

@@ -10,13 +10,13 @@ from cocotb.clock import Clock
 from cocotb.queue import Queue
 from cocotb.task import bridge, resume
 from cocotb.triggers import ClockCycles, RisingEdge, Timer, with_timeout
+from cocotbext.perhop.mac_host import ADDRESS
 from numpy.typing import NDArray
 from perhop.registers import MacRegisters
 from perhop.registers.radio import RadioRegisters
 from perhop.registers.shell import ShellRegisters
 from perhop.registers.spec_generated import HostFrame, HostRecord, HostSend, decode_completion_record
 
-from testbench.mac_host import ADDRESS
 from testbench.radio_station import LONGEST_WAIT_US, SAMPLES_PER_US, SEED, OnAir, Station
 
 PORT_TIMEOUT_US = 50

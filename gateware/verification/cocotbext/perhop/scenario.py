@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Timelines as data: what reaches one station and what it must do; tests/scenarios/README.md has the format."""
+"""Timelines as data: what reaches one station and what it must do. tests/scenarios/README.md has the format."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from perhop.registers.spec_generated import PROFILES, FrameKind, TxResult, airtime_us
 from ruamel.yaml import YAML
+
+from perhop.registers.spec_generated import PROFILES, FrameKind, TxResult, airtime_us
 
 from .exchange import Completion, Delivery, Output, Packet, ReceivedFrame, TickInputs, Transmission
 from .settings import CTS_BYTES, RTS_BYTES, MacSettings, profile_settings, station_address
 from .xoroshiro import draws_of
 
-FOLDER = Path(__file__).resolve().parents[1] / "scenarios"
 # How long a timeline goes on after its last entry, so that what must not happen has time to happen.
 QUIET_US = 1000
 
@@ -229,7 +229,7 @@ def _scenario(source: dict[str, Any], where: str) -> Scenario:
 
 
 def load_scenarios(path: Path) -> Iterator[Scenario]:
-    """Reads a file of tests/scenarios.
+    """Reads a file of timelines.
 
     Raises:
         ScenarioError: something in it is unknown, missing or contradictory.

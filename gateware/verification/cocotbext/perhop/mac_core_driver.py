@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Protocol
 
 from cocotb.triggers import Timer
+
 from perhop.registers.spec_generated import FrameKind
 
 from .exchange import Completion, Delivery, Output, Packet, TickInputs, Transmission

@@ -3,10 +3,11 @@
 
 from cocotb.triggers import RisingEdge, with_timeout
 from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
+
 from perhop.registers import MacRegisters
 from perhop.registers.spec_generated import RX_STATUS_FIELDS, decode_completion_record
 
-from testbench.registers_driver import RegistersDriver
+from .registers_driver import RegistersDriver
 
 ADDRESS = {"a": 0x0200_0000_0001, "b": 0x0200_0000_0002}
 IDLE = (
@@ -16,26 +17,38 @@ IDLE = (
 
 
 class MacHost:
-    """One MAC, as its host sees it. Where a bench has several, `name` stands before the names of its ports."""
+    """One MAC, as its host sees it. Where a bench has several, `name` stands before the names of its ports.
 
-    def __init__(self, dut, name: str = "") -> None:
+    A design around a MAC may make descriptors itself and have no ports for them; then `give` is not there.
+
+    Args:
+        address: of the station, which set_up gives it; by itself that of ADDRESS for the name.
+    """
+
+    def __init__(self, dut, name: str = "", address: int | None = None) -> None:
         self.dut = dut
         self.name = name
+        self.address = ADDRESS.get(name) if address is None else address
         self._prefix = f"{name}_" if name else ""
+        self.gives = hasattr(dut, f"{self._prefix}s_desc_valid")
         for port in IDLE:
-            self._port(port).value = 0
+            if self.gives or not port.startswith("s_desc"):
+                self._port(port).value = 0
         self.registers = RegistersDriver(dut, f"{self._prefix}s_axil")
-        self._source = AxiStreamSource(AxiStreamBus.from_prefix(dut, f"{self._prefix}s_axis_tx"), dut.clk, dut.rst)
-        self.received = AxiStreamSink(AxiStreamBus.from_prefix(dut, f"{self._prefix}m_axis_rx"), dut.clk, dut.rst)
-        self.done = AxiStreamSink(AxiStreamBus.from_prefix(dut, f"{self._prefix}m_done"), dut.clk, dut.rst)
-        for each in (self._source, self.received, self.done):
-            each.log.setLevel("WARNING")
+        self.received = self._stream(AxiStreamSink, "m_axis_rx")
+        self.done = self._stream(AxiStreamSink, "m_done")
+        self._source = self._stream(AxiStreamSource, "s_axis_tx") if self.gives else None
+
+    def _stream(self, kind: type, name: str):
+        end = kind(AxiStreamBus.from_prefix(self.dut, f"{self._prefix}{name}"), self.dut.clk, self.dut.rst)
+        end.log.setLevel("WARNING")
+        return end
 
     def _port(self, name: str):
         return getattr(self.dut, f"{self._prefix}{name}")
 
     async def host(self, program, of=MacRegisters):
-        """Runs a function of perhop.registers.MacRegisters, or of the registers that `of` makes of a bus."""
+        """Runs a function of spec.MacRegisters, or of the registers that `of` makes of a bus."""
         return await self.registers.host(program, of)
 
     async def set_up(self, profile: str, seed: int, delays_clocks: tuple[int, int], **more) -> None:
@@ -44,7 +57,7 @@ class MacHost:
         def program(mac: MacRegisters) -> None:
             mac.disable()
             mac.load_profile(profile, *delays_clocks)
-            mac.set_station(ADDRESS[self.name], seed)
+            mac.set_station(self.address, seed)
             mac.write("rts_threshold", value_bytes=4095)
             for name, fields in more.items():
                 mac.write(name, **fields)

@@ -8,6 +8,7 @@ from cocotb.clock import Clock
 from cocotb.task import bridge, resume
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
+
 from perhop.registers import Bus, MacRegisters, entry_address
 from perhop.registers.spec_generated import REGISTERS, Register
 

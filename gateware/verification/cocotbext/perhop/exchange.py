@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What goes into a MAC and what comes out of it, as plain data with times in microseconds."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 
@@ -133,3 +134,18 @@ class Delivery:
 
 
 Output = Transmission | Completion | Delivery
+
+# What the gateware rounds, and exact arithmetic does not.
+AVERAGES = ("avg_contention_us16", "avg_overhead_us16", "avg_data_attempts_256")
+
+
+def comparable(outputs: Iterable[Output]) -> list[tuple]:
+    """What a station did, without the averages; outputs of one microsecond in a fixed order."""
+    return sorted(
+        (
+            output.at_us,
+            type(output).__name__,
+            *((name, value) for name, value in vars(output).items() if name not in AVERAGES),
+        )
+        for output in outputs
+    )

@@ -12,15 +12,12 @@ microsecond: what the model met, the gateware has met.
 It is one file: one table, with the reason of each bin that cannot be.
 """
 
-import json
-import uuid
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from perhop.registers.spec_generated import FrameKind, TxResult
 
-from .build import COVERAGE_FOLDER
 from .coverage import MODE_OUTCOMES, OUTCOMES, QUEUE_OUTCOMES, SERIES_OUTCOMES
 from .dcf_model import GROUP_BIT, DcfStation
 from .exchange import Completion, TickInputs, Transmission
@@ -594,12 +591,3 @@ class ObservedStation(DcfStation):
 def missed(hits: Counter[str], groups: Iterable[str]) -> list[str]:
     """Reachable bins of some groups without a hit."""
     return [name for group in GROUPS if group.name in groups for name in group.reachable() if not hits[name]]
-
-
-def save_hits(*hits: Counter[str]) -> None:
-    """Leaves what a simulation met for tests/run_gateware.py, if it asks for coverage."""
-    if COVERAGE_FOLDER:
-        total: Counter[str] = Counter()
-        for each in hits:
-            total.update({name: count for name, count in each.items() if name in EVERY_BIN})
-        (COVERAGE_FOLDER / f"{uuid.uuid4().hex}.json").write_text(json.dumps(total))
