@@ -2,7 +2,7 @@
 """Runs every test of the gateware with counters in the RTL and reports what they covered: `make test-gateware`.
 
 Three figures: lines (and branches) of gateware/rtl that were executed, bits that went up and down, and the bins of the
-frame exchange (tests/testbench/exchange_bins.py): every step, with everything that can interrupt it, and every way it
+frame exchange (cocotbext/perhop/exchange_bins.py): every step, with everything that can interrupt it, and every way it
 can end. The register block that PeakRDL-regblock writes is counted apart: its code is not ours.
 
 Writes out/test-gateware/report.md and result.json. Exit status 1 when a test fails, fewer than 98 % of the lines were
@@ -22,10 +22,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cocotbext.perhop.exchange_bins import GROUPS, SHOWN_BY, Group
 from perhop.report.result_line import print_result
 from rich.console import Console
 from rich.table import Table
-from testbench.exchange_bins import GROUPS, SHOWN_BY, Group
 from testbench.line_coverage import FileCoverage, by_file, ranges_of, read_counts
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Why some bins of the frame exchange (tests/testbench/exchange_bins.py) cannot be met: what it argues from the MAC's
+// Why some bins of the frame exchange (cocotbext/perhop/exchange_bins.py) cannot be met: what it argues from the MAC's
 // own rules is shown here of the RTL; that module's SHOWN_BY says which claim stands for which reason.
 //
 // Beyond mac_environment, the PHY keeps the whole of the contract of those tests: every good frame was announced by

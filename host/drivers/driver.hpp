@@ -64,6 +64,13 @@ struct driver_counters {
   std::uint64_t malformed = 0;  ///< messages that could not be read
   std::uint64_t lost = 0;       ///< packets that could not be handed over
   std::uint64_t refused = 0;    ///< packets that no MAC can send (is_sendable)
+  // Of radios.
+  std::uint64_t overflows = 0;        ///< what the radio had for this host found no room, here or there
+  std::uint64_t late = 0;             ///< what was sent to the radio was late
+  std::uint64_t sequence_errors = 0;  ///< packets were missing between here and the radio
+  std::uint64_t rx_samples_lost = 0;  ///< in the FPGA, on their way to the modem
+  std::uint64_t tx_samples_late = 0;  ///< in the FPGA, on their way to the converter
+  std::uint64_t times_lost = 0;       ///< the radio's clocks stood, or lost their reference
 };
 
 class driver_listener {

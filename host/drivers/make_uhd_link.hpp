@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "host/drivers/radio_link.hpp"
@@ -20,13 +21,17 @@ struct uhd_config {
   double rx_gain_db = 0;
   std::string tx_antenna = "TX/RX";
   std::string rx_antenna = "TX/RX";
+  /// Of the filters in front of the converters. None: that of a channel, where the device can have it. 0: as UHD leaves them.
+  std::optional<double> bandwidth_hz;
+  std::string clock_source = "internal";
+  std::string time_source = "internal";
 };
 
 /// Whether this program was built with UHD.
 bool has_uhd();
 
-/// Opens the device, finds the block, tunes the front end. It may take seconds.
-/// @throws link_error with UHD's words: no such device, no such block, a frequency that it cannot; or no UHD in this program
+/// Opens the device, finds the block, sets the front end and reads it back. It may take seconds.
+/// @throws link_error with UHD's words: no such device, no such block; a front end that is not as it was set; or no UHD in this program
 std::unique_ptr<radio_link> make_uhd_link(const uhd_config& config);
 
 }  // namespace perhop::drivers

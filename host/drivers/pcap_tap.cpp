@@ -63,10 +63,8 @@ void pcap_tap::write_frame(const wire::data_header& header, std::optional<std::u
   // A driver that is not up has no profile; one that tells a rate that is not there is not believed.
   const timing_profile& profile = mac_.profile != nullptr ? *mac_.profile : timing_profiles()[0];
   const std::uint8_t rate = rate_index < profile.rates.size() ? rate_index : std::uint8_t{0};
-  std::optional<std::uint64_t> first_bit_us;
-  if (end_us) first_bit_us = *end_us - airtime_us(profile, rate, static_cast<std::uint32_t>(bytes.size() + msdu.size() + fcs_bytes));
-  wire::append_captured_frame(block_, {.time_us = now_us(), .direction = direction}, wire::radiotap_of(first_bit_us, profile, rate, false),
-                              bytes, msdu);
+  wire::append_captured_frame(block_, {.time_us = now_us(), .direction = direction}, wire::radiotap_of(end_us, profile, rate, false), bytes,
+                              msdu);
   ++(write_out() ? captured_.written : captured_.lost);
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <stdexcept>
+#include <string>
 
 namespace perhop::drivers {
 
@@ -15,6 +16,15 @@ namespace perhop::drivers {
 class link_error : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
+};
+
+/// What went wrong between host and FPGA, since the link was made.
+struct link_counts {
+  std::uint64_t overflows = 0;        ///< packets of the FPGA found no room on the host
+  std::uint64_t late = 0;             ///< of the host's packets or commands, by the radio's word
+  std::uint64_t sequence_errors = 0;  ///< packets were missing on the way, there or back
+
+  bool operator==(const link_counts&) const = default;
 };
 
 class radio_link {
@@ -30,6 +40,9 @@ public:
   /// @return its length; 0: none came
   /// @throws link_error
   virtual std::size_t receive(std::span<std::uint8_t> packet) = 0;
+  virtual link_counts counts() const { return {}; }
+  /// What is wrong with the radio's clocks now, where the link knows of them; empty: nothing. @throws link_error
+  virtual std::string time_trouble() { return {}; }
 };
 
 }  // namespace perhop::drivers

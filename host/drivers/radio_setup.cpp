@@ -86,6 +86,8 @@ std::vector<register_word> settings_of(const radio_setup& setup, std::uint32_t c
   std::uint64_t word = radio::clear_channel::energy_threshold_dbm.put(0, bits_of(setup.energy_threshold_dbm));
   word = radio::clear_channel::energy_detect.put(word, 1);
   put(radio::clear_channel::address, radio::clear_channel::carrier_sense.put(word, 1));
+  word = radio::transmit_power::dbm.put(0, bits_of(setup.transmit_power_dbm));
+  put(radio::transmit_power::address, radio::transmit_power::limit_threshold.put(word, 1));
   return list;
 }
 
@@ -111,6 +113,8 @@ void set_up(radio_link& link, const radio_setup& setup) {
     }
     waiting.swap(refused);
   }
+  // The time in which this host must be heard again runs from here.
+  link.write(registers::shell::heartbeat::address, setup.heartbeat_limit_ms);
   link.write(registers::shell::route::address, static_cast<std::uint32_t>(registers::shell::route::own_converter.put(0, 1)));
   link.write(registers::control::address, static_cast<std::uint32_t>(registers::control::enable.put(0, 1)));
 }

@@ -20,7 +20,9 @@ struct radio_setup {
   std::uint16_t tx_delay_clocks = 0, rx_delay_clocks = 0;
   std::uint16_t tx_gain_256 = 256;
   std::int8_t energy_threshold_dbm = -70;
+  std::int8_t transmit_power_dbm = 17;  ///< conducted, at full gain: it limits the threshold (gateware/spec/reference.md)
   std::int16_t rssi_base_dbm = -120;
+  std::uint16_t heartbeat_limit_ms = default_heartbeat_limit_ms;  ///< after which a silent host is gone; 0: never
 };
 
 struct register_word {

@@ -106,6 +106,7 @@ void rfnoc_driver::work() {
     try {
       const std::unique_ptr<radio_link> link = make_link_();
       set_up(*link, config_.setup);
+      const seen known{.troubles = troubles_of(*link), .samples = link->read(registers::shell::stat_samples::address)};
       {
         const std::lock_guard lock(mutex_);
         problem_.clear();
@@ -113,7 +114,7 @@ void rfnoc_driver::work() {
       }
       tell({session, up_event{}});
       std::thread listener([&] { listen(*link, session); });
-      serve(*link, session);
+      serve(*link, session, known);
       listener.join();
       tell({session, down_event{}});
     } catch (const link_error& error) {
@@ -124,22 +125,30 @@ void rfnoc_driver::work() {
   }
 }
 
-/// Commands, until the link fails or the driver ends.
-void rfnoc_driver::serve(radio_link& link, std::uint64_t session) {
+/// Beats and commands, until the link fails or the driver ends.
+void rfnoc_driver::serve(radio_link& link, std::uint64_t session, seen known) {
+  // set_up() has just set the limit, which is a beat.
+  auto next_beat = std::chrono::steady_clock::now() + std::chrono::milliseconds(config_.beat_ms);
   for (;;) {
-    command next;
+    command next{};  // of session 0, which there is not
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return ends_ || failed_ || !commands_.empty(); });
+      const bool has_one = changed_.wait_until(lock, next_beat, [this] { return ends_ || failed_ || !commands_.empty(); });
       if (ends_ || failed_) {
         failed_ = true;
         break;
       }
-      next = std::move(commands_.front());
-      commands_.pop_front();
+      if (has_one) {
+        next = std::move(commands_.front());
+        commands_.pop_front();
+      }
     }
-    if (next.session != session) continue;
     try {
+      if (const auto now = std::chrono::steady_clock::now(); now >= next_beat) {
+        next_beat = now + std::chrono::milliseconds(config_.beat_ms);
+        beat(link, session, known);
+      }
+      if (next.session != session) continue;
       if (const auto* bytes = std::get_if<packet>(&next.what)) {
         link.send(*bytes);
       } else {
@@ -156,6 +165,8 @@ void rfnoc_driver::serve(radio_link& link, std::uint64_t session) {
   try {
     link.write(registers::control::address, 0);
     link.write(registers::shell::route::address, 0);
+    // What made it fail may be among these, and came behind the last beat.
+    tell_troubles(link, session, known.troubles);
   } catch (const link_error&) {}
 }
 
@@ -251,6 +262,8 @@ void rfnoc_driver::poll(driver_listener& listener) {
       listener.on_down();
     } else if (const auto* bytes = std::get_if<packet>(&next.what)) {
       on_packet(listener, *bytes);
+    } else if (const auto* grown = std::get_if<trouble>(&next.what)) {
+      note(*grown);
     } else {
       const auto& told = std::get<answers>(next.what);
       listener.on_registers(told.cookie, told.values);
@@ -320,6 +333,9 @@ std::vector<config_field> fields() {
   const uhd_config device;
   const radio_setup setup;
   const std::string calibrates = "hw/bringup/bringup.py calibrate measures it";
+  config_field bandwidth = required(field_kind::quantity, "bandwidth_hz",
+                                    "of the front end's filters; none: 20 MHz where it can have that; 0: as UHD leaves them");
+  bandwidth.optional = true;
   config_field frequency = required(field_kind::quantity, "frequency_hz", "centre of a channel that you may use");
   frequency.above = 0;
   config_field seed = count_field("seed", {}, 0, INT64_MAX, "any number that no other station has; none: from the address");
@@ -335,6 +351,9 @@ std::vector<config_field> fields() {
       quantity_field("rx_gain_db", 0, "of the front end"),
       text_field("tx_antenna", device.tx_antenna, "a port of the front end"),
       text_field("rx_antenna", device.rx_antenna, "a port of the front end"),
+      bandwidth,
+      text_field("clock_source", device.clock_source, "of the device's reference: internal, external, gpsdo as it has them"),
+      text_field("time_source", device.time_source, "of the device's time"),
       required(field_kind::mac, "mac", "this node's address"),
       profile_field("dsss_", "those that the modem keeps"),
       count_field("data_rate_index", 1, 0, 1, "of the profile"),
@@ -343,7 +362,10 @@ std::vector<config_field> fields() {
       missing_says(count_field("tx_delay_clocks", {}, 0, 65535, calibrates), calibrates),
       missing_says(count_field("rx_delay_clocks", {}, 0, 65535, "as tx_delay_clocks"), calibrates),
       count_field("tx_gain_256", setup.tx_gain_256, 0, 256, "of the modem's samples; 256 is all"),
-      integer_field("energy_threshold_dbm", setup.energy_threshold_dbm, -128, 127, "hw/bringup/bringup.py levels"),
+      integer_field("energy_threshold_dbm", setup.energy_threshold_dbm, -128, -std::int64_t{cca_quiet_limit_below_dbm},
+                    "hw/bringup/bringup.py levels; at most what the standard has for tx_power_dbm"),
+      integer_field("tx_power_dbm", setup.transmit_power_dbm, -128, 127,
+                    "conducted, at tx_gain_db; above 17 carrier sense reaches further, above 20 further still"),
       integer_field("rssi_base_dbm", setup.rssi_base_dbm, -256, 255, "hw/bringup/bringup.py levels"),
   };
 }
@@ -361,7 +383,10 @@ driver_maker prepare(const field_values& given) {
                           .tx_gain_db = given.quantity("tx_gain_db"),
                           .rx_gain_db = given.quantity("rx_gain_db"),
                           .tx_antenna = given.text("tx_antenna"),
-                          .rx_antenna = given.text("rx_antenna")};
+                          .rx_antenna = given.text("rx_antenna"),
+                          .bandwidth_hz = given.has("bandwidth_hz") ? std::optional(given.quantity("bandwidth_hz")) : std::nullopt,
+                          .clock_source = given.text("clock_source"),
+                          .time_source = given.text("time_source")};
   rfnoc_config mac;
   mac.setup.profile = find_profile(given.text("profile"));
   mac.setup.address = given.count("mac");
@@ -371,6 +396,7 @@ driver_maker prepare(const field_values& given) {
   mac.setup.rts_threshold_bytes = given.count<std::uint32_t>("rts_threshold_bytes");
   mac.setup.tx_gain_256 = given.count<std::uint16_t>("tx_gain_256");
   mac.setup.energy_threshold_dbm = given.integer<std::int8_t>("energy_threshold_dbm");
+  mac.setup.transmit_power_dbm = given.integer<std::int8_t>("tx_power_dbm");
   mac.setup.rssi_base_dbm = given.integer<std::int16_t>("rssi_base_dbm");
   mac.data_rate_index = given.count<std::uint8_t>("data_rate_index");
   return [device, mac] { return std::make_unique<rfnoc_driver>([device] { return make_uhd_link(device); }, mac); };

@@ -2,7 +2,8 @@
 /// The MAC in the FPGA of a radio as a driver, over a radio_link. Two threads of its own do what blocks: one writes packets and
 /// accesses registers, one waits for what the FPGA says; whoever polls sees events, in the order in which they happened.
 ///
-/// A radio that cannot be reached is tried again every second; a link that fails makes the driver go down and try anew.
+/// A radio that cannot be reached is tried again every second; a link that fails makes the driver go down and try anew. While it is up the
+/// shell in the FPGA gets a beat four times in each default_heartbeat_limit_ms: without any for that long it stops sending and answering.
 #pragma once
 
 #include <atomic>
@@ -29,6 +30,7 @@ struct rfnoc_config {
   std::uint8_t data_rate_index = 1;
   std::uint32_t send_credits = 4;
   std::uint32_t retry_ms = 1000;  ///< between two attempts to reach the radio
+  std::uint32_t beat_ms = default_heartbeat_limit_ms / 4;
 };
 
 /// Makes a link, or throws link_error. It may take seconds.
@@ -67,9 +69,22 @@ private:
     std::uint32_t cookie;
     std::vector<register_answer> values;
   };
+  /// What went wrong on the way, since the last one of these.
+  struct trouble {
+    link_counts link;
+    std::uint32_t rx_samples_lost = 0, tx_samples_late = 0, frames_lost = 0, records_lost = 0, times_lost = 0;
+
+    bool operator==(const trouble&) const = default;
+  };
+  /// What was read in the last beat.
+  struct seen {
+    trouble troubles;
+    std::uint32_t samples = 0;
+    unsigned beats = 0;
+  };
   struct event {
     std::uint64_t session;
-    std::variant<up_event, down_event, packet, answers> what;
+    std::variant<up_event, down_event, packet, answers, trouble> what;
   };
   struct waiting_packet {
     std::uint16_t tag;
@@ -77,7 +92,12 @@ private:
   };
 
   void work();
-  void serve(radio_link& link, std::uint64_t session);
+  void serve(radio_link& link, std::uint64_t session, seen known);
+  void beat(radio_link& link, std::uint64_t session, seen& known);
+  void tell_troubles(radio_link& link, std::uint64_t session, trouble& known);
+  void check_time(radio_link& link, std::uint64_t session, seen& known);
+  static trouble troubles_of(radio_link& link);
+  void note(const trouble& grown);
   void listen(radio_link& link, std::uint64_t session);
   register_answer access(radio_link& link, const register_access& wanted) const;
   void tell(event happened);

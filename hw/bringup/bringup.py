@@ -39,7 +39,7 @@ from perhop.errors import PerhopError  # noqa: E402
 from perhop.registers import MacRegisters  # noqa: E402
 from perhop.registers.radio import RadioRegisters  # noqa: E402
 from perhop.registers.shell import ShellRegisters  # noqa: E402
-from perhop.registers.spec_generated import HostSend  # noqa: E402
+from perhop.registers.spec_generated import DEFAULT_HEARTBEAT_LIMIT_MS, HostSend  # noqa: E402
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -112,13 +112,32 @@ def recorded(options: argparse.Namespace) -> NDArray[np.int16]:
     return send_and_record(options, int(options.peer.replace(":", ""), 16), [bytes(60)] * count)
 
 
+class Heart:
+    """Beats for as long as this program is there: a radio of nobody stops sending after a second."""
+
+    PERIOD_S = 0.25
+
+    def __init__(self, radio: UhdRadio) -> None:
+        self._shell, self._stopping = ShellRegisters(radio), threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stopping.wait(self.PERIOD_S):
+            self._shell.write("heartbeat", limit_ms=DEFAULT_HEARTBEAT_LIMIT_MS)
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._thread.join()
+
+
 def open_radio(options: argparse.Namespace, recorder_channel: int | None = None) -> UhdRadio:
     from uhd_radio import Place, UhdRadio
 
     return UhdRadio(Place(options.args, options.block, options.radio, recorder_channel=recorder_channel))
 
 
-def set_up(radio: UhdRadio, options: argparse.Namespace) -> None:
+def set_up(radio: UhdRadio, options: argparse.Namespace) -> Heart:
     """A station with this tool's address; with the delays that were given, else those of modem and shell."""
     radio.tune(options.frequency, options.tx_gain, options.rx_gain)
     mac, modem, shell = MacRegisters(radio), RadioRegisters(radio), ShellRegisters(radio)
@@ -128,11 +147,14 @@ def set_up(radio: UhdRadio, options: argparse.Namespace) -> None:
         mac.load_profile("dsss_long", options.tx_delay_clocks, options.rx_delay_clocks)
     address = int(options.address.replace(":", ""), 16)
     mac.set_station(address, address)
+    shell.write("heartbeat", limit_ms=DEFAULT_HEARTBEAT_LIMIT_MS)
     shell.write("route", own_converter=1)
     mac.enable()
+    return Heart(radio)
 
 
-def let_go(radio: UhdRadio) -> None:
+def let_go(radio: UhdRadio, heart: Heart) -> None:
+    heart.stop()
     MacRegisters(radio).disable()
     ShellRegisters(radio).write("route", own_converter=0)
 
@@ -140,7 +162,7 @@ def let_go(radio: UhdRadio) -> None:
 def send_and_record(options: argparse.Namespace, receiver: int, msdus: list[bytes]) -> NDArray[np.int16]:
     """Packets to a station, and what another channel hears meanwhile."""
     radio = open_radio(options, options.recorder_channel)
-    set_up(radio, options)
+    heart = set_up(radio, options)
     radio.open_streams()
 
     def send() -> None:
@@ -157,7 +179,7 @@ def send_and_record(options: argparse.Namespace, receiver: int, msdus: list[byte
         )
     finally:
         sender.join()
-        let_go(radio)
+        let_go(radio, heart)
     if options.save_iq:
         samples.astype("<i2").tofile(options.save_iq)
     return recording.at_22(samples, options.recording_msps)
@@ -166,13 +188,13 @@ def send_and_record(options: argparse.Namespace, receiver: int, msdus: list[byte
 def run_station(options: argparse.Namespace) -> steps.Step:
     """A station that answers, until the tool is told to end."""
     radio = open_radio(options)
-    set_up(radio, options)
+    heart = set_up(radio, options)
     print(f"station {options.address} answers; Ctrl-C ends it", flush=True)
     counters = RadioRegisters(radio).read_statistics()
     with contextlib.suppress(KeyboardInterrupt):
         time.sleep(options.seconds if options.seconds > 60 else 86_400)
     heard = RadioRegisters(radio).read_statistics()["rx_frames"] - counters["rx_frames"]
-    let_go(radio)
+    let_go(radio, heart)
     step = steps.Step("station", values={"frames": heard})
     step.add("frames heard", heard, "more than 0", heard > 0, "nobody sent, or the level is too low: levels")
     return step

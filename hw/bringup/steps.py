@@ -218,14 +218,16 @@ def levels(bus: Bus, known_dbm: float | None, samples: int = 200, sleep: Callabl
     else:
         threshold = round(median + 10)
         now = radio.read("clear_channel")["energy_threshold_dbm"]
+        most = radio.read("status")["energy_limit_dbm"]
+        wanted = min(threshold, most)
         step.add("noise", f"{median} dBm", "-101 to -85 dBm with 22 MHz of bandwidth", -101 <= median <= -85,
                  "lower: rssi.base_dbm is wrong, or the gain too small to hear the noise; higher: somebody "
                  "sends, or the gain is too high")  # fmt: skip
-        step.add("energy threshold", f"{now} dBm", f"{threshold} dBm: 10 dB above the noise, at most -62",
-                 now == min(threshold, -62),
-                 f"write clear_channel.energy_threshold_dbm = {min(threshold, -62)} (energy_threshold_dbm of "
+        step.add("energy threshold", f"{now} dBm", f"{threshold} dBm: 10 dB above the noise, at most {most}",
+                 now == wanted,
+                 f"write clear_channel.energy_threshold_dbm = {wanted} (energy_threshold_dbm of "
                  f"the driver)")  # fmt: skip
-        step.values = {"energy_threshold_dbm": min(threshold, -62), "noise_dbm": median}
+        step.values = {"energy_threshold_dbm": wanted, "noise_dbm": median}
     step.add(
         "it stands",
         f"within {spread} dB",

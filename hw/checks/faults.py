@@ -118,6 +118,8 @@ RATES = [
     Fault("the host is told another loop than there is", "rates", "(shell_registers) has LOOP_SAMPLES",
           SHELL, ".LOOP_SAMPLES(LOOP_SAMPLES), .DECIMATION(DECIMATION), .CHANNEL(CHANNEL), .STREAMED",
           ".LOOP_SAMPLES(LOOP_SAMPLES + 1), .DECIMATION(DECIMATION), .CHANNEL(CHANNEL), .STREAMED"),
+    Fault("a host is gone after a second of another clock", "rates", "(shell_registers) has CLOCKS_PER_US",
+          SHELL, ".CLOCKS_PER_US(CLOCKS_PER_US), .LOOP_SAMPLES(", ".LOOP_SAMPLES("),
     Fault("the loop of samples is not the image's", "rates", "(sample_port) has LOOP_SAMPLES",
           SHELL, "sample_port #(.LOOP_SAMPLES(LOOP_SAMPLES)", "sample_port #(.LOOP_SAMPLES(16)"),
     Fault("samples go to the modem slower than they come", "rates", "the modem takes a sample each 3 clocks",

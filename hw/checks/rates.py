@@ -64,8 +64,9 @@ TOLD = {
     "shell_top": {"CLOCKS_PER_US", "SAMPLES_PER_CHIP", "RATE_IN", "RATE_22", "LOOP_SAMPLES", "DECIMATION", "CHANNEL"},
     "dsss_phy": {"SAMPLES_PER_CHIP", "RATE_IN", "RATE_22"},
     "radio_registers": {"SAMPLES_PER_CHIP", "RATE_IN", "RATE_22"},
-    "shell_registers": {"LOOP_SAMPLES", "DECIMATION", "CHANNEL"},
+    "shell_registers": {"CLOCKS_PER_US", "LOOP_SAMPLES", "DECIMATION", "CHANNEL"},
     "mac_top": {"CLOCKS_PER_US"},
+    "heartbeat_watch": {"CLOCKS_PER_US"},
     "sample_port": {"LOOP_SAMPLES"},
     "sample_pacer": {"SPACING_CLOCKS"},
 }

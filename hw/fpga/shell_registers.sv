@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The shell's own registers: where samples go, and counters of what passes. What each is stands in
+// The shell's own registers: where samples go, whether the host is there, and counters of what passes. What each is stands in
 // gateware/spec/shell_registers.rdl.
 //
 // Timing: an access is answered in its clock.
@@ -7,6 +7,7 @@
 `default_nettype none
 
 module shell_registers #(
+  parameter int unsigned CLOCKS_PER_US = 60,
   parameter int unsigned LOOP_SAMPLES = 16,
   parameter int unsigned DECIMATION   = 1,
   parameter int unsigned CHANNEL      = 0,
@@ -23,7 +24,7 @@ module shell_registers #(
   output wire logic [31:0] shell_read_word,
 
   // Settings, to sample_port.
-  output wire logic        cfg_own_converter,
+  output wire logic        cfg_own_converter,  // also 0 from when the host is gone
 
   // What happens, a clock each.
   input  wire logic        stat_packet,
@@ -35,7 +36,9 @@ module shell_registers #(
   input  wire logic        stat_sample
 );
 
-  localparam int unsigned COUNTERS = 7;
+  localparam int unsigned COUNTERS = 8;
+
+  logic host_gone;
 
   perhop_shell_registers_pkg::perhop_shell_registers__in_t  told;
   perhop_shell_registers_pkg::perhop_shell_registers__out_t settings;
@@ -53,7 +56,14 @@ module shell_registers #(
 
   assign cfg_own_converter = settings.route.own_converter.value;
 
-  wire logic [COUNTERS-1:0] events = {stat_sample, stat_tx_sample_late, stat_rx_sample_lost, stat_record, stat_frame,
+  heartbeat_watch #(.CLOCKS_PER_US(CLOCKS_PER_US)) u_heartbeat_watch (
+    .clk, .rst, .watches(cfg_own_converter), .cfg_limit_ms(settings.heartbeat.limit_ms.value),
+    .beat(settings.heartbeat.limit_ms.swmod), .gone(host_gone)
+  );
+
+  assign told.route.own_converter.hwclr = host_gone;
+
+  wire logic [COUNTERS-1:0] events = {host_gone, stat_sample, stat_tx_sample_late, stat_rx_sample_lost, stat_record, stat_frame,
                                       stat_packet_refused, stat_packet};
 
   always_ff @(posedge clk) begin
@@ -70,6 +80,7 @@ module shell_registers #(
   assign told.stat_rx_samples_lost.count.next = counts_q[4];
   assign told.stat_tx_samples_late.count.next = counts_q[5];
   assign told.stat_samples.count.next         = counts_q[6];
+  assign told.stat_hosts_gone.count.next      = counts_q[7];
   assign told.build.loop_samples.next         = 8'(LOOP_SAMPLES);
   assign told.build.decimation.next           = 8'(DECIMATION);
   assign told.build.channel.next              = 4'(CHANNEL);

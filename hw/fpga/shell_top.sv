@@ -107,7 +107,7 @@ module shell_top
   );
 
   shell_registers #(
-    .LOOP_SAMPLES(LOOP_SAMPLES), .DECIMATION(DECIMATION), .CHANNEL(CHANNEL), .STREAMED(STREAMED)
+    .CLOCKS_PER_US(CLOCKS_PER_US), .LOOP_SAMPLES(LOOP_SAMPLES), .DECIMATION(DECIMATION), .CHANNEL(CHANNEL), .STREAMED(STREAMED)
   ) u_shell_registers (
     .clk(mac_clk), .rst(mac_rst), .shell_access, .shell_write, .shell_address, .shell_word, .shell_read_word,
     .cfg_own_converter, .stat_packet, .stat_packet_refused, .stat_frame, .stat_record, .stat_rx_sample_lost,

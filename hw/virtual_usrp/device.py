@@ -17,26 +17,20 @@ from .management import Core
 from .perhop_stand_in import PerhopStandIn
 from .radio_block import RadioBlock
 from .registers import COMMAND_ERROR, ControlPort
-from .sample_source import Deliver, silence
+from .sample_source import Converter, Deliver, SendOut, Taken, silence
 from .stream_endpoint import StreamEndpoint
 
 Host = tuple[str, int]
 
 
-SendOut = Callable[[int, bytes, bool, int | None], None]
-"""Sends what leaves a block: output, payload, whether a burst ends, and the time of its first item."""
-
-
 class BlockModel(ControlPort, Protocol):
     """What is behind a block: registers, and the packets of its inputs."""
 
-    def packet(self, port: int, payload: bytes) -> None: ...
+    def packet(self, port: int, payload: bytes, end_of_burst: bool, taken: Taken) -> None: ...
 
 
-class PerhopModel(BlockModel, Protocol):
+class PerhopModel(BlockModel, Converter, Protocol):
     """What is behind perhop's block: the converter, too."""
-
-    def record(self, channel: int, count: int, deliver: Deliver) -> None: ...
 
     def front_end_changed(self) -> None: ...
 
@@ -61,7 +55,11 @@ class Device:
         self._hosts: dict[int, Host] = {}
         self._sequence = 0
         self.endpoints = [
-            StreamEndpoint(each, self._to_host, lambda payload, at=at: self._into_core(at, 0, payload))
+            StreamEndpoint(
+                each,
+                self._to_host,
+                lambda payload, ends, taken, at=at: self._into_core(at, 0, payload, ends, None, taken),
+            )
             for at, each in enumerate(image.endpoints, 1)
         ]
         self.core = Core(self.endpoints, tell)
@@ -70,7 +68,7 @@ class Device:
         for at, block in enumerate(image.blocks, 1 + len(image.endpoints)):
             send_out = self._sender_of(at)
             if block.noc_id == RADIO_NOC_ID:
-                self.blocks[block.name] = RadioBlock(self.codec, self.ticks, send_out, self._record)
+                self.blocks[block.name] = RadioBlock(self.codec, self.ticks, send_out, self)
             else:
                 self.perhop.append(make_perhop(block, send_out, self.codec))
                 self.blocks[block.name] = self.perhop[-1]
@@ -86,12 +84,32 @@ class Device:
         for each in self.perhop:
             each.front_end_changed()
 
-    def _record(self, channel: int, count: int, deliver: Deliver) -> None:
+    def record(self, channel: int, count: int, deliver: Deliver) -> None:
         """Whoever has the converter is heard; without perhop nobody."""
         if self.perhop:
             self.perhop[0].record(channel, count, deliver)
         else:
             silence(count, deliver)
+
+    def stop_recording(self, channel: int) -> None:
+        for each in self.perhop:
+            each.stop_recording(channel)
+
+    def transmit(self, channel: int, payload: bytes, end_of_burst: bool, taken: Taken) -> None:
+        if self.perhop:
+            self.perhop[0].transmit(channel, payload, end_of_burst, taken)
+        else:
+            taken()
+
+    def lose_packet(self) -> None:
+        """The next packet of each stream to a host does not arrive: a fault."""
+        for each in self.endpoints:
+            each.to_lose += 1
+
+    def hold_streams(self, held: bool) -> None:
+        """What is for a host waits, until it does not any more: a network that stands still."""
+        for each in self.endpoints:
+            each.hold(held)
 
     def set_device_id(self, number: int) -> None:
         self.core.device_id = number
@@ -147,22 +165,34 @@ class Device:
             self._tell("lost", what="packet to the host", why=f"nobody advertised EPID {epid}")
 
     def _sender_of(self, source: int) -> SendOut:
-        def send(port: int, payload: bytes, end_of_burst: bool = True, time_ticks: int | None = None) -> None:
-            self._into_core(source, port, payload, end_of_burst, time_ticks)
+        def send(
+            port: int,
+            payload: bytes,
+            end_of_burst: bool = True,
+            time_ticks: int | None = None,
+            taken: Taken = lambda: None,
+        ) -> None:
+            self._into_core(source, port, payload, end_of_burst, time_ticks, taken)
 
         return send
 
     def _into_core(
-        self, source: int, port: int, payload: bytes, end_of_burst: bool = True, time_ticks: int | None = None
+        self,
+        source: int,
+        port: int,
+        payload: bytes,
+        end_of_burst: bool = True,
+        time_ticks: int | None = None,
+        taken: Taken = lambda: None,
     ) -> None:
         """Payload that leaves an endpoint or a block goes where the image core connects that port."""
         for edge in self.image.edges:
             if (edge.source, edge.source_port) == (source, port):
                 if edge.destination <= len(self.endpoints):
-                    self.endpoints[edge.destination - 1].send(payload, end_of_burst, time_ticks)
+                    self.endpoints[edge.destination - 1].send(payload, end_of_burst, time_ticks, taken)
                 else:
                     block = self.image.blocks[edge.destination - 1 - len(self.endpoints)]
-                    self.blocks[block.name].packet(edge.destination_port, payload)
+                    self.blocks[block.name].packet(edge.destination_port, payload, end_of_burst, taken)
 
     def streams(self) -> list[dict]:
         """Both directions of every endpoint, for the log."""

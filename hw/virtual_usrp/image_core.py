@@ -7,7 +7,7 @@ order of the file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
@@ -40,6 +40,7 @@ class Block:
     noc_id: int
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    parameters: dict[str, int | str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,8 @@ def _block(name: str, core: dict, descriptions: Path, where: str) -> Block:
             "name radio.yml or a description of hw/rfnoc/blocks; the virtual device has no others",
         )
     read = yaml.safe_load(path.read_text())
-    return Block(name, int(str(read["noc_id"]), 0), tuple(read["data"]["inputs"]), tuple(read["data"]["outputs"]))
+    ports = (tuple(read["data"][side]) for side in ("inputs", "outputs"))
+    return Block(name, int(str(read["noc_id"]), 0), *ports, core.get("parameters", {}))
 
 
 def parse(core: dict, where: str, descriptions: Path = DESCRIPTIONS) -> ImageCore:

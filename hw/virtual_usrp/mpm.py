@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,11 +14,16 @@ COMPAT = (4, 2)  # of UHD 4.3
 CHDR_WIDTH, PROTOCOL_VERSION = 64, 0x0100
 BUS_CLOCK_HZ = {"e310": 100e6, "e320": 200e6}
 LINK_BYTES_PER_S = 125_000_000
+CLAIM_S = 5.0
+"""After which a claim lapses that nobody renews, as MPM 4.2 has it: whoever had it is gone."""
 # Calls without the token of a claim; in all others it comes first.
 ANYBODYS = frozenset(
     {"claim", "get_device_info", "get_dboard_info", "get_last_error", "get_mpm_compat_num", "get_chdr_width"}
     | {"get_proto_ver", "list_updateable_components", "ping"}
 )
+# How a front end may be other than it was told, as who reads back finds. Of gains UHD tells what it asked for.
+FAULTS = ("frequency", "bandwidth", "lo", "reference", "clock", "time")
+OFF_HZ = 1e6
 
 
 class CallError(Exception):
@@ -46,10 +52,14 @@ class Mpm:
         set_device_id: Callable[[int], None],
         ticks: Callable[[], int],
         compat: tuple[int, int] = COMPAT,
+        now_s: Callable[[], float] = time.monotonic,
+        faults: frozenset[str] = frozenset(),
     ) -> None:
         self._identity, self._codec = identity, codec
         self._set_device_id, self._ticks, self._compat = set_device_id, ticks, compat
         self._token: str | None = None
+        self._now_s, self._renewed_s = now_s, 0.0
+        self._faults = set(faults)
         self._calls = {
             **self._session(), **self._motherboard(), **self._links(), **self._timing(), **self._front_end()
         }  # fmt: skip
@@ -60,8 +70,12 @@ class Mpm:
         return {
             "type": "e3xx", "product": of.product, "serial": of.serial, "name": of.name, "fpga": "1G", "rev": "1",
             "description": f"virtual {of.device.upper()}", "mpm_version": "4.3.0", "fpga_version": "8.0",
-            "claimed": str(self._token is not None), "connection": "remote",
+            "claimed": str(self._claimed), "connection": "remote",
         }  # fmt: skip
+
+    def spoil(self, fault: str, spoilt: bool) -> None:
+        """From now on."""
+        (self._faults.add if spoilt else self._faults.discard)(fault)
 
     def call(self, method: str, params: list) -> object:
         """A call's result; CallError where MPM has no such call, or refuses it."""
@@ -69,9 +83,10 @@ class Mpm:
         if function is None:
             raise CallError(f"there is no {method} in this MPM")
         if method not in ANYBODYS:
-            if not params or params[0] != self._token:
+            if not params or not self._claimed or params[0] != self._token:
                 raise CallError(f"{method}: only whoever claimed the device may call this")
             params = params[1:]
+            self._renewed_s = self._now_s()
         try:
             return function(*params)
         except (TypeError, ValueError) as error:
@@ -90,10 +105,14 @@ class Mpm:
             "init": self._init,
         }
 
+    @property
+    def _claimed(self) -> bool:
+        return self._token is not None and self._now_s() - self._renewed_s < CLAIM_S
+
     def _claim(self, _session: str) -> str:
-        if self._token is not None:
+        if self._claimed:
             raise CallError("claim: the device is claimed by somebody else")
-        self._token = secrets.token_hex(16)
+        self._token, self._renewed_s = secrets.token_hex(16), self._now_s()
         return self._token
 
     def _unclaim(self) -> bool:
@@ -110,7 +129,6 @@ class Mpm:
 
     def _motherboard(self) -> dict:
         serial = self._identity.serial
-        locked = {"name": "ref_locked", "type": "BOOLEAN", "unit": "locked", "value": "true"}
         return {
             "get_device_info": lambda: self.info,
             "get_dboard_info": lambda: [{"pid": "58144", "serial": serial, "rev": "0"}],
@@ -120,10 +138,17 @@ class Mpm:
             "get_mb_eeprom": lambda: {"serial": serial, "pid": "58144"},
             "get_db_eeprom": lambda _slot: {"serial": serial},
             "get_mb_sensors": lambda: ["ref_locked"],
-            "get_mb_sensor": lambda _name: locked,
+            "get_mb_sensor": lambda name: self._lock(name, "reference"),
             "get_gpio_banks": lambda: ["FP0"],
             "get_gpio_srcs": lambda _bank: ["PS", "RADIOA", "RADIOB"],
         }
+
+    def _lock(self, name: str, fault: str) -> dict[str, str]:
+        """A sensor that says whether something has locked."""
+        locked = fault not in self._faults
+        return {
+            "name": name, "type": "BOOLEAN", "unit": "locked" if locked else "unlocked", "value": str(locked).lower()
+        }  # fmt: skip
 
     def _links(self) -> dict:
         of = self._identity
@@ -139,17 +164,18 @@ class Mpm:
         }
 
     def _timing(self) -> dict:
-        source = {"clock_source": "internal", "time_source": "internal"}
+        clock, of_time = ("external" if name in self._faults else "internal" for name in ("clock", "time"))
+        source = {"clock_source": clock, "time_source": of_time}
         return {
             "get_num_timekeepers": lambda: 1,
             "set_tick_period": lambda _keeper, _period: None,
             "set_timekeeper_time": lambda _keeper, _ticks, _at_pps: None,
             "get_timekeeper_time": lambda _keeper, _at_pps: self._ticks(),
             "get_clocks": self._clocks,
-            "get_clock_source": lambda: "internal",
-            "get_clock_sources": lambda: ["internal"],
-            "get_time_source": lambda: "internal",
-            "get_time_sources": lambda: ["internal"],
+            "get_clock_source": lambda: clock,
+            "get_clock_sources": lambda: ["internal", "external"],
+            "get_time_source": lambda: of_time,
+            "get_time_sources": lambda: ["internal", "external"],
             "get_sync_source": lambda: source,
             "get_sync_sources": lambda: [source],
             "set_clock_source": lambda _source: None,
@@ -169,10 +195,12 @@ class Mpm:
         def keep(values: dict[str, object]) -> Callable[[str, object], None]:
             return values.__setitem__
 
-        def keep_and_tell(values: dict[str, float]) -> Callable[[str, float], float]:
+        def keep_and_tell(
+            values: dict[str, float], fault: str = "", spoilt: Callable[[float], float] = float
+        ) -> Callable[[str, float], float]:
             def store(chain: str, value: float) -> float:
-                values[chain] = value
-                return value
+                values[chain] = spoilt(value) if fault in self._faults else value
+                return values[chain]
 
             return store
 
@@ -190,12 +218,13 @@ class Mpm:
             "set_timing_mode": keep_as("timing_mode"),
             "data_port_loopback": keep_as("loopback"),
             "set_gain": keep_and_tell(codec.gain_db),
-            "catalina_tune": keep_and_tell(codec.frequency_hz),
-            "set_bw_filter": keep_and_tell(codec.bandwidth_hz),
+            "catalina_tune": keep_and_tell(codec.frequency_hz, "frequency", lambda wanted_hz: wanted_hz + OFF_HZ),
+            "set_bw_filter": keep_and_tell(codec.bandwidth_hz, "bandwidth", lambda wanted_hz: wanted_hz / 2),
             "set_dc_offset_auto": keep(codec.dc_offset_auto),
             "set_iq_balance_auto": keep(codec.iq_balance_auto),
             "set_agc": keep(codec.gain_control),
-            "get_sensors": lambda _direction: [],
+            "get_sensors": lambda _direction: ["lo_lock", "lo_locked"],
+            "get_sensor": lambda _direction, name, _channel: self._lock(name, "lo"),
         }
         return {
             "set_channel_mode": keep_as("channel_mode"),

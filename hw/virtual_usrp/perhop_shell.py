@@ -9,22 +9,23 @@ not heard, gains scale.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
 from perhop.errors import PerhopError
 
 from .ad9361 import Ad9361
+from .air_links import AirLinks
 from .chdr import Access, Control
 from .image_core import Block
 from .registers import COMMAND_ERROR
-from .sample_source import SAMPLE_BYTES, Deliver, silence
+from .sample_source import ENDLESS, SAMPLE_BYTES, Deliver, SendOut, Taken, silence
 
 CHAIN_OF_CHANNEL = {"e320": (1, 2), "e310": (2, 1)}
 PERHOPS_CHANNEL = 0
-PATH_DB = -24.0
-"""From a sender's steps to a receiver's, by cables and attenuators, at the gains of GAINS_DB. Not calibrated to dBm."""
 GAINS_DB = {"TX": 40.0, "RX": 30.0}
+"""Of the front ends for which air_links.py states losses."""
 NOISE_STEPS = 0.4
 """Of I and of Q at a receiver of that gain, before they are rounded."""
 LONGEST_LINE = 1 << 16
@@ -35,14 +36,12 @@ Answer = Callable[[tuple[int, ...], int], None]
 class ShellAir:
     """The process. Devices get their nodes from it before it runs."""
 
-    def __init__(self, program: Path, slow_down: float, tell: Callable[..., None]) -> None:
-        self._program, self._slow_down, self._tell = program, slow_down, tell
+    def __init__(self, program: Path, slow_down: float, tell: Callable[..., None], links: AirLinks) -> None:
+        self._program, self._slow_down, self._tell, self._links = program, slow_down, tell, links
         self._nodes: list[PerhopShell] = []
         self._process: asyncio.subprocess.Process | None = None
 
-    def add(
-        self, block: Block, send: Callable[[int, bytes, bool, int | None], None], codec: Ad9361, device: str
-    ) -> PerhopShell:
+    def add(self, block: Block, send: SendOut, codec: Ad9361, device: str) -> PerhopShell:
         """What is behind one more device's block."""
         self._nodes.append(PerhopShell(self, len(self._nodes), block, send, codec, CHAIN_OF_CHANNEL[device]))
         return self._nodes[-1]
@@ -63,6 +62,8 @@ class ShellAir:
                 kind, *rest = line.decode().split()
                 if kind == "t":
                     self._tell("pace", samples=int(rest[0]), seconds=float(rest[1]))
+                elif kind == "x":
+                    self._tell("sent", node=int(rest[0]), first_sample=int(rest[1]), samples=int(rest[2]))
                 else:
                     self._nodes[int(rest[0])].come(kind, rest[1:])
             raise PerhopError(f"--shell {self._program} has ended", "see what it said above")
@@ -80,29 +81,42 @@ class ShellAir:
         for node in self._nodes:
             node.tell_front_end()
 
-    def heard_by(self, codec: Ad9361, chain: int, without: PerhopShell | None) -> list[float]:
-        """Noise, and the factor of what each node sends, at a receive chain."""
+    def heard_by(self, node: int, codec: Ad9361, chain: int, itself: bool) -> list[float]:
+        """Noise, and the factor of what each node sends, at a receive chain of a node."""
         if not codec.hears(chain):
             return [0.0] * (1 + len(self._nodes))
         gain_db = codec.gain_db.get(f"RX{chain}", 0.0) - GAINS_DB["RX"]
         noise = NOISE_STEPS * 10 ** (gain_db / 20)
         frequency_hz = codec.frequency_hz.get(f"RX{chain}")
-        return [noise, *(0.0 if each is without else each.factor(frequency_hz, gain_db) for each in self._nodes)]
+
+        def factor(number: int) -> float:
+            loss_db = self._links.loss_db(number, node)
+            if loss_db is None or (number == node and not itself):
+                return 0.0
+            return self._nodes[number].factor(frequency_hz, gain_db - loss_db)
+
+        return [noise, *map(factor, range(len(self._nodes)))]
 
 
 class PerhopShell:
     """One node: registers, packets and a recorder's samples."""
 
     def __init__(
-        self, air: ShellAir, number: int, block: Block, send: Callable[[int, bytes, bool, int | None], None],
+        self, air: ShellAir, number: int, block: Block, send: SendOut,
         codec: Ad9361, chains: tuple[int, int],
     ) -> None:  # fmt: skip
         self._air, self._number, self._send, self._codec, self._chains = air, number, send, codec, chains
         self._packets, self._frames = block.inputs.index("packets"), block.outputs.index("frames")
         self._answers: dict[int, Answer] = {}
         self._next_tag = 0
-        self._recording: tuple[int, Deliver] | None = None
+        self._recording: tuple[int, int, Deliver] | None = None
+        """Channel, samples to come, and who takes them."""
+        self._sending: deque[tuple[int, Taken]] = deque()
+        """Samples of UHD's that have not gone out, a packet each."""
         self._heard: list[float] = []
+        self._untaken = 0
+        """Packets of the MAC that the host's stream has not taken."""
+        self._waits = False
 
     def request(self, access: Control, answer: Answer) -> None:
         if access.access not in (Access.READ, Access.WRITE):
@@ -116,9 +130,18 @@ class PerhopShell:
             self._air.say("w", self._number, *words, access.words[0])
         self._next_tag += 1
 
-    def packet(self, port: int, payload: bytes) -> None:
+    def packet(self, port: int, payload: bytes, _end_of_burst: bool, taken: Taken) -> None:
         if port == self._packets:
             self._air.say("p", self._number, payload.hex())
+        taken()
+
+    def transmit(self, channel: int, payload: bytes, end_of_burst: bool, taken: Taken) -> None:
+        """What UHD sends by perhop's channel goes out unless the modem owns the converter; nobody hears the other."""
+        if channel != PERHOPS_CHANNEL or not payload:
+            taken()
+            return
+        self._sending.append((len(payload) // SAMPLE_BYTES, taken))
+        self._air.say("u", self._number, int(end_of_burst), payload.hex())
 
     def front_end_changed(self) -> None:
         # What this one sends is what the others hear.
@@ -126,27 +149,61 @@ class PerhopShell:
 
     def tell_front_end(self) -> None:
         """Tells the process what this node's receiver hears, where that is something else than before."""
-        heard = self._air.heard_by(self._codec, self._chains[PERHOPS_CHANNEL], without=self)
+        heard = self._air.heard_by(self._number, self._codec, self._chains[PERHOPS_CHANNEL], itself=False)
         if heard != self._heard:
             self._heard = heard
             self._air.say("h", self._number, *heard)
+        if self._recording:
+            self._air.say("l", self._number, *self._recorder_hears(self._recording[0]))
 
     def factor(self, frequency_hz: float | None, gain_db: float) -> float:
-        """How much of what this node sends arrives at a receiver of that frequency and gain."""
+        """How much of what this node sends arrives at a receiver of that frequency, and gain less loss."""
         chain = self._chains[PERHOPS_CHANNEL]
         if not self._codec.sends(chain) or self._codec.frequency_hz.get(f"TX{chain}") != frequency_hz:
             return 0.0
-        level_db = PATH_DB + self._codec.gain_db.get(f"TX{chain}", 0.0) - GAINS_DB["TX"] + gain_db
+        level_db = self._codec.gain_db.get(f"TX{chain}", 0.0) - GAINS_DB["TX"] + gain_db
         return 10 ** (level_db / 20)
 
     def record(self, channel: int, count: int, deliver: Deliver) -> None:
         """What a channel of this device hears, itself included, as a cable has it."""
-        chain = self._chains[channel]
-        if not self._codec.hears(chain):
+        if not self._codec.hears(self._chains[channel]) and count < ENDLESS:
             silence(count, deliver)
             return
-        self._recording = (count, deliver)
-        self._air.say("s", self._number, count, *self._air.heard_by(self._codec, chain, without=None))
+        self._recording = (channel, count, deliver)
+        self._air.say("l", self._number, *self._recorder_hears(channel))
+        self._air.say("s", self._number, count)
+
+    def stop_recording(self, channel: int) -> None:
+        if self._recording and self._recording[0] == channel:
+            self._recording = None
+            self._air.say("s", self._number, 0)
+
+    def _recorder_hears(self, channel: int) -> list[float]:
+        return self._air.heard_by(self._number, self._codec, self._chains[channel], itself=True)
+
+    def _gone_out(self, samples: int) -> None:
+        """So many of UHD's samples more have been sent, in the order in which they came."""
+        while samples:
+            waiting, taken = self._sending.popleft()
+            if waiting > samples:
+                self._sending.appendleft((waiting - samples, taken))
+                return
+            samples -= waiting
+            taken()
+
+    def _give(self, packet: bytes) -> None:
+        """To the host. While it does not take one, the shell keeps what comes behind."""
+        self._untaken += 1
+        self._send(self._frames, packet, True, None, self._on_taken)
+        if self._untaken and not self._waits:
+            self._waits = True
+            self._air.say("m", self._number, 0)
+
+    def _on_taken(self) -> None:
+        self._untaken -= 1
+        if self._untaken == 0 and self._waits:
+            self._waits = False
+            self._air.say("m", self._number, 1)
 
     def come(self, kind: str, words: list[str]) -> None:
         """A line of the process."""
@@ -154,10 +211,12 @@ class PerhopShell:
             tag, status, word = map(int, words)
             self._answers.pop(tag)((word,), status)
         elif kind == "f":
-            self._send(self._frames, bytes.fromhex(words[0]), True, None)
+            self._give(bytes.fromhex(words[0]))
         elif kind == "i" and self._recording:
             samples = bytes.fromhex(words[0])
-            left, deliver = self._recording
+            channel, left, deliver = self._recording
             left -= len(samples) // SAMPLE_BYTES
-            self._recording = (left, deliver) if left else None
+            self._recording = (channel, left, deliver) if left else None
             deliver(samples)
+        elif kind == "c":
+            self._gone_out(int(words[0]))

@@ -6,23 +6,23 @@ No rule of the registers is here, and no MAC: it is for tests of what reaches a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from perhop.registers.spec_generated import RADIO_REGISTERS, REGISTERS, SHELL_REGISTERS
 
 from .image_core import Block
 from .registers import RegisterFile
-from .sample_source import Deliver, silence
+from .sample_source import Deliver, SendOut, Taken, silence
 
 MAPS = (REGISTERS, RADIO_REGISTERS, SHELL_REGISTERS)
 CLOCKS_PER_US = 60
+PARAMETERS = {"SAMPLES_PER_CHIP": 2, "RATE_IN": 0, "RATE_22": 0, "DECIMATION": 1}
+SAMPLES_AT = SHELL_REGISTERS["stat_samples"].address
 WRITE_CLEARS = (REGISTERS["error"].address, RADIO_REGISTERS["error"].address)
 
 
 class PerhopStandIn(RegisterFile):
     """Whatever comes as a packet goes back as a frame."""
 
-    def __init__(self, block: Block, send: Callable[[int, bytes, bool, int | None], None]) -> None:
+    def __init__(self, block: Block, send: SendOut) -> None:
         super().__init__()
         self._send = send
         self._packets, self._frames = block.inputs.index("packets"), block.outputs.index("frames")
@@ -35,6 +35,24 @@ class PerhopStandIn(RegisterFile):
                         self.memory[address] = self.read(address) | field.reset << field.low_bit % 32
             self._fixed |= {registers[name].address for name in ("id", "version")}
         self.memory[REGISTERS["clock"].address] = CLOCKS_PER_US
+        # As the image core has its block, or the block's own values.
+        said = {name: int(block.parameters.get(name, value)) for name, value in PARAMETERS.items()}
+        modem, build = RADIO_REGISTERS["modem"], SHELL_REGISTERS["build"]
+        for register, name, parameter in (
+            (modem, "samples_per_chip", "SAMPLES_PER_CHIP"),
+            (modem, "rate_in", "RATE_IN"),
+            (modem, "rate_22", "RATE_22"),
+            (build, "decimation", "DECIMATION"),
+        ):
+            self.memory[register.address] = (
+                self.read(register.address) | said[parameter] << register.fields[name].low_bit
+            )
+
+    def read(self, address: int) -> int:
+        if address == SAMPLES_AT:
+            # Its converter runs, as whoever looks again sees.
+            self.memory[address] = super().read(address) + 1
+        return super().read(address)
 
     def write(self, address: int, word: int) -> None:
         if address in WRITE_CLEARS:
@@ -46,9 +64,17 @@ class PerhopStandIn(RegisterFile):
         """Nobody sends."""
         silence(count, deliver)
 
+    def stop_recording(self, _channel: int) -> None:
+        """What was asked for has come."""
+
     def front_end_changed(self) -> None:
         """It has no front end."""
 
-    def packet(self, port: int, payload: bytes) -> None:
+    def transmit(self, _channel: int, _payload: bytes, _end_of_burst: bool, taken: Taken) -> None:
+        """Nobody hears."""
+        taken()
+
+    def packet(self, port: int, payload: bytes, _end_of_burst: bool, taken: Taken) -> None:
         if port == self._packets:
             self._send(self._frames, payload, True, None)
+        taken()

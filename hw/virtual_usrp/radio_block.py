@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Registers of UHD's radio block, and the samples that it receives when it is told a count."""
+"""Registers of UHD's radio block, and the samples that it receives and sends."""
 
 from __future__ import annotations
 
@@ -7,30 +7,33 @@ from collections.abc import Callable
 
 from .ad9361 import Ad9361
 from .registers import RegisterFile
-from .sample_source import SAMPLE_BYTES, SampleSource
+from .sample_source import ENDLESS, SAMPLE_BYTES, Converter, Taken
 
 COMPAT = 0 << 16 | 1
 TIME_LOW, TIME_HIGH = 0x04, 0x08
 SAMPLE_BITS, SAMPLES_A_CLOCK = 32, 1
 CHANNELS_AT, CHANNEL_STRIDE = 0x1000, 0x80
 RX_COMMAND, RX_WORDS_LOW, RX_WORDS_HIGH, RX_PACKET_WORDS, RX_DATA, TX_IDLE = 0x14, 0x18, 0x1C, 0x28, 0x3C, 0x40
-FINITE = 1
+STOP, FINITE, CONTINUOUS = 0, 1, 2
 DEFAULT_PACKET_WORDS = 64
 
 
 class RadioBlock(RegisterFile):
-    """A radio of two channels. It gives finite counts of samples, as fast as they come and the stream takes them."""
+    """A radio of two channels. It gives a count of samples, or samples until it is stopped, as fast as they come and as
+    the stream takes them; what it sends goes out at once, whatever its time.
+    """
 
     def __init__(
         self,
         codec: Ad9361,
         ticks: Callable[[], int],
         send: Callable[[int, bytes, bool, int], None],
-        source: SampleSource,
+        converter: Converter,
     ) -> None:
         """`send` is told port, samples, whether the burst ends, and the first one's time."""
         super().__init__()
-        self._codec, self._ticks, self._send, self._source = codec, ticks, send, source
+        self._codec, self._ticks, self._send, self._converter = codec, ticks, send, converter
+        self._bursts: dict[int, _Burst] = {}
         self.memory[0x00] = COMPAT
         self.memory[CHANNELS_AT + 4] = SAMPLE_BITS << 16 | SAMPLES_A_CLOCK
 
@@ -44,14 +47,27 @@ class RadioBlock(RegisterFile):
     def write(self, address: int, word: int) -> None:
         super().write(address, word)
         channel, register = divmod(address - CHANNELS_AT, CHANNEL_STRIDE)
-        if register == RX_COMMAND and 0 <= channel < 2 and word & 3 == FINITE:
-            base = address - RX_COMMAND
-            wanted = self.read(base + RX_WORDS_LOW) | self.read(base + RX_WORDS_HIGH) << 32
-            packet_words = self.read(base + RX_PACKET_WORDS) or DEFAULT_PACKET_WORDS
-            self._source(channel, wanted, _Burst(channel, wanted, packet_words, self._ticks(), self._send))
+        if register == RX_COMMAND and 0 <= channel < 2:
+            self._on_command(channel, word & 3)
 
-    def packet(self, port: int, payload: bytes) -> None:
-        """Samples to send: nobody hears them here."""
+    def _on_command(self, channel: int, command: int) -> None:
+        if burst := self._bursts.pop(channel, None):
+            self._converter.stop_recording(channel)
+            burst.stop()
+        if command == STOP:
+            return
+        base = CHANNELS_AT + CHANNEL_STRIDE * channel
+        wanted = self.read(base + RX_WORDS_LOW) | self.read(base + RX_WORDS_HIGH) << 32
+        packet_words = self.read(base + RX_PACKET_WORDS) or DEFAULT_PACKET_WORDS
+        wanted = ENDLESS if command == CONTINUOUS else wanted
+        burst = _Burst(channel, wanted, packet_words, self._ticks(), self._send)
+        if command == CONTINUOUS:
+            self._bursts[channel] = burst
+        self._converter.record(channel, wanted, burst)
+
+    def packet(self, port: int, payload: bytes, end_of_burst: bool, taken: Taken) -> None:
+        """Samples to send."""
+        self._converter.transmit(port, payload, end_of_burst, taken)
 
 
 class _Burst:
@@ -77,3 +93,8 @@ class _Burst:
             missing_bytes -= len(packet)
             self._send(self._channel, packet, missing_bytes == 0, self._began_ticks + self._sent)
             self._sent += len(packet) // SAMPLE_BYTES
+
+    def stop(self) -> None:
+        """What has come of an endless burst is its end."""
+        if self._waiting:
+            self._send(self._channel, bytes(self._waiting), True, self._began_ticks + self._sent)

@@ -14,14 +14,15 @@ from pathlib import Path
 
 from perhop.errors import PerhopError
 
-from . import discovery, rpc
+from . import air_links, discovery, rpc, troubles
 from .ad9361 import Ad9361
 from .call_log import CallLog
-from .device import Device, PerhopModel, SendOut
+from .device import Device, PerhopModel
 from .image_core import Block, ImageCore, load
-from .mpm import COMPAT, Identity, Mpm
+from .mpm import COMPAT, FAULTS, Identity, Mpm
 from .perhop_shell import ShellAir
 from .perhop_stand_in import PerhopStandIn
+from .sample_source import SendOut
 
 CHDR_PORT = 49153
 BUFFER_BYTES = 4 << 20
@@ -43,6 +44,7 @@ class VirtualUsrp:
     def __init__(
         self, image: ImageCore, address: str, serial: str, clock_rate_hz: float, log: CallLog,
         compat: tuple[int, int] = COMPAT, air: ShellAir | None = None, late_s: float = 0.0,
+        faults: frozenset[str] = frozenset(),
     ) -> None:  # fmt: skip
         """`air` has the gateware behind perhop's block; without it packets come back as they went."""
         self.address, self._log, self._late_s = address, log, late_s
@@ -54,7 +56,18 @@ class VirtualUsrp:
 
         self.device = Device(image, clock_rate_hz, self._send, log.tell, make_perhop)
         identity = Identity(image.device, image.product, serial, f"virtual-{serial}", address, CHDR_PORT)
-        self._mpm = Mpm(identity, self.device.codec, self.device.set_device_id, self.device.ticks, compat)
+        self._mpm = Mpm(
+            identity, self.device.codec, self.device.set_device_id, self.device.ticks, compat, faults=faults
+        )
+
+    def lose_packet(self) -> None:
+        self.device.lose_packet()
+
+    def hold_streams(self, held: bool) -> None:
+        self.device.hold_streams(held)
+
+    def spoil(self, fault: str, spoilt: bool) -> None:
+        self._mpm.spoil(fault, spoilt)
 
     def _send(self, raw: bytes, host: tuple[str, int]) -> None:
         if self._chdr and self._late_s:
@@ -113,10 +126,19 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--mpm-compat", default=".".join(map(str, COMPAT)), help="that it says it has (%(default)s)")
     parser.add_argument("--late-s", type=float, default=0.0, help="by which each packet of its own is late: a fault")
     parser.add_argument(
+        "--fault", action="append", default=[], choices=FAULTS, help="what of the front end is not as it was told"
+    )
+    parser.add_argument(
         "--shell", type=Path, help="the gateware's program, out/build/hw/virtual_usrp/shell/perhop-virtual-shell-22"
     )
     parser.add_argument(
         "--slow-down", type=float, default=0.0, help="how many times slower than radios; 0: as fast as it can"
+    )
+    parser.add_argument(
+        "--air", type=Path, help=f"which devices hear each other, all without it; a file: {air_links.EXAMPLE}"
+    )
+    parser.add_argument(
+        "--troubles", action="store_true", help=f"makes what its input asks for, a line each: {troubles.EXAMPLE}"
     )
     parser.add_argument("--log", type=Path, help="where to write what was asked and answered, a JSON object a line")
     found = parser.parse_args(arguments)
@@ -133,10 +155,12 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 async def run(options: argparse.Namespace, images: list[ImageCore], logs: list[CallLog]) -> None:
     """All devices, until the process is told to end or one cannot go on."""
-    air = ShellAir(options.shell, options.slow_down, logs[0].tell) if options.shell else None
+    links = air_links.load(options.air, len(images)) if options.air else air_links.AirLinks()
+    air = ShellAir(options.shell, options.slow_down, logs[0].tell, links) if options.shell else None
     usrps = [
         VirtualUsrp(
-            image, address, f"VIRTUAL{number}", options.master_clock_rate, log, options.mpm_compat, air, options.late_s
+            image, address, f"VIRTUAL{number}", options.master_clock_rate, log, options.mpm_compat, air, options.late_s,
+            frozenset(options.fault),
         )
         for number, (image, address, log) in enumerate(zip(images, options.address, logs, strict=True), 1)
     ]  # fmt: skip
@@ -150,6 +174,8 @@ async def run(options: argparse.Namespace, images: list[ImageCore], logs: list[C
                 parts.create_task(usrp.serve(functools.partial(tell_ready, usrp, image)))
             if air:
                 parts.create_task(air.run())
+            if options.troubles:
+                parts.create_task(troubles.follow(usrps))
 
 
 def tell_ready(usrp: VirtualUsrp, image: ImageCore) -> None:

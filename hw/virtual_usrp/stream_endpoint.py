@@ -15,6 +15,7 @@ from enum import IntEnum, IntFlag
 from . import chdr
 from .chdr import Kind, Packet, StreamCommand, StreamOrder, StreamStatus
 from .image_core import Endpoint
+from .sample_source import Taken
 
 MOST_PACKETS = 0xFFFFFF
 ORDERLY = 1 << 14  # of the information word: this endpoint reports errors of a stream
@@ -80,14 +81,23 @@ class Incoming:
 
 
 class StreamEndpoint:
-    """One endpoint. `send` takes raw packets and the EPID to which they go; `deliver` payload that has come."""
+    """One endpoint. `send` takes raw packets and the EPID to which they go.
 
-    def __init__(self, of: Endpoint, send: Callable[[int, bytes], None], deliver: Callable[[bytes], None]) -> None:
+    `deliver` takes payload that has come, whether a burst ends with it, and what is called when it has been taken: it
+    is in the buffer until then.
+    """
+
+    def __init__(
+        self, of: Endpoint, send: Callable[[int, bytes], None], deliver: Callable[[bytes, bool, Taken], None]
+    ) -> None:
         self.of, self._send, self._deliver = of, send, deliver
         self.epid = 0
+        self.to_lose = 0
+        """Of the packets to the host, as a bad cable loses them."""
         self.outgoing, self.incoming = Outgoing(), Incoming()
         self._registers: dict[int, int] = {}
-        self._waiting: deque[Packet] = deque()
+        self._waiting: deque[tuple[Packet, Taken]] = deque()
+        self._held = False
 
     @property
     def information(self) -> int:
@@ -110,7 +120,9 @@ class StreamEndpoint:
             self.epid = word
         elif address == Register.RESET and word & 1:
             self.outgoing = Outgoing()
-            self._waiting.clear()
+            dropped, self._waiting = self._waiting, deque()
+            for _, taken in dropped:
+                taken()
         elif address == Register.OUT_CONTROL and word & 1:
             # The other end answers by a status, which ends the set-up.
             self.outgoing = Outgoing(status=OutStatus.PENDING)
@@ -129,10 +141,21 @@ class StreamEndpoint:
         else:
             self._on_data(packet)
 
-    def send(self, payload: bytes, end_of_burst: bool = True, time_ticks: int | None = None) -> None:
-        """Payload for the host; it waits while the host has no room."""
+    def send(
+        self,
+        payload: bytes,
+        end_of_burst: bool = True,
+        time_ticks: int | None = None,
+        taken: Taken = lambda: None,
+    ) -> None:
+        """Payload for the host; it waits while the host has no room, and is taken when it has gone."""
         kind = Kind.DATA if time_ticks is None else Kind.TIMED_DATA
-        self._waiting.append(Packet(kind, 0, 0, payload, end_of_burst, time_ticks))
+        self._waiting.append((Packet(kind, 0, 0, payload, end_of_burst, time_ticks), taken))
+        self._drain()
+
+    def hold(self, held: bool) -> None:
+        """As if the host had no room."""
+        self._held = held
         self._drain()
 
     @property
@@ -170,16 +193,20 @@ class StreamEndpoint:
         got.lost_packets += (packet.sequence - got.next_sequence) & 0xFFFF
         got.next_sequence = (packet.sequence + 1) & 0xFFFF
         got.data_packets += 1
+        self._deliver(packet.payload, packet.end_of_burst, lambda: self._on_taken(got, length))
+
+    def _on_taken(self, got: Incoming, length: int) -> None:
+        if got is not self.incoming:
+            return  # a stream began since
         got.got_bytes, got.got_packets = got.got_bytes + length, got.got_packets + 1
         got.untold_bytes, got.untold_packets = got.untold_bytes + length, got.untold_packets + 1
         if 0 < got.every_bytes <= got.untold_bytes or 0 < got.every_packets <= got.untold_packets:
             self._tell_status()
-        self._deliver(packet.payload)
 
     def _drain(self) -> None:
         out = self.outgoing
-        while self._waiting and out.status & OutStatus.FLOW_CONTROL:
-            first = self._waiting[0]
+        while self._waiting and not self._held and out.status & OutStatus.FLOW_CONTROL:
+            first, taken = self._waiting[0]
             length = _length_bytes(first)
             if (
                 out.sent_bytes + length - out.taken_bytes > out.capacity_bytes
@@ -191,9 +218,13 @@ class StreamEndpoint:
             packet = Packet(
                 first.kind, self._destination, out.sequence, first.payload, first.end_of_burst, first.time_ticks
             )
-            self._send(self._destination, packet.encode())
+            if self.to_lose:
+                self.to_lose -= 1
+            else:
+                self._send(self._destination, packet.encode())
             out.sequence = (out.sequence + 1) & 0xFFFF
             out.sent_bytes, out.sent_packets = out.sent_bytes + length, out.sent_packets + 1
+            taken()
 
 
 def _length_bytes(packet: Packet) -> int:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The bins of testbench/exchange_bins.py that cannot be met say why, and how that is known."""
+"""The bins of cocotbext/perhop/exchange_bins.py that cannot be met say why, and how that is known."""
 
 import re
 
+from cocotbext.perhop.exchange_bins import EVERY_BIN, SHOWN_BY
 from testbench.build import ROOT
-from testbench.exchange_bins import EVERY_BIN, SHOWN_BY
 
 
 def test_each_reason_says_how_it_is_known():

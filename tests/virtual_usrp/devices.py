@@ -16,6 +16,7 @@ sys.path[:0] = [str(ROOT / "hw"), str(ROOT / "hw" / "images")]
 
 from image_cores import image_cores  # noqa: E402
 from virtual_usrp import (  # noqa: E402
+    air_links,
     call_log,
     chdr,
     device,
@@ -25,12 +26,15 @@ from virtual_usrp import (  # noqa: E402
     perhop_shell,
     radio_block,
     rpc,
+    sample_source,
     stream_endpoint,
+    troubles,
 )
 from virtual_usrp.ad9361 import Ad9361  # noqa: E402
 from waiting import wait_until  # noqa: E402
 
-__all__ = ["chdr", "device", "discovery", "image_core", "mpm", "perhop_shell", "radio_block", "rpc", "stream_endpoint"]
+__all__ = ["air_links", "chdr", "device", "discovery", "image_core", "mpm"]
+__all__ += ["perhop_shell", "radio_block", "rpc", "sample_source", "stream_endpoint", "troubles"]
 
 BENCH_PYTHON = ROOT / ".venv-bench" / "bin" / "python"
 MODULE = ROOT / "out" / "build" / "host" / "node" / "perhop_uhd_module.so"
@@ -95,9 +99,16 @@ class VirtualDevice:
 
 
 class VirtualDevices:
-    """A process with a device for each image core: its name, or its file."""
+    """A process with a device for each image core: its name, or its file. `within` is what comes before its command."""
 
-    def __init__(self, folder: Path, images: list[str | Path], addresses: list[str], *options: object) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        images: list[str | Path],
+        addresses: list[str],
+        *options: object,
+        within: tuple[str, ...] = (),
+    ) -> None:
         log = folder / f"{addresses[0]}.jsonl"
         logs = [log, *(log.with_stem(f"{log.stem}-{number}") for number in range(2, len(images) + 1))]
         self.devices = [VirtualDevice(self, address, path) for address, path in zip(addresses, logs, strict=True)]
@@ -107,8 +118,20 @@ class VirtualDevices:
                 path.write_text(json.dumps(image_cores()[image]))
         self._output = (folder / f"{addresses[0]}.txt").open("w+")
         places = [word for address in addresses for word in ("--address", address)]
-        command = [sys.executable, ROOT / "hw/virtual_usrp", *paths, *places, "--log", log, *options]
-        self._process = subprocess.Popen(list(map(str, command)), stdout=self._output, stderr=subprocess.STDOUT)
+        command = [
+            *within,
+            sys.executable,
+            ROOT / "hw/virtual_usrp",
+            *paths,
+            *places,
+            "--log",
+            log,
+            "--troubles",
+            *options,
+        ]
+        self._process = subprocess.Popen(
+            list(map(str, command)), stdin=subprocess.PIPE, stdout=self._output, stderr=subprocess.STDOUT
+        )
 
     def __enter__(self) -> VirtualDevices:
         wait_until(lambda: self.said().count("virtual") == len(self.devices) or self._process.poll() is not None, 20)
@@ -125,6 +148,12 @@ class VirtualDevices:
 
     def said(self) -> str:
         return Path(self._output.name).read_text()
+
+    def trouble(self, *words: object) -> None:
+        """Makes something go wrong: `lose 0`, as hw/virtual_usrp/troubles.py has it."""
+        assert self._process.stdin
+        self._process.stdin.write(" ".join(map(str, words)).encode() + b"\n")
+        self._process.stdin.flush()
 
 
 def args(device: VirtualDevice, name: str = "e320_perhop_22") -> str:

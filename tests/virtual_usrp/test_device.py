@@ -158,6 +158,21 @@ def test_a_packet_that_is_missing_is_counted(host):
     assert host.device.streams()[1]["incoming"]["lost_packets"] == 2
 
 
+def test_what_is_held_waits_and_is_taken_when_it_goes_or_is_dropped(host):
+    host.start_output(capacity_bytes=1 << 20)
+    endpoint, taken = host.device.endpoints[1], []
+    host.device.hold_streams(True)
+    for number in range(2):
+        endpoint.send(bytes([number] * 8), taken=lambda number=number: taken.append(number))
+    assert not host.data() and not taken
+    host.device.hold_streams(False)
+    assert host.data() == [bytes(8), bytes([1] * 8)] and taken == [0, 1]
+    host.device.hold_streams(True)
+    endpoint.send(bytes(8), taken=lambda: taken.append(2))
+    endpoint.write(Register.RESET, 1)
+    assert taken == [0, 1, 2], "a stream that begins anew leaves nothing behind that waits for it"
+
+
 def test_a_finite_count_of_samples_comes_in_packets_with_their_times(host):
     registers = {Register.OUT_DESTINATION: HOST_EPID, Register.OUT_CONTROL: 1}
     for register, word in registers.items():
@@ -176,13 +191,72 @@ def test_each_packet_of_a_burst_of_samples_is_full_but_the_last():
     """Whatever pieces they come in from a slower source."""
     sent: list[tuple[int, bytes, bool, int]] = []
     pieces = [bytes([number]) * 4 * count for number, count in enumerate((3, 250, 1, 46))]
-    source = lambda channel, count, deliver: [deliver(piece) for piece in pieces]  # noqa: E731
+    converter = Converter()
     block = radio_block.RadioBlock(
-        radio_block.Ad9361(22e6), lambda: 1000, lambda *what: sent.append(what), source
+        radio_block.Ad9361(22e6), lambda: 1000, lambda *what: sent.append(what), converter
     )  # fmt: skip
     for address, word in ((0x10A8, 128), (0x1098, 300), (0x1094, radio_block.FINITE)):
         block.write(address, word)
+    assert converter.wanted == (1, 300)
+    for piece in pieces:
+        converter.deliver(piece)
     assert [(channel, len(samples) // 4, ends, time) for channel, samples, ends, time in sent] == [
         (1, 128, False, 1000), (1, 128, False, 1128), (1, 44, True, 1256)
     ]  # fmt: skip
     assert b"".join(samples for _, samples, _, _ in sent) == b"".join(pieces)
+
+
+class Converter:
+    """Notes what the radio block wants of it."""
+
+    def __init__(self) -> None:
+        self.wanted: tuple[int, int] | None = None
+        self.stopped: list[int] = []
+        self.given: list[tuple] = []
+
+    def record(self, channel, count, deliver):
+        self.wanted, self.deliver = (channel, count), deliver
+
+    def stop_recording(self, channel):
+        self.stopped.append(channel)
+
+    def transmit(self, channel, payload, end_of_burst, taken):
+        self.given.append((channel, payload, end_of_burst, taken))
+
+
+def test_samples_without_end_come_until_they_are_stopped():
+    sent: list[tuple[int, bytes, bool, int]] = []
+    converter = Converter()
+    block = radio_block.RadioBlock(
+        radio_block.Ad9361(22e6), lambda: 1000, lambda *what: sent.append(what), converter
+    )  # fmt: skip
+    block.write(0x1028, 100)
+    block.write(0x1014, radio_block.CONTINUOUS)
+    converter.deliver(bytes(4 * 250))
+    assert [(len(samples) // 4, ends) for _, samples, ends, _ in sent] == [(100, False), (100, False)]
+    block.write(0x1014, radio_block.STOP)
+    assert converter.stopped == [0]
+    assert [(len(samples) // 4, ends, time) for _, samples, ends, time in sent[2:]] == [(50, True, 1200)]
+    block.write(0x1014, radio_block.STOP)
+    assert converter.stopped == [0], "there was nothing to stop"
+
+
+def test_samples_to_send_are_in_the_buffer_until_they_have_gone_out(host):
+    """So that a host is held back at the radio's pace, not at the network's."""
+    converter = Converter()
+    host.device.blocks["radio0"]._converter = converter
+    order = chdr.StreamOrder(HOST_EPID, chdr.StreamCommand.INIT, 0, 1)
+    told = lambda: [  # noqa: E731
+        chdr.StreamStatus.decode(each.payload) for each in host.came if each.kind == chdr.Kind.STREAM_STATUS
+    ]
+    host.device.datagram(chdr.Packet(chdr.Kind.STREAM_COMMAND, CONTROL_EPID, 0, order.encode()).encode(), HOST)
+    before = len(told())
+    for number, ends in enumerate((False, True)):
+        packet = chdr.Packet(chdr.Kind.DATA, CONTROL_EPID, number, bytes([number] * 24), ends)
+        host.device.datagram(packet.encode(), HOST)
+    assert [each[:3] for each in converter.given] == [(0, bytes(24), False), (0, bytes([1] * 24), True)]
+    assert len(told()) == before
+    converter.given[0][3]()
+    assert (told()[-1].got_packets, told()[-1].got_bytes) == (1, 32)
+    converter.given[1][3]()
+    assert (told()[-1].got_packets, told()[-1].got_bytes) == (2, 64)

@@ -7,10 +7,10 @@ import pytest
 from .devices import Ad9361, discovery, mpm, rpc
 
 
-def made(device: str = "e320") -> tuple[mpm.Mpm, Ad9361]:
+def made(device: str = "e320", now_s=lambda: 0.0, faults=()) -> tuple[mpm.Mpm, Ad9361]:
     codec = Ad9361(22e6)
     identity = mpm.Identity(device, device, "S1", "one", "127.0.0.2", 49153)
-    return mpm.Mpm(identity, codec, lambda number: None, lambda: 42), codec
+    return mpm.Mpm(identity, codec, lambda number: None, lambda: 42, now_s=now_s, faults=frozenset(faults)), codec
 
 
 def test_discovery_tells_which_device_this_is_and_whether_it_is_taken():
@@ -41,6 +41,34 @@ def test_a_claimed_device_obeys_only_who_claimed_it():
     assert codec.chains == "T T F F"
     of.call("unclaim", [token])
     assert of.call("claim", ["UHD"]) != token
+
+
+def test_a_claim_that_nobody_renews_lapses():
+    now = [0.0]
+    of, _ = made(now_s=lambda: now[0])
+    token = of.call("claim", ["UHD"])
+    for now[0] in (4.0, 8.0, 12.0):
+        assert of.call("reclaim", [token]) is True
+    now[0] = 16.9
+    with pytest.raises(mpm.CallError, match="claimed by somebody else"):
+        of.call("claim", ["UHD"])
+    now[0] = 17.0
+    assert discovery.answer(b"MPM-DISC", of.info).endswith(b";claimed=False")
+    with pytest.raises(mpm.CallError, match="only whoever claimed"):
+        of.call("reclaim", [token])
+    assert of.call("claim", ["UHD"]) != token
+
+
+def test_a_fault_makes_the_front_end_other_than_it_was_told():
+    of, codec = made(faults=("bandwidth", "lo"))
+    token = of.call("claim", ["UHD"])
+    assert of.call("db_0_set_bw_filter", [token, "TX1", 22e6]) == codec.bandwidth_hz["TX1"] == 11e6
+    assert of.call("db_0_get_sensor", [token, "TX", "lo_locked", 0])["value"] == "false"
+    assert of.call("get_mb_sensor", [token, "ref_locked"])["value"] == "true"
+    of.spoil("reference", True)
+    assert of.call("get_mb_sensor", [token, "ref_locked"])["value"] == "false"
+    of.spoil("reference", False)
+    assert of.call("get_mb_sensor", [token, "ref_locked"])["value"] == "true"
 
 
 def test_calls_set_the_codec_and_answer_what_they_set():

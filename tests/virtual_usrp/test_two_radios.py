@@ -17,6 +17,7 @@ import pytest
 from waiting import wait_until
 
 from .bench_steps import DELAYS, ON_AIR, RX_DELAY_CLOCKS, SHORT, TX_DELAY_CLOCKS, done_step, step_command
+from .conftest import StartAll
 from .devices import ROOT, VirtualDevice, args, plain_environment
 
 pytestmark = [pytest.mark.long, pytest.mark.uhd]
@@ -83,29 +84,45 @@ def node_file(folder: Path, number: int, radio: VirtualDevice) -> Path:
     return path
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or not Path("/dev/net/tun").exists(), reason="daemons need root and /dev/net/tun")
-def test_the_kernels_packets_go_over_two_daemons_and_two_radios(start_gateware, tmp_path):
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0 or not Path("/dev/net/tun").exists(), reason="daemons need root and /dev/net/tun"
+)
+
+
+@contextmanager
+def daemons_on_radios(
+    start_gateware: StartAll, folder: Path
+) -> Iterator[tuple[list[str], list[VirtualDevice], list[subprocess.Popen]]]:
+    """Two daemons that are up, on an E320 and an E310: their network namespaces, radios and processes."""
     names = [f"vu{os.getpid()}-{number}" for number in (1, 2)]
-    with hosts(*names) as addresses, ExitStack() as daemons:
+    with hosts(*names) as addresses, ExitStack() as undo:
         radios = start_gateware(["e320_perhop_22", "e310_perhop_22"], list(addresses.values()))
-        logs = []
+        daemons, logs = [], []
         for number, (name, radio) in enumerate(zip(names, radios, strict=True), 1):
-            logs.append(tmp_path / f"node-{number}.log")
-            runtime = tmp_path / name
+            logs.append(folder / f"node-{number}.log")
+            runtime = folder / name
             runtime.mkdir()
-            daemon = subprocess.Popen(
-                ["ip", "netns", "exec", name, Path(sys.executable).with_name("perhop"), "node",
-                 node_file(tmp_path, number, radio)],
-                stdout=logs[-1].open("w"), stderr=subprocess.STDOUT, cwd=ROOT,
-                env=plain_environment() | {"RUNTIME_DIRECTORY": str(runtime)},
+            daemons.append(
+                subprocess.Popen(
+                    ["ip", "netns", "exec", name, Path(sys.executable).with_name("perhop"), "node",
+                     node_file(folder, number, radio)],
+                    stdout=logs[-1].open("w"), stderr=subprocess.STDOUT, cwd=ROOT,
+                    env=plain_environment() | {"RUNTIME_DIRECTORY": str(runtime)},
+                )
             )  # fmt: skip
-            daemons.callback(daemon.wait, 20)
-            daemons.callback(daemon.terminate)
+            undo.callback(daemons[-1].wait, 20)
+            undo.callback(daemons[-1].terminate)
         for log in logs:
             wait_until(lambda log=log: "mac_up" in log.read_text(), 60, "the MAC is up")
+        yield names, radios, daemons
+        assert not [log.read_text() for log in logs if "mac_problem" in log.read_text()]
+
+
+@needs_root
+def test_the_kernels_packets_go_over_two_daemons_and_two_radios(start_gateware, tmp_path):
+    with daemons_on_radios(start_gateware, tmp_path) as (names, _, _):
         done = subprocess.run(
             ["ip", "netns", "exec", names[0], "ping", "-c", "5", "-i", "2", "-W", "20", "10.70.0.2"],
             capture_output=True, text=True, timeout=120,
         )  # fmt: skip
         assert re.search(r"5 packets transmitted, 5 received", done.stdout), done.stdout
-        assert not [log.read_text() for log in logs if "mac_problem" in log.read_text()]

@@ -7,6 +7,7 @@ wrong before. Fails where one fails or is skipped.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -39,6 +40,48 @@ def counted(junit: Path) -> dict[str, dict[str, int]]:
     return {name: dict(found) for name, found in sorted(counts.items())}
 
 
+# The bench guide's steps, and the tests in which they run.
+BRINGUP = {
+    "probe": "test_uhd_finds_and_probes_the_device_of_each_image_core",
+    "delays": "test_the_first_delays_are_those_of_modem_and_shell",
+    "selftest": "test_the_selftest_finds_nothing_wrong_with_a_radio_of_an_even_pace",
+    "levels": "test_levels_hears_the_receivers_noise",
+    "loopback": "test_loopback_records_every_frame_that_is_sent",
+    "station, calibrate, turnaround": "test_two_radios_measure_sifs_and_turnaround_as_the_guide_prints_it",
+    "daemons": "test_the_kernels_packets_go_over_two_daemons_and_two_radios",
+    "doctor, run": "test_tcp_over_virtual_radios_is_as_in_the_simulation",
+}
+FAULTS = ("faults", "front_end", "radio_faults", "heartbeat")
+
+
+def verdicts(junit: Path) -> tuple[dict[str, str], dict[str, str], list[dict]]:
+    """Of the bench's steps, of faults, and the chains that were run, by the tests: pass, fail, or not run."""
+    cases = list(ET.parse(junit).getroot().iter("testcase"))
+
+    def verdict(of: list[ET.Element]) -> str:
+        if not of or all(case.find("skipped") is not None for case in of):
+            return "not run"
+        kinds = ("failure", "error", "skipped")
+        return "fail" if any(case.find(kind) is not None for case in of for kind in kinds) else "pass"
+
+    bringup = {
+        step: verdict([case for case in cases if case.get("name", "").partition("[")[0] == test])
+        for step, test in BRINGUP.items()
+    }
+    faults = {
+        case.get("name", "").removeprefix("test_"): verdict([case])
+        for case in cases
+        if case.get("classname", "").rpartition(".")[2].removeprefix("test_") in FAULTS
+    }
+    chains = [
+        json.loads(each.get("value", ""))
+        for case in cases
+        for each in case.iter("property")
+        if each.get("name") == "chain"
+    ]
+    return bringup, faults, chains
+
+
 def main() -> int:
     OUT.mkdir(parents=True, exist_ok=True)
     junit, began_s = OUT / "tests.xml", time.monotonic()
@@ -46,6 +89,7 @@ def main() -> int:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "long or not long"]
     done = subprocess.run([*command, f"--junitxml={junit}", str(HERE)], cwd=ROOT)
     tests = counted(junit) if junit.is_file() else {}
+    bringup, faults, chains = verdicts(junit) if junit.is_file() else ({}, {}, [])
     passed = done.returncode == 0 and tests and all(set(found) == {"passed"} for found in tests.values())
     print_result(
         "virtual-usrp",
@@ -53,6 +97,10 @@ def main() -> int:
             "pass": bool(passed),
             "uhd": {uhd_version(): "pass" if passed else "fail"},
             "images": [name for name, core in image_cores().items() if core["device"] in ("e310", "e320")],
+            "bringup": bringup,
+            "chain": max(chains, key=lambda chain: chain["hops"], default={}),
+            "chains": chains,
+            "faults": faults,
             "tests": tests,
             "seconds": round(time.monotonic() - began_s, 1),
         },

@@ -23,6 +23,11 @@ module dsss_phy #(
   // Settings.
   input  wire logic               cfg_short_preamble,  // for what is sent at 2 Mb/s
   input  wire logic [8:0]         cfg_tx_gain,         // 256 is one
+  input  wire logic [2:0]         cfg_ramp_log2_samples,
+  input  wire logic [6:0]         cfg_lead_samples,    // of tx_active before a frame, and after it
+  input  wire logic [6:0]         cfg_hold_samples,
+  input  wire logic signed [7:0]  cfg_transmit_power_dbm,
+  input  wire logic               cfg_limit_threshold,
   input  wire logic signed [8:0]  cfg_rssi_base_dbm,   // level of a sum of 1 over 22 samples
   input  wire logic signed [7:0]  cfg_energy_threshold_dbm,
   input  wire logic               cfg_energy_detect,
@@ -37,6 +42,7 @@ module dsss_phy #(
   output wire logic signed [11:0] tx_q,
   output wire logic               tx_active,           // for the antenna's switch
   output wire logic signed [7:0]  level_dbm,           // what is received now, averaged over some blocks
+  output wire logic signed [7:0]  energy_limit_dbm,    // of the energy threshold
 
   // To the MAC.
   output wire logic               phy_cca_busy,
@@ -69,14 +75,14 @@ module dsss_phy #(
   output wire logic               stat_tx_underrun
 );
 
-  logic        start, start_2mbps, start_short, data_valid, data_ready;
-  logic [11:0] start_bytes;
+  logic        start, start_2mbps, start_short, go, go_2mbps, go_short, data_valid, data_ready;
+  logic [11:0] start_bytes, go_bytes;
   logic [7:0]  data;
   logic        sample_valid;
   logic signed [15:0] sample_i, sample_q;
   logic        source_take;                            // of the transmitter's samples
   logic signed [11:0] source_i, source_q;
-  logic        sending;
+  logic        transmitting, sending;                  // a frame; or what stands around it, too
   logic        tracking, framing, finish, frame_start, octet_valid, frame_end, frame_lost, block_done, symbol_done, error_valid;
   logic        peaks, idle_next, unused_short, unused_running;
   logic [2:0]  carrier;
@@ -85,7 +91,7 @@ module dsss_phy #(
   logic [20:0] block_sum;
   logic signed [14:0] unused_turn_i, unused_turn_q;
   logic signed [19:0] rotation_i, rotation_q;
-  logic signed [7:0]  rssi_dbm, energy_dbm, tangent_128;
+  logic signed [7:0]  rssi_dbm, energy_dbm, threshold_dbm, tangent_128;
   logic signed [6:0]  snr_db;
 
   wire logic rx_rst = rst || tx_active;
@@ -97,10 +103,15 @@ module dsss_phy #(
     .evt_unsupported(stat_tx_unsupported)
   );
 
+  tx_switch u_tx_switch (
+    .clk, .rst, .cfg_lead_samples, .cfg_hold_samples, .start, .start_2mbps, .start_short, .start_bytes,
+    .sample_take(source_take), .go, .go_2mbps, .go_short, .go_bytes, .sending(transmitting), .active(sending)
+  );
+
   dsss_transmitter #(.SAMPLES_PER_CHIP(RATE_IN != 0 ? 4 : SAMPLES_PER_CHIP)) u_dsss_transmitter (
-    .clk, .rst, .cfg_gain(cfg_tx_gain), .sample_take(source_take),
-    .start, .start_2mbps, .start_short, .start_bytes, .s_data(data), .s_valid(data_valid), .s_ready(data_ready),
-    .active(sending), .evt_underrun(stat_tx_underrun), .out_i(source_i), .out_q(source_q)
+    .clk, .rst, .cfg_gain(cfg_tx_gain), .cfg_ramp_log2_samples, .sample_take(source_take), .start(go), .start_2mbps(go_2mbps),
+    .start_short(go_short), .start_bytes(go_bytes), .s_data(data), .s_valid(data_valid), .s_ready(data_ready),
+    .active(transmitting), .evt_underrun(stat_tx_underrun), .out_i(source_i), .out_q(source_q)
   );
 
   if (RATE_IN != 0) begin : g_resamplers
@@ -131,8 +142,8 @@ module dsss_phy #(
     assign tx_q        = source_q;
     assign tx_active   = sending;
 
-    if (SAMPLES_PER_CHIP == 4) begin : g_decimator
-      rx_decimator u_rx_decimator (
+    if (SAMPLES_PER_CHIP == 4) begin : g_half_band
+      rx_half_band u_rx_half_band (
         .clk, .rst, .in_valid(rx_sample_valid), .in_i(rx_i), .in_q(rx_q),
         .out_valid(sample_valid), .out_i(sample_i), .out_q(sample_q)
       );
@@ -157,8 +168,12 @@ module dsss_phy #(
     .rotation_i(rotation_i[19:5]), .rotation_q(rotation_q[19:5]), .rssi_dbm, .energy_dbm, .snr_db, .tangent_128
   );
 
+  energy_threshold u_energy_threshold (
+    .cfg_energy_threshold_dbm, .cfg_transmit_power_dbm, .cfg_limit_threshold, .limit_dbm(energy_limit_dbm), .threshold_dbm
+  );
+
   clear_channel u_clear_channel (
-    .clk, .rst, .deaf(tx_active), .cfg_energy_threshold_dbm, .cfg_energy_detect, .cfg_carrier_sense, .sample_valid, .block_done, .energy_dbm,
+    .clk, .rst, .deaf(tx_active), .cfg_energy_threshold_dbm(threshold_dbm), .cfg_energy_detect, .cfg_carrier_sense, .sample_valid, .block_done, .energy_dbm,
     .tracking, .framing, .finish, .frame_end, .frame_lost, .frame_left_us,
     .search_again(stat_header_error || stat_no_sfd), .carrier, .peaks, .busy(phy_cca_busy), .ends(idle_next)
   );

@@ -35,9 +35,15 @@ module radio_registers
   output wire logic signed [7:0] cfg_energy_threshold_dbm,
   output wire logic              cfg_energy_detect,
   output wire logic              cfg_carrier_sense,
+  output wire logic signed [7:0] cfg_transmit_power_dbm,
+  output wire logic              cfg_limit_threshold,
+  output wire logic [2:0]        cfg_ramp_log2_samples,
+  output wire logic [6:0]        cfg_lead_samples,
+  output wire logic [6:0]        cfg_hold_samples,
 
   // What dsss_phy says now.
   input  wire logic signed [7:0] level_dbm,
+  input  wire logic signed [7:0] energy_limit_dbm,
   input  wire logic              phy_cca_busy,
   input  wire logic              tx_active,
 
@@ -105,6 +111,11 @@ module radio_registers
   assign cfg_energy_detect        = settings.clear_channel.energy_detect.value;
   assign cfg_carrier_sense        = settings.clear_channel.carrier_sense.value;
   assign cfg_rssi_base_dbm        = settings.rssi.base_dbm.value;
+  assign cfg_transmit_power_dbm   = settings.transmit_power.dbm.value;
+  assign cfg_limit_threshold      = settings.transmit_power.limit_threshold.value;
+  assign cfg_ramp_log2_samples    = settings.front_end.ramp_log2_samples.value;
+  assign cfg_lead_samples         = settings.front_end.lead_samples.value;
+  assign cfg_hold_samples         = settings.front_end.hold_samples.value;
 
   // ---- Counters ----
 
@@ -163,6 +174,7 @@ module radio_registers
   assign told.status.rssi_dbm.next        = level_dbm;
   assign told.status.busy.next            = phy_cca_busy;
   assign told.status.sending.next         = tx_active;
+  assign told.status.energy_limit_dbm.next = energy_limit_dbm;
   assign told.modem.samples_per_chip.next = 4'(SAMPLES_PER_CHIP);
   assign told.modem.rate_in.next          = 10'(RATE_IN);
   assign told.modem.rate_22.next          = 10'(RATE_22);

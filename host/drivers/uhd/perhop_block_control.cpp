@@ -80,9 +80,9 @@ public:
     } catch (const link_error& error) {
       throw ::uhd::runtime_error(std::string("block ") + get_unique_id() + ": " + error.what());
     }
-    for (auto* each :
-         std::initializer_list<::uhd::rfnoc::property_base_t*>{&profile_, &address_, &seed_, &rts_threshold_, &tx_delay_, &rx_delay_,
-                                                               &tx_gain_, &energy_threshold_, &rssi_base_, &own_converter_, &enabled_}) {
+    for (auto* each : std::initializer_list<::uhd::rfnoc::property_base_t*>{&profile_, &address_, &seed_, &rts_threshold_, &tx_delay_,
+                                                                            &rx_delay_, &tx_gain_, &energy_threshold_, &rssi_base_,
+                                                                            &heartbeat_limit_, &own_converter_, &enabled_}) {
       register_property(each);
     }
     // Those that stand until the MAC is enabled: checked at once, written then.
@@ -116,6 +116,10 @@ public:
     add_property_resolver({&rssi_base_}, {}, [this] {
       setup_.rssi_base_dbm = static_cast<std::int16_t>(signed_within("rssi_base", rssi_base_.get(), 256));
       write_register("radio.rssi", reg::radio::rssi::base_dbm.put(0, static_cast<std::uint64_t>(rssi_base_.get())));
+    });
+    add_property_resolver({&heartbeat_limit_}, {}, [this] {
+      setup_.heartbeat_limit_ms = static_cast<std::uint16_t>(within("heartbeat_limit", heartbeat_limit_.get(), 0, 65535));
+      beat();
     });
     add_property_resolver({&own_converter_}, {},
                           [this] { write_register("shell.route", reg::shell::route::own_converter.put(0, own_converter_.get())); });
@@ -185,6 +189,8 @@ public:
 
   std::uint64_t read_tsf_us() override { return read_register("tsf", 0); }
 
+  void beat() override { write_register("shell.heartbeat", setup_.heartbeat_limit_ms); }
+
 private:
   static std::uint32_t within(const char* name, int value, int least, int most) {
     if (value < least || value > most) {
@@ -213,6 +219,7 @@ private:
   property_t<double> tx_gain_{"tx_gain", 1.0, user};
   property_t<int> energy_threshold_{"energy_threshold", -70, user};
   property_t<int> rssi_base_{"rssi_base", -120, user};
+  property_t<int> heartbeat_limit_{"heartbeat_limit", default_heartbeat_limit_ms, user};
   property_t<bool> own_converter_{"own_converter", false, user};
   property_t<bool> enabled_{"enabled", false, user};
 };

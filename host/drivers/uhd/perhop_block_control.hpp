@@ -16,6 +16,7 @@
 ///     tx_gain               live; 0 to 1
 ///     energy_threshold      live; dBm
 ///     rssi_base             live; dBm
+///     heartbeat_limit       live; ms: the shell stops sending and answering when beat() was not called for so long; 0: never
 ///     own_converter         live; whether the modem sends, and switches the front end
 ///     enabled               whether the MAC runs: setting it to true writes all of the above
 #pragma once
@@ -65,6 +66,9 @@ public:
 
   /// The 64-bit TSF timer, never torn.
   virtual std::uint64_t read_tsf_us() = 0;
+
+  /// Tells the radio that this program is there; own_converter becomes 0 without that (heartbeat_limit).
+  virtual void beat() = 0;
 };
 
 }  // namespace perhop::drivers::uhd_blocks

@@ -2,6 +2,7 @@
 #include "host/drivers/uhd/uhd_link.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <sstream>
 #include <string>
@@ -12,6 +13,8 @@
 #include <uhd/rfnoc_graph.hpp>
 #include <utility>
 
+#include "host/core/wire/generated/registers.hpp"
+#include "host/drivers/uhd/front_end.hpp"
 #include "host/drivers/uhd/perhop_block_control.hpp"
 
 namespace perhop::drivers {
@@ -20,6 +23,7 @@ namespace {
 
 constexpr std::size_t most_words = 2048;
 constexpr double send_timeout_s = 0.5, receive_timeout_s = 0.1;
+constexpr double chip_rate_hz = 11e6;  // IEEE 802.11-2012, 16.4.6.4
 // UHD turns items of other formats round, by halves or bytes. This one it copies as 32-bit words, which is what the FPGA has; that they
 // are called floating point is its word for them.
 constexpr const char* words_format = "f32";
@@ -48,17 +52,43 @@ public:
   std::size_t receive(std::uint32_t* words, std::size_t most) override {
     ::uhd::rx_metadata_t metadata;
     const std::size_t come = rx_->recv(words, most, metadata, receive_timeout_s, true);
-    if (metadata.error_code == ::uhd::rx_metadata_t::ERROR_CODE_TIMEOUT) return 0;
-    // What was lost on the way is counted by sequence: the records of the MAC tell which packets that were.
-    if (metadata.error_code == ::uhd::rx_metadata_t::ERROR_CODE_OVERFLOW) return 0;
+    if (metadata.error_code == ::uhd::rx_metadata_t::ERROR_CODE_TIMEOUT) {
+      count_events();
+      return 0;
+    }
+    count_events();
+    switch (metadata.error_code) {
+      // Which packets are missing the records of the MAC tell.
+      case ::uhd::rx_metadata_t::ERROR_CODE_OVERFLOW:
+        ++(metadata.out_of_sequence ? sequence_errors_ : overflows_);
+        return 0;
+      case ::uhd::rx_metadata_t::ERROR_CODE_LATE_COMMAND:
+        ++late_;
+        return 0;
+      default:
+        break;
+    }
     if (metadata.error_code != ::uhd::rx_metadata_t::ERROR_CODE_NONE)
       throw link_error("the stream of the radio says: " + metadata.strerror());
     return come;
   }
 
+  link_counts counts() const override { return {.overflows = overflows_, .late = late_, .sequence_errors = sequence_errors_}; }
+
 private:
+  /// What the radio says of the packets that went to it.
+  void count_events() {
+    using event = ::uhd::async_metadata_t;
+    for (event told; tx_->recv_async_msg(told, 0);) {
+      if ((told.event_code & (event::EVENT_CODE_SEQ_ERROR | event::EVENT_CODE_SEQ_ERROR_IN_BURST)) != 0) ++sequence_errors_;
+      if ((told.event_code & (event::EVENT_CODE_UNDERFLOW | event::EVENT_CODE_UNDERFLOW_IN_PACKET)) != 0) ++late_;
+      if ((told.event_code & event::EVENT_CODE_TIME_ERROR) != 0) ++late_;
+    }
+  }
+
   ::uhd::tx_streamer::sptr tx_;
   ::uhd::rx_streamer::sptr rx_;
+  std::atomic<std::uint64_t> overflows_ = 0, late_ = 0, sequence_errors_ = 0;
 };
 
 }  // namespace
@@ -82,7 +112,8 @@ struct uhd_link::device {
   }
 };
 
-uhd_link::uhd_link(const uhd_config& config) : device_(std::make_unique<device>()), regs_(nullptr), out_(most_words), in_(most_words) {
+uhd_link::uhd_link(const uhd_config& config)
+    : device_(std::make_unique<device>()), config_(config), regs_(nullptr), out_(most_words), in_(most_words) {
   using namespace ::uhd::rfnoc;
   uhd_blocks::register_blocks();
   try {
@@ -94,12 +125,8 @@ uhd_link::uhd_link(const uhd_config& config) : device_(std::make_unique<device>(
     }
     device_->block = device_->graph->get_block<uhd_blocks::perhop_block_control>(block_id_t(config.block));
     auto radio = device_->graph->get_block<radio_control>(block_id_t(config.radio));
-    radio->set_tx_antenna(config.tx_antenna, config.channel);
-    radio->set_rx_antenna(config.rx_antenna, config.channel);
-    radio->set_tx_frequency(config.frequency_hz, config.channel);
-    radio->set_rx_frequency(config.frequency_hz, config.channel);
-    radio->set_tx_gain(config.tx_gain_db, config.channel);
-    radio->set_rx_gain(config.rx_gain_db, config.channel);
+    auto motherboard = device_->graph->get_mb_controller();
+    set_front_end(*radio, *motherboard, config);
     ::uhd::stream_args_t format(words_format, words_format);
     auto tx = device_->graph->create_tx_streamer(1, format);
     auto rx = device_->graph->create_rx_streamer(1, format);
@@ -109,6 +136,7 @@ uhd_link::uhd_link(const uhd_config& config) : device_(std::make_unique<device>(
     device_->graph->commit();
     stream_ = std::make_unique<uhd_stream>(tx, rx);
     regs_ = &device_->block->regs();
+    check_front_end(*radio, *motherboard, config, image_rate_hz());
   } catch (const ::uhd::exception& error) {
     fail("the radio '" + config.args + "'", error);
   } catch (const std::runtime_error& error) {
@@ -121,6 +149,24 @@ uhd_link::uhd_link(::uhd::rfnoc::register_iface& regs, std::unique_ptr<packet_st
     : regs_(&regs), stream_(std::move(stream)), out_(most_words), in_(most_words) {}
 
 uhd_link::~uhd_link() = default;
+
+double uhd_link::image_rate_hz() {
+  const std::uint32_t modem = read(registers::radio::modem::address), build = read(registers::shell::build::address);
+  const auto rate_in = static_cast<double>(registers::radio::modem::rate_in.get(modem));
+  const auto rate_22 = static_cast<double>(registers::radio::modem::rate_22.get(modem));
+  const auto samples_per_chip = static_cast<double>(registers::radio::modem::samples_per_chip.get(modem));
+  const double modem_hz = rate_in == 0 ? chip_rate_hz * samples_per_chip : 2 * chip_rate_hz * rate_in / rate_22;
+  return modem_hz * static_cast<double>(registers::shell::build::decimation.get(build));
+}
+
+std::string uhd_link::time_trouble() {
+  if (!device_) return {};
+  try {
+    return reference_trouble(*device_->graph->get_mb_controller(), config_);
+  } catch (const std::exception& error) {
+    fail("asking the radio for its reference clock", error);
+  }
+}
 
 std::uint32_t uhd_link::read(std::uint32_t address) {
   try {

@@ -20,12 +20,13 @@ public:
   virtual std::size_t send(const std::uint32_t* words, std::size_t count) = 0;
   /// @return words of the next packet; 0: none came in time
   virtual std::size_t receive(std::uint32_t* words, std::size_t most) = 0;
+  virtual link_counts counts() const { return {}; }
 };
 
 class uhd_link : public radio_link {
 public:
-  /// Opens the device, finds the block, tunes the front end. It may take seconds.
-  /// @throws link_error with UHD's words: no such device, no such block, a frequency that it cannot
+  /// Opens the device, finds the block, sets the front end and reads it back. It may take seconds.
+  /// @throws link_error with UHD's words: no such device, no such block; a front end that is not as it was set
   explicit uhd_link(const uhd_config& config);
   /// On registers and streams that are there already.
   uhd_link(::uhd::rfnoc::register_iface& regs, std::unique_ptr<packet_stream> stream);
@@ -37,10 +38,16 @@ public:
   void write(std::uint32_t address, std::uint32_t word) override;
   void send(std::span<const std::uint8_t> packet) override;
   std::size_t receive(std::span<std::uint8_t> packet) override;
+  link_counts counts() const override { return stream_->counts(); }
+  std::string time_trouble() override;
 
 private:
+  /// The converter's rate for which the image was made.
+  double image_rate_hz();
+
   struct device;  ///< UHD's graph and block, in the order of their lives
   std::unique_ptr<device> device_;
+  uhd_config config_;
   ::uhd::rfnoc::register_iface* regs_;
   std::unique_ptr<packet_stream> stream_;
   std::vector<std::uint32_t> out_, in_;

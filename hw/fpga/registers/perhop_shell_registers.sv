@@ -72,6 +72,7 @@ module perhop_shell_registers (
         logic id;
         logic version;
         logic route;
+        logic heartbeat;
         logic stat_packets;
         logic stat_packets_refused;
         logic stat_frames;
@@ -79,6 +80,7 @@ module perhop_shell_registers (
         logic stat_rx_samples_lost;
         logic stat_tx_samples_late;
         logic stat_samples;
+        logic stat_hosts_gone;
         logic build;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
@@ -97,6 +99,7 @@ module perhop_shell_registers (
         decoded_reg_strb.id = cpuif_req_masked & (cpuif_addr == 10'h0) & !cpuif_req_is_wr;
         decoded_reg_strb.version = cpuif_req_masked & (cpuif_addr == 10'h4) & !cpuif_req_is_wr;
         decoded_reg_strb.route = cpuif_req_masked & (cpuif_addr == 10'h20);
+        decoded_reg_strb.heartbeat = cpuif_req_masked & (cpuif_addr == 10'h24);
         decoded_reg_strb.stat_packets = cpuif_req_masked & (cpuif_addr == 10'h200) & !cpuif_req_is_wr;
         decoded_reg_strb.stat_packets_refused = cpuif_req_masked & (cpuif_addr == 10'h204) & !cpuif_req_is_wr;
         decoded_reg_strb.stat_frames = cpuif_req_masked & (cpuif_addr == 10'h208) & !cpuif_req_is_wr;
@@ -104,6 +107,7 @@ module perhop_shell_registers (
         decoded_reg_strb.stat_rx_samples_lost = cpuif_req_masked & (cpuif_addr == 10'h210) & !cpuif_req_is_wr;
         decoded_reg_strb.stat_tx_samples_late = cpuif_req_masked & (cpuif_addr == 10'h214) & !cpuif_req_is_wr;
         decoded_reg_strb.stat_samples = cpuif_req_masked & (cpuif_addr == 10'h218) & !cpuif_req_is_wr;
+        decoded_reg_strb.stat_hosts_gone = cpuif_req_masked & (cpuif_addr == 10'h21c) & !cpuif_req_is_wr;
         decoded_reg_strb.build = cpuif_req_masked & (cpuif_addr == 10'h280) & !cpuif_req_is_wr;
         decoded_err = '0;
     end
@@ -125,6 +129,12 @@ module perhop_shell_registers (
                 logic load_next;
             } own_converter;
         } route;
+        struct {
+            struct {
+                logic [15:0] next;
+                logic load_next;
+            } limit_ms;
+        } heartbeat;
     } field_combo_t;
     field_combo_t field_combo;
 
@@ -134,6 +144,11 @@ module perhop_shell_registers (
                 logic value;
             } own_converter;
         } route;
+        struct {
+            struct {
+                logic [15:0] value;
+            } limit_ms;
+        } heartbeat;
     } field_storage_t;
     field_storage_t field_storage;
 
@@ -145,6 +160,9 @@ module perhop_shell_registers (
         load_next_c = '0;
         if(decoded_reg_strb.route && decoded_req_is_wr) begin // SW write
             next_c = (field_storage.route.own_converter.value & ~decoded_wr_biten[0:0]) | (decoded_wr_data[0:0] & decoded_wr_biten[0:0]);
+            load_next_c = '1;
+        end else if(hwif_in.route.own_converter.hwclr) begin // HW Clear
+            next_c = '0;
             load_next_c = '1;
         end
         field_combo.route.own_converter.next = next_c;
@@ -160,6 +178,30 @@ module perhop_shell_registers (
         end
     end
     assign hwif_out.route.own_converter.value = field_storage.route.own_converter.value;
+    // Field: perhop_shell_registers.heartbeat.limit_ms
+    always_comb begin
+        automatic logic [15:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.heartbeat.limit_ms.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.heartbeat && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.heartbeat.limit_ms.value & ~decoded_wr_biten[15:0]) | (decoded_wr_data[15:0] & decoded_wr_biten[15:0]);
+            load_next_c = '1;
+        end
+        field_combo.heartbeat.limit_ms.next = next_c;
+        field_combo.heartbeat.limit_ms.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.heartbeat.limit_ms.value <= 16'h3e8;
+        end else begin
+            if(field_combo.heartbeat.limit_ms.load_next) begin
+                field_storage.heartbeat.limit_ms.value <= field_combo.heartbeat.limit_ms.next;
+            end
+        end
+    end
+    assign hwif_out.heartbeat.limit_ms.value = field_storage.heartbeat.limit_ms.value;
+    assign hwif_out.heartbeat.limit_ms.swmod = decoded_reg_strb.heartbeat && decoded_req_is_wr && |(decoded_wr_biten[15:0]);
 
     //--------------------------------------------------------------------------
     // Write response
@@ -186,10 +228,13 @@ module perhop_shell_registers (
         end
         if(rd_mux_addr == 10'h4) begin
             readback_data_var[15:0] = 16'h0;
-            readback_data_var[31:16] = 16'h1;
+            readback_data_var[31:16] = 16'h2;
         end
         if(rd_mux_addr == 10'h20) begin
             readback_data_var[0] = field_storage.route.own_converter.value;
+        end
+        if(rd_mux_addr == 10'h24) begin
+            readback_data_var[15:0] = field_storage.heartbeat.limit_ms.value;
         end
         if(rd_mux_addr == 10'h200) begin
             readback_data_var[31:0] = hwif_in.stat_packets.count.next;
@@ -211,6 +256,9 @@ module perhop_shell_registers (
         end
         if(rd_mux_addr == 10'h218) begin
             readback_data_var[31:0] = hwif_in.stat_samples.count.next;
+        end
+        if(rd_mux_addr == 10'h21c) begin
+            readback_data_var[31:0] = hwif_in.stat_hosts_gone.count.next;
         end
         if(rd_mux_addr == 10'h280) begin
             readback_data_var[7:0] = hwif_in.build.loop_samples.next;

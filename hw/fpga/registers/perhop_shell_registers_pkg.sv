@@ -11,6 +11,14 @@ package perhop_shell_registers_pkg;
     localparam PERHOP_SHELL_REGISTERS_SIZE = 'h284;
 
     typedef struct {
+        logic hwclr;
+    } perhop_shell_registers__route__own_converter__in_t;
+
+    typedef struct {
+        perhop_shell_registers__route__own_converter__in_t own_converter;
+    } perhop_shell_registers__route__in_t;
+
+    typedef struct {
         logic [31:0] next;
     } perhop_shell_registers__statistic_name_4fa58160__count__in_t;
 
@@ -67,6 +75,14 @@ package perhop_shell_registers_pkg;
     } perhop_shell_registers__statistic_name_63747ab8__in_t;
 
     typedef struct {
+        logic [31:0] next;
+    } perhop_shell_registers__statistic_name_57b9e88d__count__in_t;
+
+    typedef struct {
+        perhop_shell_registers__statistic_name_57b9e88d__count__in_t count;
+    } perhop_shell_registers__statistic_name_57b9e88d__in_t;
+
+    typedef struct {
         logic [7:0] next;
     } perhop_shell_registers__build__loop_samples__in_t;
 
@@ -90,6 +106,7 @@ package perhop_shell_registers_pkg;
     } perhop_shell_registers__build__in_t;
 
     typedef struct {
+        perhop_shell_registers__route__in_t route;
         perhop_shell_registers__statistic_name_4fa58160__in_t stat_packets;
         perhop_shell_registers__statistic_name_23cda83e__in_t stat_packets_refused;
         perhop_shell_registers__statistic_name_32bd4a1d__in_t stat_frames;
@@ -97,6 +114,7 @@ package perhop_shell_registers_pkg;
         perhop_shell_registers__statistic_name_df88534f__in_t stat_rx_samples_lost;
         perhop_shell_registers__statistic_name_f82f94b2__in_t stat_tx_samples_late;
         perhop_shell_registers__statistic_name_63747ab8__in_t stat_samples;
+        perhop_shell_registers__statistic_name_57b9e88d__in_t stat_hosts_gone;
         perhop_shell_registers__build__in_t build;
     } perhop_shell_registers__in_t;
 
@@ -109,6 +127,16 @@ package perhop_shell_registers_pkg;
     } perhop_shell_registers__route__out_t;
 
     typedef struct {
+        logic [15:0] value;
+        logic swmod;
+    } perhop_shell_registers__heartbeat__limit_ms__out_t;
+
+    typedef struct {
+        perhop_shell_registers__heartbeat__limit_ms__out_t limit_ms;
+    } perhop_shell_registers__heartbeat__out_t;
+
+    typedef struct {
         perhop_shell_registers__route__out_t route;
+        perhop_shell_registers__heartbeat__out_t heartbeat;
     } perhop_shell_registers__out_t;
 endpackage

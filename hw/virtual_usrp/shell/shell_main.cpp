@@ -5,12 +5,18 @@
 //
 //   r NODE TAG ADDRESS, w NODE TAG ADDRESS WORD   a register; answered by `a NODE TAG STATUS WORD`
 //   p NODE HEX                                    a packet for its MAC
+//   m NODE TAKES                                  with 0 no more packets of its MAC are taken, with 1 they are again
 //   h NODE NOISE FACTOR...                        what its receiver hears: noise, and so much of what each node sends
-//   s NODE COUNT NOISE FACTOR...                  gives the next COUNT samples of a recorder beside it, which hears the same way, as
-//                                                 lines `i NODE HEX`: I and Q, 16 bits each, little-endian
+//   l NODE NOISE FACTOR...                        what a recorder beside it hears
+//   s NODE COUNT                                  gives the recorder's next COUNT samples as lines `i NODE HEX`: I and Q, 16 bits each,
+//                                                 little-endian; 0 ends that
+//   u NODE END HEX                                samples, of the same form, for the other user of its converter to send; with END 1
+//                                                 the last ones of a burst. A burst begins when all of it is there, or much of it
 //
-// Lines of its own: `f NODE HEX` is a packet of its MAC, `t SAMPLES SECONDS` how far all are, each second. It ends with its input.
-// What a node sends is heard one sample later. Noise and factors are amplitudes: of 1, root mean square, and of the converter's steps.
+// Lines of its own: `f NODE HEX` is a packet of its MAC, `c NODE COUNT` so many samples of the other user have gone out, `x NODE FIRST
+// COUNT` told behind a transmission: the samples in which its front end was switched to sending; `t SAMPLES SECONDS` how far all are, each
+// second. It ends with its input. What a node sends is heard one sample later. Noise and factors are amplitudes: of 1, root mean square,
+// and of the converter's steps.
 #include <poll.h>
 #include <unistd.h>
 
@@ -20,12 +26,16 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <random>
+#include <cstring>
+#include <deque>
+#include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hw/virtual_usrp/shell/shell_node.hpp"
+#include "sim/air/samples/noise.hpp"
 
 namespace {
 
@@ -35,6 +45,8 @@ using clock_type = std::chrono::steady_clock;
 constexpr double samples_per_us = PERHOP_SHELL_MSPS;
 constexpr std::uint64_t slice_samples = 220;
 constexpr std::size_t line_samples = 360;
+/// Of a burst that has not come to its end: what the host sends meanwhile must be enough for it to go on.
+constexpr std::size_t burst_begins_samples = 8192;
 constexpr std::uint64_t seed = 1;
 constexpr const char* digits = "0123456789abcdef";
 
@@ -49,10 +61,12 @@ std::string hex_of(const void* from, std::size_t count) {
   return text;
 }
 
+std::uint8_t value_of(char digit) { return static_cast<std::uint8_t>(digit <= '9' ? digit - '0' : digit - 'a' + 10); }
+
 std::vector<std::uint8_t> bytes_of(const std::string& hex) {
-  std::vector<std::uint8_t> bytes;
-  for (std::size_t at = 0; at + 1 < hex.size(); at += 2) {
-    bytes.push_back(static_cast<std::uint8_t>(std::stoul(hex.substr(at, 2), nullptr, 16)));
+  std::vector<std::uint8_t> bytes(hex.size() / 2);
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    bytes[at] = static_cast<std::uint8_t>(value_of(hex[2 * at]) << 4 | value_of(hex[2 * at + 1]));
   }
   return bytes;
 }
@@ -72,8 +86,9 @@ public:
       q += by.factors[from] * sent[from].q;
     }
     if (by.noise > 0) {
-      i += by.noise * distribution_(random_);
-      q += by.noise * distribution_(random_);
+      const std::complex<double> thermal = noise_.next();
+      i += by.noise * thermal.real();
+      q += by.noise * thermal.imag();
     }
     return {clipped(i), clipped(q)};
   }
@@ -81,8 +96,7 @@ public:
 private:
   static std::int16_t clipped(double value) { return static_cast<std::int16_t>(std::lround(std::clamp(value, -32768.0, 32767.0))); }
 
-  std::minstd_rand random_{seed};
-  std::normal_distribution<double> distribution_;
+  perhop::air::samples::noise noise_{seed};
 };
 
 /// A node with its receiver, and a recorder beside it.
@@ -91,6 +105,26 @@ struct place {
   ear receiver, recorder;
   std::uint64_t to_record = 0;
   std::vector<sample> recorded;
+  std::uint64_t sends_since = 0;  ///< a sample's number
+  bool sends = false;
+  std::deque<sample> to_send;  ///< of the other user
+  std::size_t ends = 0;        ///< of bursts, that are among those
+  std::deque<bool> is_last;    ///< of each of to_send
+  bool in_burst = false;
+  std::uint64_t gone_out = 0;  ///< of to_send, that have not been told of
+
+  /// The other user's next sample; nothing: it does not send.
+  std::optional<sample> next_of_other() {
+    if (!in_burst) in_burst = ends != 0 || to_send.size() >= burst_begins_samples;
+    if (!in_burst || to_send.empty()) return std::nullopt;
+    const sample next = to_send.front();
+    to_send.pop_front();
+    in_burst = !is_last.front();
+    ends -= is_last.front() ? 1 : 0;
+    is_last.pop_front();
+    ++gone_out;
+    return next;
+  }
 };
 
 class network {
@@ -118,7 +152,8 @@ private:
     std::vector<sample> now(places_.size());
     for (std::size_t node = 0; node < places_.size(); ++node) {
       place& here = places_[node];
-      now[node] = here.shell.step(air_.heard(here.receiver, sent_));
+      now[node] = here.shell.step(air_.heard(here.receiver, sent_), here.next_of_other());
+      if (here.shell.sends() != here.sends) note_switch(node);
       if (here.to_record == 0) continue;
       here.recorded.push_back(air_.heard(here.recorder, sent_));
       if (--here.to_record == 0 || here.recorded.size() == line_samples) {
@@ -131,10 +166,23 @@ private:
     ++samples_;
   }
 
+  void note_switch(std::size_t node) {
+    place& here = places_[node];
+    if (here.sends) {
+      std::printf("x %zu %llu %llu\n", node, static_cast<unsigned long long>(here.sends_since),
+                  static_cast<unsigned long long>(samples_ - here.sends_since));
+    }
+    here.sends = !here.sends;
+    here.sends_since = samples_;
+  }
+
   void give() {
     for (std::size_t node = 0; node < places_.size(); ++node) {
       for (const auto& told : places_[node].shell.take_answers()) {
         std::printf("a %zu %llu %u %u\n", node, static_cast<unsigned long long>(told.tag), told.status, told.word);
+      }
+      if (const std::uint64_t count = std::exchange(places_[node].gone_out, 0); count != 0) {
+        std::printf("c %zu %llu\n", node, static_cast<unsigned long long>(count));
       }
       for (const auto& words : places_[node].shell.take_packets()) {
         std::printf("f %zu %s\n", node, hex_of(words.data(), 4 * words.size()).c_str());
@@ -171,8 +219,22 @@ private:
       wanted.write = true;
       if (what == "w" && words >> wanted.tag >> wanted.address >> wanted.word) return here.shell.ask(wanted);
       if (what == "p" && words >> hex) return here.shell.give(bytes_of(hex));
+      if (int takes = 0; what == "m" && words >> takes) return here.shell.let_host_take(takes != 0);
       if (what == "h" && read_ear(words, here.receiver)) return;
-      if (what == "s" && words >> here.to_record && read_ear(words, here.recorder)) return;
+      if (what == "l" && read_ear(words, here.recorder)) return;
+      if (what == "s" && words >> here.to_record) {
+        if (here.to_record == 0) here.recorded.clear();
+        return;
+      }
+      if (int end = 0; what == "u" && words >> end >> hex && hex.size() % (2 * sizeof(sample)) == 0) {
+        const auto bytes = bytes_of(hex);
+        for (std::size_t at = 0; at < bytes.size(); at += sizeof(sample)) {
+          std::memcpy(&here.to_send.emplace_back(), &bytes[at], sizeof(sample));
+          here.is_last.push_back(end != 0 && at + sizeof(sample) == bytes.size());
+        }
+        here.ends += end != 0 ? 1 : 0;
+        return;
+      }
     }
     std::fprintf(stderr, "perhop-virtual-shell: there is no request '%s'\n", line.c_str());
     std::exit(2);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+//
+// Only rising edges are evaluated for their own sake. A clock falls with the next edge of another one, or by itself where there is none
+// before it rises again: nothing here happens in a falling edge.
 #include "hw/virtual_usrp/shell/shell_node.hpp"
 
 #include <algorithm>
@@ -13,13 +16,13 @@ namespace perhop::virtual_usrp {
 
 namespace {
 
-enum which { host, mac, radio };
-constexpr double host_mhz = 50, mac_mhz = 60;
+enum clock_number { host, mac, radio };
+constexpr double host_mhz = 10, mac_mhz = 60;
 constexpr unsigned reset_samples = 64, settle_samples = 256;
 /// The control port takes the next request so many clocks after an answer.
 constexpr unsigned clocks_between_accesses = 4;
 
-std::uint64_t half_period_ps(double mhz) { return static_cast<std::uint64_t>(std::llround(0.5e6 / mhz)); }
+std::uint64_t period_ps(double mhz) { return static_cast<std::uint64_t>(std::llround(1e6 / mhz)); }
 
 std::uint32_t word_of(sample of) {
   return static_cast<std::uint32_t>(static_cast<std::uint16_t>(of.i)) << 16 | static_cast<std::uint16_t>(of.q);
@@ -30,13 +33,13 @@ std::uint32_t word_of(sample of) {
 struct shell_node::model {
   VerilatedContext context;
   Vshell_top top{&context};
+  CData* clock[clocks] = {&top.host_clk, &top.mac_clk, &top.radio_clk};
 };
 
 shell_node::shell_node(double samples_per_us)
-    : model_(std::make_unique<model>()), half_ps_{half_period_ps(host_mhz), half_period_ps(mac_mhz), half_period_ps(samples_per_us)} {
+    : model_(std::make_unique<model>()), period_ps_{period_ps(host_mhz), period_ps(mac_mhz), period_ps(samples_per_us)} {
   auto& top = model_->top;
   top.host_rst = 1;
-  top.m_packet_tready = 1;
   top.radio_rx_stb = top.radio_tx_stb = 1;
   for (unsigned count = 0; count < reset_samples; ++count) step({});
   top.host_rst = 0;
@@ -46,48 +49,73 @@ shell_node::shell_node(double samples_per_us)
 shell_node::~shell_node() = default;
 shell_node::shell_node(shell_node&&) noexcept = default;
 
-sample shell_node::step(sample heard) {
-  heard_ = heard;
-  for (sampled_ = false; !sampled_;) next_clock() == host ? host_edge() : edge();
-  return sent_;
-}
-
-std::ptrdiff_t shell_node::next_clock() const { return std::ranges::min_element(next_ps_) - next_ps_; }
-
-void shell_node::edge() {
-  auto& top = model_->top;
-  const auto next = next_clock();
-  model_->context.time(next_ps_[next]);
-  next_ps_[next] += half_ps_[next];
-  if (next == host) top.host_clk = !top.host_clk;
-  if (next == mac) top.mac_clk = !top.mac_clk;
-  if (next == radio) {
-    top.radio_clk = !top.radio_clk;
-    if (top.radio_clk) {
-      // What the port shows until this edge is what the converter takes with it.
-      const std::uint32_t word = top.radio_tx_running ? top.radio_tx_data : 0;
-      sent_ = {static_cast<std::int16_t>(word >> 16), static_cast<std::int16_t>(word & 0xFFFF)};
-      sampled_ = true;
-    } else {
-      top.radio_rx_data = word_of(heard_);
+sample shell_node::step(sample heard, std::optional<sample> other) {
+  for (;;) {
+    switch (std::ranges::min_element(next_ps_) - next_ps_) {
+      case host:
+        host_edge();
+        break;
+      case mac:
+        rise(mac);
+        break;
+      default:
+        return radio_edge(heard, other);
     }
   }
-  top.eval();
+}
+
+/// Whoever has been high for half of its period falls with the next evaluation.
+void shell_node::let_fall(std::uint64_t now_ps) {
+  for (std::size_t each = 0; each < clocks; ++each) {
+    CData& clock = *model_->clock[each];
+    if (clock != 0 && next_ps_[each] - period_ps_[each] / 2 <= now_ps) clock = 0;
+  }
+}
+
+/// The clock is low, and all that hangs on what was set since its last edge has its value.
+void shell_node::settle(std::size_t number) {
+  if (!is_high_[number]) return;
+  *model_->clock[number] = 0;
+  evaluate();
+}
+
+void shell_node::rise(std::size_t number) {
+  settle(number);
+  const std::uint64_t now_ps = next_ps_[number];
+  model_->context.time(now_ps);
+  let_fall(now_ps);
+  *model_->clock[number] = 1;
+  evaluate();
+  next_ps_[number] += period_ps_[number];
+}
+
+void shell_node::evaluate() {
+  model_->top.eval();
+  for (std::size_t each = 0; each < clocks; ++each) is_high_[each] = *model_->clock[each] != 0;
+}
+
+sample shell_node::radio_edge(sample heard, std::optional<sample> other) {
+  auto& top = model_->top;
+  settle(radio);
+  // What the port shows until this edge is what the converter takes with it.
+  sends_ = top.radio_tx_running != 0;
+  const std::uint32_t word = sends_ ? top.radio_tx_data : 0;
+  top.radio_rx_data = word_of(heard);
+  top.other_tx_running = other.has_value();
+  top.other_tx_data = word_of(other.value_or(sample{}));
+  rise(radio);
+  return {static_cast<std::int16_t>(word >> 16), static_cast<std::int16_t>(word & 0xFFFF)};
 }
 
 void shell_node::host_edge() {
   auto& top = model_->top;
-  if (top.host_clk) {
-    edge();
-    drive_host();
-    return;
-  }
+  settle(host);
   // What both sides agree on in the rising edge is what they show before it.
   const bool taken = top.s_packet_tvalid && top.s_packet_tready;
   const bool given = top.m_packet_tvalid && top.m_packet_tready;
   const bool last = top.m_packet_tlast;
   const std::uint32_t word = top.m_packet_tdata;
-  edge();
+  rise(host);
   if (taken && ++at_ == to_mac_.front().words.size()) {
     to_mac_.pop_front();
     at_ = 0;
@@ -102,6 +130,7 @@ void shell_node::host_edge() {
     asked_ = false;
     pause_ = clocks_between_accesses;
   }
+  drive_host();
 }
 
 /// What the host shows for the next rising edge.
@@ -117,13 +146,13 @@ void shell_node::drive_host() {
     (next.write ? top.s_ctrlport_req_wr : top.s_ctrlport_req_rd) = 1;
     asked_ = true;
   }
+  top.m_packet_tready = host_takes_;
   top.s_packet_tvalid = !to_mac_.empty();
   if (!to_mac_.empty()) {
     top.s_packet_tdata = to_mac_.front().words[at_];
     top.s_packet_tlast = at_ + 1 == to_mac_.front().words.size();
     top.s_packet_tlength = to_mac_.front().bytes;
   }
-  top.eval();
 }
 
 void shell_node::give(const std::vector<std::uint8_t>& packet) {

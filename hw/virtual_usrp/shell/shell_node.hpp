@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace perhop::virtual_usrp {
@@ -36,13 +37,18 @@ public:
   shell_node(shell_node&&) noexcept;
   shell_node& operator=(shell_node&&) = delete;
 
-  /// The time of one sample goes by. @return what is sent in it; nothing while the front end does not send
-  sample step(sample heard);
+  /// The time of one sample goes by. @param other of the converter's other user, where it sends
+  /// @return what is sent in it; nothing while the front end does not send
+  sample step(sample heard, std::optional<sample> other = {});
+  /// Whether the front end was switched to sending in the last sample.
+  bool sends() const { return sends_; }
 
-  /// One access after the other; each takes about a tenth of a microsecond.
+  /// One access after the other; each takes about a microsecond.
   void ask(access wanted) { accesses_.push_back(wanted); }
   /// A packet for the MAC; it waits here while the MAC has no room.
   void give(const std::vector<std::uint8_t>& packet);
+  /// Whether the host takes what the MAC has for it; what it does not take waits in the FPGA.
+  void let_host_take(bool takes) { host_takes_ = takes; }
 
   /// Answers and packets of the MAC since the last call.
   std::vector<answer> take_answers();
@@ -55,16 +61,22 @@ private:
   };
   struct model;
 
-  std::ptrdiff_t next_clock() const;
-  void edge();
+  static constexpr std::size_t clocks = 3;
+
+  void let_fall(std::uint64_t now_ps);
+  void settle(std::size_t number);
+  void rise(std::size_t number);
+  void evaluate();
+  sample radio_edge(sample heard, std::optional<sample> other);
   void host_edge();
   void drive_host();
 
   std::unique_ptr<model> model_;
-  std::uint64_t half_ps_[3], next_ps_[3] = {0, 0, 0};
-  sample heard_, sent_;
-  bool sampled_ = false;
+  std::uint64_t period_ps_[clocks], next_ps_[clocks] = {0, 0, 0};  ///< of the next rising edge
+  bool is_high_[clocks] = {};                                      ///< as it was evaluated
+  bool sends_ = false;
   std::deque<access> accesses_;
+  bool host_takes_ = true;
   bool asked_ = false;  ///< the first of them is under way
   unsigned pause_ = 0;  ///< clocks until the next one may be
   std::vector<answer> answers_;

@@ -12,7 +12,7 @@ import numpy as np
 from perhop import files, paths
 from perhop.report.figures import COLOURS, MARKERS, drawing
 
-from phy_bench import carrier_sense, frame_errors, spectrum
+from phy_bench import adjacent, carrier_sense, frame_errors, spectrum
 from phy_bench.frame_errors import PER_LIMIT, RATE_NAMES
 
 
@@ -59,6 +59,11 @@ class Measured:
     shape: spectrum.Spectrum
     analogue: dict[tuple[int, float | None, tuple[float, float] | None], float]
     """Frame error rate by rate, DC in dB against the signal, imbalance of I and Q in dB and degrees."""
+    ranged: dict[tuple[int, float], float]
+    """Frame error rate by rate and decibels above the bound's level, at one gain of a converter of 12 bits."""
+    beside: dict[tuple[int, str, float], float]
+    """Frame error rate by rate, front end, and by how many decibels the next channel is the stronger."""
+    beside_frames: int
     rtl_agreed: int
     rtl_compared: int
 
@@ -179,6 +184,20 @@ def write(found: Measured, folder: Path) -> None:
         for rate in RATE_NAMES
         for echo_db in echoes_db
     ]
+    above_db = sorted({db for _, db in found.ranged})
+    range_rows = [
+        f"| {RATE_NAMES[rate]} | " + " | ".join(f"{found.ranged[rate, db]:.0%}" for db in above_db) + " |"
+        for rate in RATE_NAMES
+    ]
+    front_ends = list(dict.fromkeys(name for _, name, _ in found.beside))
+    neighbours_db = sorted({db for _, _, db in found.beside})
+    beside_rows = [
+        f"| {RATE_NAMES[rate]} | {name} | "
+        + " | ".join(f"{found.beside[rate, name, db]:.1%}" for db in neighbours_db)
+        + " |"
+        for rate in RATE_NAMES
+        for name in front_ends
+    ]
     names = list(dict.fromkeys(name for _, name in found.levels))
     level_rows = [
         f"| {RATE_NAMES[rate]} | " + " | ".join(f"{found.levels[rate, name]:.1%}" for name in names) + " |"
@@ -248,6 +267,17 @@ stronger than 1000 steps (root mean square):
 |{"---|" * (1 + len(names))}
 {chr(10).join(level_rows)}
 
+## Dynamic range at one gain
+
+Frame errors of a converter of 12 bits whose gain stands, so that the receiver's noise has two of its steps (root mean
+square of I and of Q), by the signal's level above that of the bound's Es/N0; {found.echo_frames} frames each, at the
+worst offsets. There is no automatic gain control: what is stronger than the converter is cut off, and still has its
+chips' signs.
+
+| rate | {" | ".join(f"{db:+g} dB" for db in above_db)} |
+|{"---|" * (1 + len(above_db))}
+{chr(10).join(range_rows)}
+
 ## DC, and imbalance of I and Q
 
 Frame errors at the bound's Es/N0 with a constant on I and Q of so many decibels against the signal, its phase drawn, or
@@ -256,6 +286,19 @@ with I stronger than Q and the two not at right angles. The receiver removes DC;
 | rate | {" | ".join(analogue_names)} |
 |{"---|" * (1 + len(kinds))}
 {chr(10).join(analogue_rows)}
+
+## The next channel
+
+Frame errors beside another 802.11b channel {adjacent.NEIGHBOUR_MHZ:g} MHz away, which sends without a pause and is
+stronger by so many decibels; {found.beside_frames} frames each, at the worst offsets, {adjacent.MARGIN_DB:g} dB above
+the bound's Es/N0. The standard asks for {adjacent.REJECTION_DB:g} dB at 8 % (16.4.8.4). The converter is an AD9361's,
+with its low-pass at the bandwidth that is told (both sides) and its half-band filters; `bare` has neither, so that all
+beyond 22 MHz folds back. At 44 Msps the modem's own half-band filter follows, at 22 Msps there is none but the
+device's. The neighbour's spectrum is that of our own transmitter.
+
+| rate | front end | {" | ".join(f"{db:+g} dB" for db in neighbours_db)} |
+|---|---{"|---" * len(neighbours_db)}|
+{chr(10).join(beside_rows)}
 
 ## Spectrum
 

@@ -39,6 +39,8 @@ class Point:
     """Power of a constant on I and Q against the signal's, its phase drawn; None: there is none."""
     imbalance: tuple[float, float] | None = None
     """Of I and Q, decibels and degrees."""
+    step: int = 1
+    """Of the converter, in those of 16 bits: 16 where it has 12."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def samples_of(point: Point, seed: int) -> tuple[bytes, np.ndarray]:
         # From numbers of its own, so that signal and noise are those of the point without DC.
         phase = 2 * np.pi * np.random.default_rng([seed, point.rate, 1]).uniform()
         dc = point.level * 10 ** (point.dc_db / 20) * np.exp(1j * phase)
-    return psdu, received(
+    samples = received(
         wave,
         4,
         es_n0_db=point.es_n0_db,
@@ -100,6 +102,12 @@ def samples_of(point: Point, seed: int) -> tuple[bytes, np.ndarray]:
         dc=dc,
         imbalance=point.imbalance,
     )
+    return psdu, samples // point.step * point.step
+
+
+def level_over(noise: float, es_n0_db: float) -> float:
+    """Root mean square of a signal whose noise has `noise` on each of I and Q."""
+    return noise * math.sqrt(2 * 10 ** (es_n0_db / 10) / 22)
 
 
 def count(point: Point) -> Counted:

@@ -16,7 +16,7 @@ SAMPLES_PER_CHIP, RAMP, PULSE_CHIPS = 2, 16, 6
 
 @cocotb.test()
 async def symbols_become_chips_and_the_last_goes_on_while_the_amplitude_falls(dut):
-    spreader = Clocked(dut, "rst", "sample_take", "symbol_valid", "symbol_quadrant")
+    spreader = Clocked(dut, "rst", "sample_take", "symbol_valid", "symbol_quadrant", cfg_ramp_log2_samples=4)
     await spreader.reset()
     symbols = [0, 2, 1, 3, 3]
     waiting = list(symbols)
@@ -57,7 +57,7 @@ async def symbols_become_chips_and_the_last_goes_on_while_the_amplitude_falls(du
 
 @cocotb.test()
 async def the_history_holds_the_last_six_chips(dut):
-    spreader = Clocked(dut, "rst", "sample_take", "symbol_valid", "symbol_quadrant")
+    spreader = Clocked(dut, "rst", "sample_take", "symbol_valid", "symbol_quadrant", cfg_ramp_log2_samples=4)
     await spreader.reset()
     history = [1] * PULSE_CHIPS
     spreader.hold(symbol_valid=1, sample_take=1)

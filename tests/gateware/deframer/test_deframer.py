@@ -5,10 +5,10 @@ import random
 
 import cocotb
 import pytest
+from cocotbext.perhop.mpdu import any_frame, control_frame, data_frame, read, with_fcs
 from perhop.registers.spec_generated import FrameKind
 from testbench.build import cocotb_tests, simulate
 from testbench.clocked import Clocked
-from testbench.mpdu import any_frame, control_frame, data_frame, read, with_fcs
 
 SEED = 1
 US, PEER, NET = 0x0200_0000_0001, 0x0200_0000_0002, 0x0211_2233_4455

@@ -44,6 +44,8 @@ class Bench:
             getattr(dut, name).value = 0
         dut.cfg_tx_gain.value, dut.cfg_short_preamble.value, dut.cfg_carrier_sense.value = 256, 1, 1
         dut.cfg_rssi_base_dbm.value = -120
+        dut.cfg_ramp_log2_samples.value, dut.cfg_lead_samples.value, dut.cfg_hold_samples.value = 4, 0, 0
+        dut.cfg_limit_threshold.value = dut.cfg_transmit_power_dbm.value = 0
         dut.rst.value = 1
 
     async def reset(self) -> None:

@@ -87,6 +87,8 @@ async def the_delays_are_those_that_software_writes(dut, clocks_per_sample: floa
     random = np.random.default_rng(SEED)
     Clock(dut.clk, 2, "step").start()
     settings = {"short_preamble": 1, "tx_gain": 256, "rssi_base_dbm": -120, "energy_threshold_dbm": 0}
+    settings |= {"ramp_log2_samples": 4, "lead_samples": 0, "hold_samples": 0}
+    settings |= {"transmit_power_dbm": 0, "limit_threshold": 0}
     for name, value in (settings | {"carrier_sense": 1}).items():
         getattr(dut, f"cfg_{name}").value = value
     dut.phy_tx_rate.value, dut.phy_tx_bytes.value = RATE_2MBPS, 1

@@ -39,6 +39,8 @@ class Bench:
             getattr(dut, name).value = 0
         dut.rst.value = 1
         dut.cfg_tx_gain.value = 256
+        dut.cfg_ramp_log2_samples.value, dut.cfg_lead_samples.value, dut.cfg_hold_samples.value = 4, 0, 0
+        dut.cfg_limit_threshold.value = dut.cfg_transmit_power_dbm.value = 0
         dut.cfg_rssi_base_dbm.value = BASE_DBM
         dut.cfg_energy_threshold_dbm.value = THRESHOLD_DBM
         dut.cfg_energy_detect.value = dut.cfg_carrier_sense.value = 1

@@ -7,16 +7,16 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, RisingEdge
+from cocotbext.perhop.mac_host import ADDRESS, MacHost
 from perhop.registers.spec_generated import PROFILES, TxResult, airtime_us
 from testbench.build import cocotb_tests, simulate
-from testbench.mac_host import ADDRESS, MacHost
 
 pytestmark = pytest.mark.long
 
 CLOCKS_PER_US = 64
 SEED = 1
 # Of dsss_phy at 64 clocks a microsecond, from a frame's begin and end in barker_spreader, by samples a chip.
-DELAYS_CLOCKS = {2: (6, 50), 4: (6, 50)}
+DELAYS_CLOCKS = {2: (6, 50), 4: (6, 67)}
 
 
 async def stations(dut, profile: str, delays_clocks: tuple[int, int]):

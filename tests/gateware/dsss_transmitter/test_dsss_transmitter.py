@@ -29,6 +29,7 @@ class Transmitter:
         for name in ("rst", "sample_take", "start", "start_2mbps", "start_short", "start_bytes", "s_data", "s_valid"):
             getattr(dut, name).value = 0
         dut.cfg_gain.value = 256
+        dut.cfg_ramp_log2_samples.value = 4
         self.octets: list[int] = []
         self.underruns = 0
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import cocotb
 import pytest
+from cocotbext.perhop.mpdu import control_frame, data_frame
 from perhop.registers.spec_generated import PROFILES, FrameKind, RadiotapHeader
 from testbench.build import cocotb_tests, simulate
 from testbench.clocked import Clocked
-from testbench.mpdu import control_frame, data_frame
 
 SEED = 1
 OURS, PEER, BSSID = 0x0200_0000_0001, 0x0200_0000_0002, 0x0211_2233_4455

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 import cocotb
 import pytest
+from cocotbext.perhop.exchange import PARTS
+from cocotbext.perhop.mpdu import any_frame, control_frame, data_frame
+from cocotbext.perhop.settings import RATES, apply_settings, profile_settings
 from perhop.registers.spec_generated import (
     PROFILES,
     RX_STATUS_FIELDS,
@@ -17,9 +20,6 @@ from perhop.registers.spec_generated import (
 )
 from testbench.build import cocotb_tests, simulate
 from testbench.clocked import Clocked
-from testbench.exchange import PARTS
-from testbench.mpdu import any_frame, control_frame, data_frame
-from testbench.settings import RATES, apply_settings, profile_settings
 
 SEED = 1
 US, PEER, NET, BROADCAST = 0x0200_0000_0001, 0x0200_0000_0002, 0x0211_2233_4455, 0xFFFF_FFFF_FFFF

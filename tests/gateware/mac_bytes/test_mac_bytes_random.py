@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 
 import cocotb
 import pytest
+from cocotbext.perhop.mpdu import Reading, control_frame, data_frame, read
+from cocotbext.perhop.settings import station_address
 from gateware.mac_bytes.test_mac_bytes import CTS_US, NET, PARAMETERS, RATE, SIFS_US, TIMING, US, Mac, Sent
 from perhop.registers.spec_generated import FrameKind, TxResult, airtime_us
 from testbench.build import cocotb_tests, simulate
-from testbench.mpdu import Reading, control_frame, data_frame, read
-from testbench.settings import station_address
 
 PEERS = [station_address(letter) for letter in "BCD"]
 ALL = station_address("all")

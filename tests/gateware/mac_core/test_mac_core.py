@@ -5,9 +5,9 @@ import random
 
 import cocotb
 import pytest
-from testbench.build import simulate
-from testbench.mac_core_driver import MacCoreDriver, Recorded, every_tick, random_split, warp
-from testbench.scenario import FOLDER, Scenario, load_scenarios
+from cocotbext.perhop.mac_core_driver import MacCoreDriver, Recorded, every_tick, random_split, warp
+from cocotbext.perhop.scenario import Scenario, load_scenarios
+from testbench.build import ROOT, simulate
 
 
 def timeline(scenario: Scenario):
@@ -30,7 +30,7 @@ def timeline(scenario: Scenario):
 
 
 TIMELINES: dict[str, list[str]] = {}
-for _file in sorted(FOLDER.glob("*.yaml")):
+for _file in sorted((ROOT / "tests/scenarios").glob("*.yaml")):
     TIMELINES[_file.stem] = []
     for _scenario in load_scenarios(_file):
         TIMELINES[_file.stem].append(_scenario.name)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """mac_core in every step of the frame exchange, interrupted by everything that can interrupt it.
 
-The model is played against surroundings that aim (testbench/steered_air.py); what reached it then reaches the gateware,
-which must do the same. tests/find_exchange_seeds.py finds seeds that together meet every bin of
-testbench/exchange_bins.py.
+The model is played against surroundings that aim (cocotbext/perhop/steered_air.py); what reached it then reaches the
+gateware, which must do the same. tests/find_exchange_seeds.py finds seeds that together meet every bin of
+cocotbext/perhop/exchange_bins.py.
 """
 
 import os
@@ -12,25 +12,17 @@ from pathlib import Path
 
 import cocotb
 import pytest
+from cocotbext.perhop.exchange import Completion, comparable
+from cocotbext.perhop.exchange_bins import ObservedStation
+from cocotbext.perhop.mac_core_driver import MacCoreDriver, Recorded, random_split, warp
+from cocotbext.perhop.steered_air import RUN_US, Run, read_runs, rehearsal
 from testbench.build import COVERAGE_FOLDER, cocotb_tests, simulate
-from testbench.exchange import Completion, Output
-from testbench.exchange_bins import ObservedStation, save_hits
-from testbench.mac_core_driver import MacCoreDriver, Recorded, random_split, warp
-from testbench.steered_air import RUN_US, Run, read_runs, rehearsal
+from testbench.exchange_hits import save_hits
 
 # By the number of queues. All of them take half a minute: `make test` runs every eighth, `make test-gateware` all.
 RUNS = read_runs(Path(__file__).with_name("exchange_seeds.json"))
 EVERY = 1 if COVERAGE_FOLDER else 8
 PARTS = 2
-AVERAGES = ("avg_contention_us16", "avg_overhead_us16", "avg_data_attempts_256")
-
-
-def in_order(outputs: list[Output]) -> list[tuple]:
-    """Comparable without the averages, which the gateware rounds; outputs of one microsecond in a fixed order."""
-    return sorted(
-        (output.at_us, type(output).__name__, *(item for item in vars(output).items() if item[0] not in AVERAGES))
-        for output in outputs
-    )
 
 
 async def replay(dut, queues: int, run: Run) -> ObservedStation:
@@ -42,7 +34,7 @@ async def replay(dut, queues: int, run: Run) -> ObservedStation:
     await driver.reset(settings)
     await driver.run(Recorded(inputs), RUN_US, warp if seed % 3 else random_split(random.Random(seed)))
     assert not driver.refused
-    found, wanted = in_order(driver.outputs), in_order(station.outputs)
+    found, wanted = comparable(driver.outputs), comparable(station.outputs)
     for number in range(max(len(found), len(wanted))):
         one, other = (outputs[number] if number < len(outputs) else None for outputs in (found, wanted))
         if one != other:

@@ -10,11 +10,11 @@ import random
 
 import cocotb
 import pytest
+from cocotbext.perhop.exchange_bins import ObservedStation
+from cocotbext.perhop.mac_core_driver import MacCoreDriver, Recorded, Split, every_tick, random_split, warp
+from cocotbext.perhop.settings import MacSettings
+from cocotbext.perhop.steered_air import RUN_US, SteeredAir, rehearse, steered_settings
 from testbench.build import cocotb_tests, simulate
-from testbench.exchange_bins import ObservedStation
-from testbench.mac_core_driver import MacCoreDriver, Recorded, Split, every_tick, random_split, warp
-from testbench.settings import MacSettings
-from testbench.steered_air import RUN_US, SteeredAir, rehearse, steered_settings
 
 SEEDS = range(20_000, 20_006)
 # Stops in a run: at random, so that most are in the middle of something.

@@ -10,32 +10,19 @@ from collections.abc import Callable
 
 import cocotb
 import pytest
+from cocotbext.perhop.coverage import MODE_OUTCOMES, OUTCOMES, QUEUE_OUTCOMES, SERIES_OUTCOMES, ExchangeCoverage
+from cocotbext.perhop.dcf_model import DcfStation
+from cocotbext.perhop.exchange import AVERAGES, PARTS, Completion, Output, TickInputs, comparable
+from cocotbext.perhop.mac_core_driver import MacCoreDriver, Recorded, Split, every_tick, random_split, warp
+from cocotbext.perhop.random_air import RandomAir, random_mode_settings, random_settings, random_two_queue_settings
+from cocotbext.perhop.settings import MacSettings
 from perhop.registers.spec_generated import TxResult
 from testbench.build import cocotb_tests, simulate
-from testbench.coverage import MODE_OUTCOMES, OUTCOMES, QUEUE_OUTCOMES, SERIES_OUTCOMES, ExchangeCoverage
-from testbench.dcf_model import DcfStation
-from testbench.exchange import PARTS, Completion, Output, TickInputs
-from testbench.exchange_bins import save_hits
-from testbench.mac_core_driver import MacCoreDriver, Recorded, Split, every_tick, random_split, warp
-from testbench.random_air import RandomAir, random_mode_settings, random_settings, random_two_queue_settings
-from testbench.settings import MacSettings
+from testbench.exchange_hits import save_hits
 
 RUN_US = 150_000
 UNIT_TICKS_RUN_US = 20_000
 SettingsOf = Callable[[random.Random], MacSettings]
-AVERAGES = ("avg_contention_us16", "avg_overhead_us16", "avg_data_attempts_256")
-
-
-def in_order(outputs: list[Output]) -> list[tuple]:
-    """Comparable without the averages; outputs of one microsecond in a fixed order."""
-    return sorted(
-        (
-            output.at_us,
-            type(output).__name__,
-            *((name, value) for name, value in vars(output).items() if name not in AVERAGES),
-        )
-        for output in outputs
-    )
 
 
 def check_same(found: list[Output], wanted: list[Output], inputs: list[TickInputs], about: str) -> None:
@@ -82,7 +69,7 @@ async def compare(
     await driver.run(RandomAir(settings, source, until_us, rate_series=rate_series, queues=queues), until_us, split)
     model = DcfStation(settings, queues)
     model.run(driver.given, until_us)
-    found, wanted = in_order(driver.outputs), in_order(model.outputs)
+    found, wanted = comparable(driver.outputs), comparable(model.outputs)
     for number, (one, other) in enumerate(zip(found, wanted, strict=False)):
         if one != other:
             last_us = max(one[0], other[0])

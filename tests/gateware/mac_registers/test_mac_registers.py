@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import cocotb
 import pytest
 from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge, with_timeout
+from cocotbext.perhop.registers_driver import FILL_CLOCKS, NEIGHBOUR, RegistersDriver
 from perhop.errors import PerhopError
 from perhop.registers import (
     ORDERED,
@@ -34,7 +35,6 @@ from perhop.registers.spec_generated import (
     TxResult,
 )
 from testbench.build import cocotb_tests, simulate
-from testbench.registers_driver import FILL_CLOCKS, NEIGHBOUR, RegistersDriver
 
 WORD = 0xFFFF_FFFF
 SEED = int(os.environ.get("PERHOP_SEED", "8021104"))

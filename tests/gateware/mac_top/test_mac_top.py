@@ -7,10 +7,10 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, RisingEdge, with_timeout
+from cocotbext.perhop.mac_host import ADDRESS, MacHost
 from perhop.registers import RegisterError
 from perhop.registers.spec_generated import PROFILES, EventKind, FrameKind, TxResult, airtime_us
 from testbench.build import cocotb_tests, simulate
-from testbench.mac_host import ADDRESS, MacHost
 
 SEED = 1
 CLOCKS_PER_US = 64

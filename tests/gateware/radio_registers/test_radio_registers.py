@@ -11,11 +11,11 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
+from cocotbext.perhop.registers_driver import RegistersDriver
 from perhop.registers import RegisterError, entry_address, reset_value, split
 from perhop.registers.radio import RadioRegisters
 from perhop.registers.spec_generated import RADIO_REGISTERS, RADIO_REGISTERS_BASE, REGISTER_SPACE_BYTES, REGISTERS
 from testbench.build import cocotb_tests, simulate
-from testbench.registers_driver import RegistersDriver
 
 SEED = int(os.environ.get("PERHOP_SEED", "1400"))
 WORD = 0xFFFF_FFFF
@@ -26,8 +26,8 @@ COUNTED = {
     "tx_underruns": "stat_tx_underrun",
 }  # fmt: skip
 INPUTS = (
-    "enabled", "level_dbm", "phy_cca_busy", "tx_active", "phy_rx_rate", "phy_rx_end", "phy_rx_error", "phy_rx_rssi_dbm",
-    "rx_snr_db", "rx_tangent_128", *COUNTED.values(),
+    "enabled", "level_dbm", "energy_limit_dbm", "phy_cca_busy", "tx_active", "phy_rx_rate", "phy_rx_end",
+    "phy_rx_error", "phy_rx_rssi_dbm", "rx_snr_db", "rx_tangent_128", *COUNTED.values(),
 )  # fmt: skip
 
 
@@ -74,7 +74,7 @@ async def every_legal_value_is_held_and_reaches_its_port(dut):
             for bit in range(field.width_bits):
                 value = field.get(1 << field.low_bit + bit)
                 if field.min <= value <= field.max:
-                    values.append(dict.fromkeys(register.fields, 0) | {name: value})
+                    values.append({n: f.min if f.min > 0 else 0 for n, f in register.fields.items()} | {name: value})
         for fields in values:
             await driver.write_register(register.name, **fields)
             assert split(register, await driver.read_register(register.name)) == fields, register.name
@@ -116,7 +116,7 @@ async def the_preamble_stands_while_the_mac_runs_and_levels_do_not(dut):
         await driver.write(entry_address(register), 1)
         reasons, _ = await driver.refusal()
         assert reasons == (set() if register.live else {"not_idle"}), register.name
-    assert [register.name for register in HELD if not register.live] == ["preamble"]
+    assert [register.name for register in HELD if not register.live] == ["preamble", "front_end"]
     assert not int(dut.cfg_short_preamble.value)
 
 
@@ -166,10 +166,11 @@ async def status_is_what_the_modem_says(dut):
     driver = await start(dut)
     for level, busy, sending in ((-128, 1, 0), (-61, 0, 1), (127, 1, 1)):
         dut.level_dbm.value, dut.phy_cca_busy.value, dut.tx_active.value = level, busy, sending
+        dut.energy_limit_dbm.value = -level - 1
         await RisingEdge(dut.clk)
         await FallingEdge(dut.clk)
         told = split(RADIO_REGISTERS["status"], await driver.read_register("status"))
-        assert told == {"rssi_dbm": level, "busy": busy, "sending": sending}
+        assert told == {"rssi_dbm": level, "busy": busy, "sending": sending, "energy_limit_dbm": -level - 1}
 
 
 class Words:

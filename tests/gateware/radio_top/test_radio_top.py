@@ -5,6 +5,9 @@ import cocotb
 import numpy as np
 import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
+from cocotbext.perhop import mpdu
+from cocotbext.perhop.mac_host import ADDRESS
+from cocotbext.perhop.mpdu import control_frame, data_frame
 from perhop.phy import constants as phy
 from perhop.phy import plcp, transmitter
 from perhop.phy.channel import received
@@ -12,10 +15,7 @@ from perhop.phy.plcp import RATE_1MBPS, RATE_2MBPS, Frame
 from perhop.phy.transmitter import transmitted
 from perhop.registers import RegisterError
 from perhop.registers.spec_generated import PROFILES, FrameKind, TxResult, airtime_us
-from testbench import mpdu
 from testbench.build import cocotb_tests, simulate
-from testbench.mac_host import ADDRESS
-from testbench.mpdu import control_frame, data_frame
 from testbench.radio_station import HALF_CHIP, HALF_PULSE_4, SAMPLES_PER_US, SIFS_US, OnAir, Station
 
 PEER = 0x0200_0000_00AA

@@ -5,8 +5,9 @@ import cocotb
 import numpy as np
 import pytest
 from cocotb.triggers import with_timeout
+from cocotbext.perhop import mpdu
 from perhop.phy.channel import received
-from testbench import dsss_vectors, mpdu
+from testbench import dsss_vectors
 from testbench.build import cocotb_tests, simulate
 from testbench.radio_station import Station
 

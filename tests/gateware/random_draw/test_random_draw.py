@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import cocotb
 import pytest
+from cocotbext.perhop.xoroshiro import Xoroshiro64Plus, splitmix64
 from testbench.build import cocotb_tests, simulate
 from testbench.clocked import Clocked
-from testbench.xoroshiro import Xoroshiro64Plus, splitmix64
 
 STATIONS = 48
 DRAWS = 200

@@ -6,9 +6,9 @@ from collections import Counter
 
 import cocotb
 import pytest
+from cocotbext.perhop.exchange import PARTS
 from testbench.build import cocotb_tests, simulate, stops_the_simulation
 from testbench.clocked import Clocked
-from testbench.exchange import PARTS
 
 
 class Life:

@@ -12,7 +12,6 @@ from testbench.clocked import Clocked
 pytestmark = pytest.mark.long
 
 SEED = 1
-STEPS = 16
 
 
 @cocotb.test()
@@ -20,12 +19,13 @@ async def the_amplitude_rises_stays_and_falls_with_the_gain_of_the_begin(dut):
     source = random.Random(SEED)
     ramp = Clocked(dut, "rst", "sample_take", "cfg_gain", "rise", "fall", "sending", "shaped_i", "shaped_q")
     await ramp.reset()
-    for gain in (256, 255, 1, 100):
-        ramp.hold(cfg_gain=gain)
+    for gain, ramp_log2 in ((256, 4), (255, 4), (1, 4), (100, 4), (255, 1), (77, 5), (256, 3)):
+        steps_of_it = 1 << ramp_log2
+        ramp.hold(cfg_gain=gain, cfg_ramp_log2_samples=ramp_log2)
         await ramp.clock(sample_take=1)
         ramp.hold(cfg_gain=gain // 2)
-        inputs = [(step, 1, 0) for step in range(STEPS)] + [(STEPS, 0, 0)] * 5
-        inputs += [(STEPS - 1 - step, 0, 1) for step in range(STEPS)]
+        inputs = [(step, 1, 0) for step in range(steps_of_it)] + [(steps_of_it, 0, 0)] * 5
+        inputs += [(steps_of_it - 1 - step, 0, 1) for step in range(steps_of_it)]
         before = None
         for steps, rise, fall in inputs:
             await ramp.clock(sample_take=1, rise=rise, fall=fall, sending=1)
@@ -34,7 +34,7 @@ async def the_amplitude_rises_stays_and_falls_with_the_gain_of_the_begin(dut):
             # The sample that goes with a step is there one sample_take later.
             values = source.randrange(-2000, 2001), source.randrange(-2000, 2001)
             ramp.hold(shaped_i=values[0] & 0xFFF, shaped_q=values[1] & 0xFFF)
-            before = [value * (gain * steps // STEPS) >> 8 for value in values]
+            before = [value * (gain * steps // steps_of_it) >> 8 for value in values]
             await ramp.clock()
         await ramp.clock(sample_take=1)
         assert [dut.out_i.value.to_signed(), dut.out_q.value.to_signed()] == before

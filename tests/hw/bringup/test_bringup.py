@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cocotbext.perhop.mpdu import control_frame, data_frame
 from perhop.phy.channel import received, resampled
 from perhop.phy.plcp import RATE_1MBPS, RATE_2MBPS, Frame
 from perhop.phy.transmitter import transmitted
 from perhop.registers.radio import RadioRegisters
 from perhop.registers.spec_generated import RADIO_REGISTERS, REGISTERS, SHELL_REGISTERS, FrameKind
-from testbench.mpdu import control_frame, data_frame
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "hw" / "bringup"))

@@ -11,16 +11,16 @@ import cocotb
 import numpy as np
 import pytest
 from cocotb.triggers import Timer
+from cocotbext.perhop import mpdu
+from cocotbext.perhop.mac_host import ADDRESS
+from cocotbext.perhop.mpdu import control_frame, data_frame
 from numpy.typing import NDArray
 from perhop.phy.channel import resampled
 from perhop.phy.plcp import RATE_1MBPS, RATE_2MBPS, SIGNALS, Frame
 from perhop.phy.receiver import Receiver
 from perhop.registers.spec_generated import PROFILES, FrameKind, TxResult, airtime_us
-from testbench import mpdu
 from testbench.build import cocotb_tests, simulate
 from testbench.converter_air import find_begin_us, wave_of
-from testbench.mac_host import ADDRESS
-from testbench.mpdu import control_frame, data_frame
 from testbench.radio_station import LONGEST_WAIT_US, SIFS_US
 from testbench.shell_station import FULL_SCALE, ShellStation
 

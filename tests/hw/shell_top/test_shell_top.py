@@ -4,6 +4,10 @@
 import cocotb
 import pytest
 from cocotb.triggers import ClockCycles, RisingEdge, Timer
+from cocotb.utils import get_sim_time
+from cocotbext.perhop import mpdu
+from cocotbext.perhop.mac_host import ADDRESS
+from cocotbext.perhop.mpdu import control_frame, data_frame
 from perhop.phy.plcp import RATE_1MBPS, RATE_2MBPS
 from perhop.registers.spec_generated import (
     PROFILES,
@@ -17,14 +21,12 @@ from perhop.registers.spec_generated import (
     TxResult,
     airtime_us,
 )
-from testbench import mpdu
 from testbench.build import cocotb_tests, simulate
-from testbench.mac_host import ADDRESS
-from testbench.mpdu import control_frame, data_frame
 from testbench.radio_station import SAMPLES_PER_US, SIFS_US, OnAir
 from testbench.shell_station import ShellStation
 
 PEER = 0x0200_0000_00AA
+BROADCAST = 0xFFFF_FFFF_FFFF
 PROFILE = PROFILES["dsss_long"]
 # Beside the sample that a frame's begin and end are rounded to: the clock of the MAC into which a sample comes.
 SIFS_TOLERANCE_US = 0.1
@@ -267,6 +269,67 @@ async def a_converter_that_is_not_owned_is_the_other_users(dut):
     assert (await station.streams.next()).msdu == msdu
     await Timer(400, "us")
     assert not station.antenna.sent
+
+
+def now_ps() -> int:
+    return round(get_sim_time("ps"))
+
+
+@cocotb.test()
+async def a_host_that_is_gone_is_not_answered_for_until_one_is_back(dut):
+    """The limit runs from the last write of the register; then nothing is sent, answers among it.
+
+    0   beat          beat              gone       own_converter set
+    |----|<- 0.8 ms ->|<---- 1 ms ----->|  silent  |
+    """
+    station = await ShellStation.start(dut)
+    await station.shell(lambda shell: shell.write("heartbeat", limit_ms=1))
+    gone = "stat_hosts_gone"
+
+    async def is_answered(sequence: int) -> bool:
+        station.antenna.sent.clear()
+        station.hear(data_for_us(station.random.bytes(12), sequence), RATE_2MBPS)
+        await station.streams.next()
+        await Timer(450, "us")
+        return bool(station.antenna.sent)
+
+    for _ in range(2):
+        await Timer(800, "us")
+        await station.shell(lambda shell: shell.write("heartbeat", limit_ms=1))
+    began_ps = now_ps()
+    assert await is_answered(1), "beats keep it going"
+    await Timer(began_ps + 990_000_000 - now_ps(), "ps")
+    assert dut.owned.value == 1 and not (await station.shell(lambda shell: shell.read_counters()))[gone]
+    await Timer(began_ps + 1_010_000_000 - now_ps(), "ps")
+    assert dut.owned.value == 0 and (await station.shell(lambda shell: shell.read_counters()))[gone] == 1
+    assert not (await station.shell(lambda shell: shell.read("route")))["own_converter"]
+    # What nobody answers is over with its end.
+    station.antenna.sent.clear()
+    await station.give(station.random.bytes(40), BROADCAST, 1, 5)
+    assert (await station.streams.next()).record and not station.antenna.sent
+    assert not await is_answered(2)
+    await station.shell(lambda shell: shell.write("heartbeat", limit_ms=1))
+    assert not await is_answered(3), "a beat alone gives the converter to nobody"
+    await station.shell(lambda shell: (shell.write("heartbeat", limit_ms=0), shell.write("route", own_converter=1)))
+    await Timer(1500, "us")
+    assert await is_answered(4), "without a limit a host is never gone"
+    assert (await station.shell(lambda shell: shell.read_counters()))[gone] == 1
+
+
+@cocotb.test()
+async def a_frame_is_cut_where_the_host_is_gone(dut):
+    """Nothing of it is on the air behind that, and the front end hears again."""
+    station = await ShellStation.start(dut)
+    await station.give(station.random.bytes(1500), BROADCAST, 0, 1)
+    await RisingEdge(dut.radio_tx_running)
+    await station.shell(lambda shell: shell.write("heartbeat", limit_ms=1))
+    await Timer(980, "us")
+    assert dut.radio_tx_running.value == 1
+    await Timer(30, "us")
+    assert dut.radio_tx_running.value == 0
+    dut.other_rx_running.value = 1
+    await ClockCycles(dut.radio_clk, 2)
+    assert dut.radio_rx_running.value == 1
 
 
 @cocotb.test()

@@ -52,6 +52,7 @@ TEST_F(block_control, refuses_a_block_whose_registers_are_none_of_ours) {
 }
 
 TEST_F(block_control, every_register_reads_what_the_hardware_holds) {
+  model.let_converter_stand(true);  // its samples are counted
   const auto check = [&](const std::string& prefix, std::span<const registers::register_info> list) {
     std::size_t number = 0;
     for (const auto& each : list) {
@@ -151,6 +152,13 @@ TEST_F(block_control, every_property_reaches_its_register) {
   EXPECT_EQ(model.get(registers::radio::tx_gain::address), 128U);
   EXPECT_EQ(block->read_field("radio.clear_channel", "energy_threshold_dbm"), -82);
   EXPECT_NE(block->read_register("seed"), 7U) << "seeds are mixed";
+  EXPECT_EQ(model.get(registers::shell::heartbeat::address), default_heartbeat_limit_ms);
+  block->set_property<int>("heartbeat_limit", 300);
+  EXPECT_EQ(model.get(registers::shell::heartbeat::address), 300U);
+  const auto beat = std::pair(registers::shell::heartbeat::address, 300U);
+  const auto before = std::ranges::count(model.writes(), beat);
+  block->beat();
+  EXPECT_EQ(std::ranges::count(model.writes(), beat), before + 1);
   block->set_property<bool>("own_converter", false);
   EXPECT_EQ(model.get(registers::shell::route::address), 0U);
   block->set_property<bool>("enabled", false);
@@ -166,6 +174,8 @@ TEST_F(block_control, a_property_that_cannot_be_is_refused_with_a_reason) {
   block->set_property<double>("tx_gain", 1.0);
   EXPECT_ANY_THROW(block->set_property<int>("energy_threshold", -200));
   block->set_property<int>("energy_threshold", -70);
+  EXPECT_ANY_THROW(block->set_property<int>("heartbeat_limit", 70'000));
+  block->set_property<int>("heartbeat_limit", 1000);
   EXPECT_ANY_THROW(block->set_property<int>("rts_threshold", 5000));
 }
 

@@ -73,6 +73,8 @@ module perhop_radio_registers (
         logic preamble;
         logic clear_channel;
         logic rssi;
+        logic transmit_power;
+        logic front_end;
         logic status;
         logic error;
         logic last_frame;
@@ -95,6 +97,8 @@ module perhop_radio_registers (
         decoded_reg_strb.preamble = cpuif_req_masked & (cpuif_addr == 10'h24) & cpuif_req_is_wr;
         decoded_reg_strb.clear_channel = cpuif_req_masked & (cpuif_addr == 10'h28) & cpuif_req_is_wr;
         decoded_reg_strb.rssi = cpuif_req_masked & (cpuif_addr == 10'h2c) & cpuif_req_is_wr;
+        decoded_reg_strb.transmit_power = cpuif_req_masked & (cpuif_addr == 10'h30) & cpuif_req_is_wr;
+        decoded_reg_strb.front_end = cpuif_req_masked & (cpuif_addr == 10'h34) & cpuif_req_is_wr;
         decoded_reg_strb.status = cpuif_req_masked & (cpuif_addr == 10'h280) & !cpuif_req_is_wr;
         decoded_reg_strb.error = cpuif_req_masked & (cpuif_addr == 10'h284);
         decoded_reg_strb.last_frame = cpuif_req_masked & (cpuif_addr == 10'h288) & !cpuif_req_is_wr;
@@ -147,6 +151,30 @@ module perhop_radio_registers (
         } rssi;
         struct {
             struct {
+                logic [7:0] next;
+                logic load_next;
+            } dbm;
+            struct {
+                logic next;
+                logic load_next;
+            } limit_threshold;
+        } transmit_power;
+        struct {
+            struct {
+                logic [2:0] next;
+                logic load_next;
+            } ramp_log2_samples;
+            struct {
+                logic [6:0] next;
+                logic load_next;
+            } lead_samples;
+            struct {
+                logic [6:0] next;
+                logic load_next;
+            } hold_samples;
+        } front_end;
+        struct {
+            struct {
                 logic next;
                 logic load_next;
             } illegal_value;
@@ -197,6 +225,25 @@ module perhop_radio_registers (
                 logic [8:0] value;
             } base_dbm;
         } rssi;
+        struct {
+            struct {
+                logic [7:0] value;
+            } dbm;
+            struct {
+                logic value;
+            } limit_threshold;
+        } transmit_power;
+        struct {
+            struct {
+                logic [2:0] value;
+            } ramp_log2_samples;
+            struct {
+                logic [6:0] value;
+            } lead_samples;
+            struct {
+                logic [6:0] value;
+            } hold_samples;
+        } front_end;
         struct {
             struct {
                 logic value;
@@ -355,6 +402,121 @@ module perhop_radio_registers (
         end
     end
     assign hwif_out.rssi.base_dbm.value = field_storage.rssi.base_dbm.value;
+    // Field: perhop_radio_registers.transmit_power.dbm
+    always_comb begin
+        automatic logic [7:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.transmit_power.dbm.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.transmit_power && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.transmit_power.dbm.value & ~decoded_wr_biten[7:0]) | (decoded_wr_data[7:0] & decoded_wr_biten[7:0]);
+            load_next_c = '1;
+        end
+        field_combo.transmit_power.dbm.next = next_c;
+        field_combo.transmit_power.dbm.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.transmit_power.dbm.value <= 8'h11;
+        end else begin
+            if(field_combo.transmit_power.dbm.load_next) begin
+                field_storage.transmit_power.dbm.value <= field_combo.transmit_power.dbm.next;
+            end
+        end
+    end
+    assign hwif_out.transmit_power.dbm.value = field_storage.transmit_power.dbm.value;
+    // Field: perhop_radio_registers.transmit_power.limit_threshold
+    always_comb begin
+        automatic logic [0:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.transmit_power.limit_threshold.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.transmit_power && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.transmit_power.limit_threshold.value & ~decoded_wr_biten[8:8]) | (decoded_wr_data[8:8] & decoded_wr_biten[8:8]);
+            load_next_c = '1;
+        end
+        field_combo.transmit_power.limit_threshold.next = next_c;
+        field_combo.transmit_power.limit_threshold.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.transmit_power.limit_threshold.value <= 1'h1;
+        end else begin
+            if(field_combo.transmit_power.limit_threshold.load_next) begin
+                field_storage.transmit_power.limit_threshold.value <= field_combo.transmit_power.limit_threshold.next;
+            end
+        end
+    end
+    assign hwif_out.transmit_power.limit_threshold.value = field_storage.transmit_power.limit_threshold.value;
+    // Field: perhop_radio_registers.front_end.ramp_log2_samples
+    always_comb begin
+        automatic logic [2:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.front_end.ramp_log2_samples.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.front_end && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.front_end.ramp_log2_samples.value & ~decoded_wr_biten[2:0]) | (decoded_wr_data[2:0] & decoded_wr_biten[2:0]);
+            load_next_c = '1;
+        end
+        field_combo.front_end.ramp_log2_samples.next = next_c;
+        field_combo.front_end.ramp_log2_samples.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.front_end.ramp_log2_samples.value <= 3'h4;
+        end else begin
+            if(field_combo.front_end.ramp_log2_samples.load_next) begin
+                field_storage.front_end.ramp_log2_samples.value <= field_combo.front_end.ramp_log2_samples.next;
+            end
+        end
+    end
+    assign hwif_out.front_end.ramp_log2_samples.value = field_storage.front_end.ramp_log2_samples.value;
+    // Field: perhop_radio_registers.front_end.lead_samples
+    always_comb begin
+        automatic logic [6:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.front_end.lead_samples.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.front_end && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.front_end.lead_samples.value & ~decoded_wr_biten[14:8]) | (decoded_wr_data[14:8] & decoded_wr_biten[14:8]);
+            load_next_c = '1;
+        end
+        field_combo.front_end.lead_samples.next = next_c;
+        field_combo.front_end.lead_samples.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.front_end.lead_samples.value <= 7'h0;
+        end else begin
+            if(field_combo.front_end.lead_samples.load_next) begin
+                field_storage.front_end.lead_samples.value <= field_combo.front_end.lead_samples.next;
+            end
+        end
+    end
+    assign hwif_out.front_end.lead_samples.value = field_storage.front_end.lead_samples.value;
+    // Field: perhop_radio_registers.front_end.hold_samples
+    always_comb begin
+        automatic logic [6:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.front_end.hold_samples.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.front_end && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.front_end.hold_samples.value & ~decoded_wr_biten[22:16]) | (decoded_wr_data[22:16] & decoded_wr_biten[22:16]);
+            load_next_c = '1;
+        end
+        field_combo.front_end.hold_samples.next = next_c;
+        field_combo.front_end.hold_samples.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.front_end.hold_samples.value <= 7'h0;
+        end else begin
+            if(field_combo.front_end.hold_samples.load_next) begin
+                field_storage.front_end.hold_samples.value <= field_combo.front_end.hold_samples.next;
+            end
+        end
+    end
+    assign hwif_out.front_end.hold_samples.value = field_storage.front_end.hold_samples.value;
     // Field: perhop_radio_registers.error.illegal_value
     always_comb begin
         automatic logic [0:0] next_c;
@@ -506,6 +668,7 @@ module perhop_radio_registers (
             readback_data_var[7:0] = hwif_in.status.rssi_dbm.next;
             readback_data_var[8] = hwif_in.status.busy.next;
             readback_data_var[9] = hwif_in.status.sending.next;
+            readback_data_var[23:16] = hwif_in.status.energy_limit_dbm.next;
         end
         if(rd_mux_addr == 10'h284) begin
             readback_data_var[0] = field_storage.error.illegal_value.value;

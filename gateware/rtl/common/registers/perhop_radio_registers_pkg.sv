@@ -23,9 +23,14 @@ package perhop_radio_registers_pkg;
     } perhop_radio_registers__status__sending__in_t;
 
     typedef struct {
+        logic signed [7:0] next;
+    } perhop_radio_registers__status__energy_limit_dbm__in_t;
+
+    typedef struct {
         perhop_radio_registers__status__rssi_dbm__in_t rssi_dbm;
         perhop_radio_registers__status__busy__in_t busy;
         perhop_radio_registers__status__sending__in_t sending;
+        perhop_radio_registers__status__energy_limit_dbm__in_t energy_limit_dbm;
     } perhop_radio_registers__status__in_t;
 
     typedef struct {
@@ -158,6 +163,37 @@ package perhop_radio_registers_pkg;
     } perhop_radio_registers__rssi__out_t;
 
     typedef struct {
+        logic signed [7:0] value;
+    } perhop_radio_registers__transmit_power__dbm__out_t;
+
+    typedef struct {
+        logic value;
+    } perhop_radio_registers__transmit_power__limit_threshold__out_t;
+
+    typedef struct {
+        perhop_radio_registers__transmit_power__dbm__out_t dbm;
+        perhop_radio_registers__transmit_power__limit_threshold__out_t limit_threshold;
+    } perhop_radio_registers__transmit_power__out_t;
+
+    typedef struct {
+        logic [2:0] value;
+    } perhop_radio_registers__front_end__ramp_log2_samples__out_t;
+
+    typedef struct {
+        logic [6:0] value;
+    } perhop_radio_registers__front_end__lead_samples__out_t;
+
+    typedef struct {
+        logic [6:0] value;
+    } perhop_radio_registers__front_end__hold_samples__out_t;
+
+    typedef struct {
+        perhop_radio_registers__front_end__ramp_log2_samples__out_t ramp_log2_samples;
+        perhop_radio_registers__front_end__lead_samples__out_t lead_samples;
+        perhop_radio_registers__front_end__hold_samples__out_t hold_samples;
+    } perhop_radio_registers__front_end__out_t;
+
+    typedef struct {
         logic value;
     } perhop_radio_registers__error__illegal_value__out_t;
 
@@ -185,6 +221,8 @@ package perhop_radio_registers_pkg;
         perhop_radio_registers__preamble__out_t preamble;
         perhop_radio_registers__clear_channel__out_t clear_channel;
         perhop_radio_registers__rssi__out_t rssi;
+        perhop_radio_registers__transmit_power__out_t transmit_power;
+        perhop_radio_registers__front_end__out_t front_end;
         perhop_radio_registers__error__out_t error;
     } perhop_radio_registers__out_t;
 endpackage

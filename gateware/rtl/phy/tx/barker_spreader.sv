@@ -12,11 +12,13 @@ module barker_spreader
   import perhop_phy_pkg::*;
 #(
   parameter int unsigned SAMPLES_PER_CHIP = 2,
-  parameter int unsigned RAMP_SAMPLES     = 16
+  parameter int unsigned RAMP_LOG2_MAX    = 5
 ) (
   input  wire logic       clk,
   input  wire logic       rst,
   input  wire logic       sample_take,
+
+  input  wire logic [2:0] cfg_ramp_log2_samples,      // of rise and fall; 1 to RAMP_LOG2_MAX; stands while something is sent
 
   // symbol_mapper.
   input  wire logic       symbol_valid,
@@ -35,10 +37,10 @@ module barker_spreader
 );
 
   localparam int unsigned FALLS_AFTER  = (PULSE_CHIPS / 2 + 1) * SAMPLES_PER_CHIP;   // samples after the last symbol
-  localparam int unsigned TAIL_SAMPLES = FALLS_AFTER + RAMP_SAMPLES;
-  localparam int unsigned TAIL_W       = $clog2(TAIL_SAMPLES);
+  localparam int unsigned RAMP_MAX     = 1 << RAMP_LOG2_MAX;
+  localparam int unsigned TAIL_W       = $clog2(FALLS_AFTER + RAMP_MAX);
 
-  if (FALLS_AFTER < 1 || RAMP_SAMPLES < 2) begin : illegal_parameters
+  if (FALLS_AFTER < 1 || RAMP_LOG2_MAX < 1 || RAMP_LOG2_MAX > 7) begin : illegal_parameters
     $fatal(1, "%m: no ramp");
   end
 
@@ -53,12 +55,14 @@ module barker_spreader
   logic [$clog2(SAMPLES_PER_CHIP)-1:0] place_q;
   logic [1:0]  quadrant_d, quadrant_q;
   logic [TAIL_W-1:0] tail_q;
-  logic [$clog2(RAMP_SAMPLES+1)-1:0] risen_q;
+  logic [RAMP_LOG2_MAX:0] risen_q;
   logic [PULSE_CHIPS-1:0] plus_i_q, plus_q_q;
 
   wire logic last_sample  = int'(place_q) == SAMPLES_PER_CHIP - 1 && chip_q == 4'(BARKER_CHIPS - 1);
   wire logic begins       = sample_take && symbol_valid && (state_q == ST_IDLE || (state_q == ST_FRAME && last_sample));
-  wire logic tail_ends    = state_q == ST_TAIL && tail_q == TAIL_W'(TAIL_SAMPLES - 1);
+  wire logic [RAMP_LOG2_MAX:0] ramp_samples = (RAMP_LOG2_MAX + 1)'(1) << cfg_ramp_log2_samples;
+  wire logic risen        = risen_q == ramp_samples;
+  wire logic tail_ends    = state_q == ST_TAIL && tail_q == TAIL_W'(FALLS_AFTER - 1) + TAIL_W'(ramp_samples);
 
   // place_q, chip_q and the state are those of the sample that the outputs show; this is about the next one.
   wire logic next_is_chip = begins || (state_q != ST_IDLE && int'(place_q) == SAMPLES_PER_CHIP - 1);
@@ -86,8 +90,8 @@ module barker_spreader
       risen_q <= '0;
     end else if (sample_take) begin
       state_q <= state_d;
-      if (state_d == ST_IDLE)                                      risen_q <= '0;
-      else if (state_q != ST_IDLE && int'(risen_q) != RAMP_SAMPLES) risen_q <= risen_q + 1'b1;
+      if (state_d == ST_IDLE)                     risen_q <= '0;
+      else if (state_q != ST_IDLE && !risen)      risen_q <= risen_q + 1'b1;
     end
     if (sample_take) begin
       quadrant_q <= quadrant_d;
@@ -109,7 +113,7 @@ module barker_spreader
   assign plus_q      = plus_q_q;
   assign place       = place_q;
   assign sending     = state_q != ST_IDLE;
-  assign rise        = state_q != ST_IDLE && int'(risen_q) != RAMP_SAMPLES;
+  assign rise        = state_q != ST_IDLE && !risen;
   assign fall        = state_q == ST_TAIL && tail_q >= TAIL_W'(FALLS_AFTER);
 
 endmodule

@@ -15,6 +15,7 @@ module dsss_transmitter
   input  wire logic               rst,
 
   input  wire logic [8:0]         cfg_gain,       // 256 is one
+  input  wire logic [2:0]         cfg_ramp_log2_samples,
   input  wire logic               sample_take,    // the radio takes a sample, at most every second clock
 
   // A frame to send.
@@ -32,8 +33,7 @@ module dsss_transmitter
   output wire logic signed [11:0] out_q
 );
 
-  localparam int unsigned RAMP_SAMPLES = 16;
-  localparam int unsigned PLACE_W      = $clog2(SAMPLES_PER_CHIP);
+  localparam int unsigned PLACE_W = $clog2(SAMPLES_PER_CHIP);
 
   logic bit_valid, bit_data, bit_pair, bit_take, scrambled_bit;
   logic symbol_valid, symbol_take, rise, fall, sending;
@@ -57,8 +57,8 @@ module dsss_transmitter
     .symbol_valid, .symbol_quadrant, .symbol_take
   );
 
-  barker_spreader #(.SAMPLES_PER_CHIP(SAMPLES_PER_CHIP), .RAMP_SAMPLES(RAMP_SAMPLES)) u_barker_spreader (
-    .clk, .rst, .sample_take, .symbol_valid, .symbol_quadrant, .symbol_take, .plus_i, .plus_q, .place,
+  barker_spreader #(.SAMPLES_PER_CHIP(SAMPLES_PER_CHIP)) u_barker_spreader (
+    .clk, .rst, .sample_take, .cfg_ramp_log2_samples, .symbol_valid, .symbol_quadrant, .symbol_take, .plus_i, .plus_q, .place,
     .rise, .fall, .sending
   );
 
@@ -70,8 +70,8 @@ module dsss_transmitter
     .clk, .sample_take, .plus(plus_q), .place, .shaped(shaped_q)
   );
 
-  tx_ramp #(.RAMP_SAMPLES(RAMP_SAMPLES)) u_tx_ramp (
-    .clk, .rst, .sample_take, .cfg_gain, .rise, .fall, .sending, .shaped_i, .shaped_q, .out_i, .out_q
+  tx_ramp u_tx_ramp (
+    .clk, .rst, .sample_take, .cfg_gain, .cfg_ramp_log2_samples, .rise, .fall, .sending, .shaped_i, .shaped_q, .out_i, .out_q
   );
 
   always_ff @(posedge clk) begin

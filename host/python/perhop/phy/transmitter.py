@@ -19,7 +19,7 @@ QUARTER_TURNS = {(0,): 0, (1,): 2, (0, 0): 0, (0, 1): 1, (1, 1): 2, (1, 0): 3}
 BARKER = np.array([1 if phy.BARKER_CODE >> chip & 1 else -1 for chip in range(phy.BARKER_CHIPS)])
 
 RAMP_SAMPLES = 16
-"""Samples in which the amplitude rises and falls."""
+"""Samples in which the amplitude rises and falls, where nothing else is set."""
 
 TAIL_CHIPS = phy.PULSE_CHIPS // 2 + 1
 """Chips after the frame's last one that are sent in full: half a pulse until it is at its peak, and one more."""
@@ -54,16 +54,18 @@ def shaped(quadrants: NDArray[np.int64], samples_per_chip: int) -> NDArray[np.in
     return out
 
 
-def transmitted(frame: Frame, samples_per_chip: int = 2, gain: int = 256) -> NDArray[np.int64]:
+def transmitted(
+    frame: Frame, samples_per_chip: int = 2, gain: int = 256, ramp_samples: int = RAMP_SAMPLES
+) -> NDArray[np.int64]:
     """The samples of a frame: I and Q, 12 bits each with gain 256. The first chip peaks 3 chips after the first one."""
     quadrants = chip_quadrants(frame)
     fall = TAIL_CHIPS * samples_per_chip
-    chips = -(-(fall + RAMP_SAMPLES) // samples_per_chip)
+    chips = -(-(fall + ramp_samples) // samples_per_chip)
     # The last symbol goes on.
     tail = np.resize(quadrants[-phy.BARKER_CHIPS :], chips)
     samples = shaped(np.concatenate([quadrants, tail]), samples_per_chip)
-    ramp = np.full(len(samples), RAMP_SAMPLES)
-    ramp[:RAMP_SAMPLES] = np.arange(RAMP_SAMPLES)
+    ramp = np.full(len(samples), ramp_samples)
+    ramp[:ramp_samples] = np.arange(ramp_samples)
     falls_at = len(quadrants) * samples_per_chip + fall
-    ramp[falls_at:] = np.maximum(RAMP_SAMPLES - 1 - np.arange(len(samples) - falls_at), 0)
-    return samples * (gain * ramp // RAMP_SAMPLES)[:, None] >> 8
+    ramp[falls_at:] = np.maximum(ramp_samples - 1 - np.arange(len(samples) - falls_at), 0)
+    return samples * (gain * ramp // ramp_samples)[:, None] >> 8
