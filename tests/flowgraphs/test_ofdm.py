@@ -15,7 +15,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "flowgraphs/examples"
-sys.path[:0] = [str(ROOT / "flowgraphs/blocks"), str(EXAMPLES)]
+# gr-perhop tests the package that it installs.
+sys.path[:0] = [os.environ.get("PERHOP_GR", str(ROOT / "flowgraphs/blocks")), str(EXAMPLES)]
 
 if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
     pytest.skip(

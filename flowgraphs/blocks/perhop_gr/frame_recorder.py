@@ -24,15 +24,16 @@ def block(kind: int, body: bytes) -> bytes:
     return struct.pack("<I", kind) + length + body + length
 
 
-def radiotap(meta: dict, channel_mhz: int) -> bytes:
+def radiotap(meta: dict, channel_mhz: int, psdu_bytes: int) -> bytes:
     """The header of a frame with FCS."""
     flags = FLAG_FCS_AT_END
     flags |= FLAG_SHORT_PREAMBLE if meta.get("short_preamble") else 0
     flags |= 0 if meta.get("fcs_ok", True) else FLAG_BAD_FCS
-    # TSFT is the time of the MPDU's first bit, behind preamble and PLCP header.
+    # TSFT is the frame's end, as host/core/wire/pcapng.hpp has it and says why.
     preamble_us = PROFILES["dsss_short" if meta.get("short_preamble") else "dsss_long"].preamble_us
     half_mbps = 4 if int(meta.get("rate", 0)) == 1 else 2
-    body = struct.pack("<QBBHH", int(start_us(meta)) + preamble_us, flags, half_mbps, channel_mhz, CHANNEL_2GHZ_CCK)
+    end_us = int(start_us(meta)) + preamble_us + -(-16 * psdu_bytes // half_mbps)
+    body = struct.pack("<QBBHH", end_us, flags, half_mbps, channel_mhz, CHANNEL_2GHZ_CCK)
     present = TSFT | FLAGS | RATE | CHANNEL
     if "rssi_db" in meta:
         present |= SIGNAL_DBM
@@ -65,7 +66,7 @@ class frame_recorder(gr.basic_block):
         if found is None or not found[1] or self._file.closed:
             return
         meta, psdu = found
-        packet = radiotap(meta, self.channel_mhz) + psdu
+        packet = radiotap(meta, self.channel_mhz, len(psdu)) + psdu
         time_us = int(start_us(meta))
         head = struct.pack("<IIIII", 0, time_us >> 32, time_us & 0xFFFFFFFF, len(packet), len(packet))
         self._file.write(block(6, head + packet))

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """SigMF recorder: samples, and one annotation a frame."""
 
-import json
 import threading
 from pathlib import Path
 
 import numpy as np
 import pmt
 from gnuradio import gr
+from sigmf import SigMFFile
 
 from perhop_gr import frames, pdus
-
-VERSION = "1.2.0"
 
 
 class _recording:
@@ -31,8 +29,14 @@ class _recording:
                 if each["core:sample_start"] + each["core:sample_count"] <= self.samples
             ]
             kept.sort(key=lambda each: each["core:sample_start"])
-            whole = {"global": self.about, "captures": self.captures, "annotations": kept}
-            Path(f"{self.base}.sigmf-meta").write_text(json.dumps(whole, indent=1) + "\n")
+            described = SigMFFile(global_info=self.about)
+            for capture in self.captures:
+                described.add_capture(capture["core:sample_start"], capture)
+            for each in kept:
+                described.add_annotation(each["core:sample_start"], each["core:sample_count"], each)
+            if self.samples:
+                described.set_data_file(f"{self.base}.sigmf-data")  # for its hash
+            described.tofile(f"{self.base}.sigmf-meta")  # which validates it
 
 
 class _samples(gr.sync_block):
@@ -117,7 +121,6 @@ class sigmf_recorder(gr.hier_block2):
         about = {
             "core:datatype": "ci16_le",
             "core:sample_rate": samp_rate,
-            "core:version": VERSION,
             "core:recorder": "perhop",
             "core:extensions": [{"name": "perhop", "version": "1.0.0", "optional": True}],
         }
