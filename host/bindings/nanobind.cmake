@@ -11,6 +11,12 @@ if(Python_FOUND AND perhop_nanobind)
   find_package(nanobind CONFIG REQUIRED HINTS "${perhop_nanobind}")
 endif()
 
+# A wheel's modules are for every Python from 3.11 on; the package nanobind-backend has the part of nanobind that depends on it.
+set(PERHOP_NANOBIND_MODE NB_STATIC)
+if(SKBUILD)
+  set(PERHOP_NANOBIND_MODE BACKEND_MODULE nanobind_backend)
+endif()
+
 # perhop_install_module(TARGET MODULE): type stubs, and both into the package as a part of TARGET_package.
 # Renamed into place: a Python that runs keeps the module it has loaded.
 function(perhop_install_module target module)

@@ -35,6 +35,8 @@ const char* text_of(shim::no_effect why) {
       return "a path of up to 3 hops is not paced by its path";
     case shim::no_effect::signed_segments:
       return "segments are signed (TCP-MD5 or TCP-AO), which covers the window; `enforce: ebpf` limits them";
+    case shim::no_effect::own_failed:
+      return "the policy of one's own has failed; the log says how";
   }
   return "";
 }
@@ -185,7 +187,13 @@ json status(time_us now, const node_config& config, const packet_path& path, con
                {{"ups", driver.counters().ups},
                 {"malformed", driver.counters().malformed},
                 {"lost", driver.counters().lost},
-                {"refused", driver.counters().refused}}},
+                {"refused", driver.counters().refused},
+                {"overflows", driver.counters().overflows},
+                {"late", driver.counters().late},
+                {"sequence_errors", driver.counters().sequence_errors},
+                {"rx_samples_lost", driver.counters().rx_samples_lost},
+                {"tx_samples_late", driver.counters().tx_samples_late},
+                {"times_lost", driver.counters().times_lost}}},
               {"routes", {{"lookups", kernel.table().lookups()}, {"changes", kernel.table().changes()}}},
               {"packets",
                {{"from_ip", c.from_ip},
@@ -282,6 +290,7 @@ std::string answer(std::string_view asked, time_us now, node_config& config, pac
     const std::string name = command.at("command").get<std::string>();
     if (name == "status") return status(now, config, path, kernel, driver, clamp).dump();
     if (name == "policy") {
+      load_own_policy(parse_policy(command.at("policy")));
       set_policy(command.at("policy"), config);
       path.set_policy(now, config.policy);
       log("policy", {{"policy", config.policy_json}});

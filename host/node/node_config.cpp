@@ -13,6 +13,7 @@
 #include "host/core/shim/flow_policy_fields.hpp"
 #include "host/node/json_fields.hpp"
 #include "host/node/too_big.hpp"
+#include "host/own/load_policy.hpp"
 #include "host/sockets/json_message.hpp"
 
 namespace perhop::node {
@@ -22,6 +23,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t most_data_rate_index = 7;  // that a descriptor of the MAC can name
+constexpr std::uint64_t most_slow_down = 10'000;
 
 void read_cwl(const json& object, node_config& config) {
   refuse_unknown(object, "cwl", {"enforce", "cgroup"});
@@ -48,6 +50,12 @@ public:
     return read_number(object_, note(key), otherwise, least, most);
   }
   bool flag(const char* key, bool otherwise) { return read(object_, note(key), otherwise); }
+  const policy::own_policy_source* own(const char* key) {
+    const json& named = object_.value(note(key), json());
+    refuse_unknown(named, name_ + "." + key, {"file", "name", "sha256"});
+    return &own::policy_in(read<std::string>(named, "file", ""), read<std::string>(named, "name", ""),
+                           [](const std::string& problem) { log("policy_failed", {{"problem", problem}}); });
+  }
   [[noreturn]] void refuse(const char* key, const std::string& problem) { throw config_error(std::string(key) + ": " + problem); }
   void finish() {
     for (const auto& [key, value] : object_.items()) {
@@ -127,6 +135,14 @@ shim::flow_policy parse_policy(const json& object) {
   return shim::read_flow_policy(fields);
 }
 
+void load_own_policy(const shim::flow_policy& policy) {
+  try {
+    own::load_own(policy);
+  } catch (const own::policy_error& error) {
+    throw config_error("policy.own: " + error.text());
+  }
+}
+
 void set_policy(const json& policy, node_config& config) {
   config.policy = parse_policy(policy);
   config.policy_json = policy.dump();
@@ -136,7 +152,7 @@ node_config parse_node_config(const std::string& text) {
   const json object = parse_json(text);
   refuse_unknown(object, "configuration",
                  {"name", "interface", "driver", "control_socket", "log", "queue_packets", "mtu_bytes", "policy", "policy_file", "cwl",
-                  "neighbours", "exact", "rates_socket", "swan", "tell_window"});
+                  "neighbours", "exact", "rates_socket", "swan", "tell_window", "slow_down"});
   node_config config;
   config.name = read<std::string>(object, "name", "");
   config.interface = read<std::string>(object, "interface", config.interface);
@@ -154,6 +170,7 @@ node_config parse_node_config(const std::string& text) {
   } else {
     set_policy(object.value("policy", json::object()), config);
   }
+  config.slow_down = static_cast<std::uint32_t>(read_count(object, "slow_down", config.slow_down, 1, most_slow_down));
   read_cwl(object.value("cwl", json::object()), config);
   config.rates_socket = read<std::string>(object, "rates_socket", "");
   if (object.contains("exact")) read_exact(object.at("exact"), config);

@@ -46,7 +46,8 @@ struct node_config {
   std::optional<policy::swan_settings> swan;         ///< nothing: best effort goes when the MAC has room
   std::optional<policy::exact_router_config> exact;  ///< nothing: EXACT's rates pass as they are
   exact_flows_config exact_flows{};
-  std::string rates_socket;  ///< made by the daemon, for applications; empty: none
+  std::uint32_t slow_down = 1;  ///< how many times slower than the clock everything goes: a virtual radio's simulation
+  std::string rates_socket;     ///< made by the daemon, for applications; empty: none
   std::vector<neighbour_address> neighbours;
 };
 
@@ -66,6 +67,10 @@ node_config load_node_config(const std::filesystem::path& file);
 /// The object `policy` of a run.json (sim/air/README.md).
 /// @throws config_error
 shim::flow_policy parse_policy(const nlohmann::json& policy);
+
+/// Runs the file of a policy of one's own, if the policy names one: not before the process has given up its privileges.
+/// @throws config_error
+void load_own_policy(const shim::flow_policy& policy);
 
 /// @throws config_error and changes nothing
 void set_policy(const nlohmann::json& policy, node_config& config);

@@ -91,7 +91,8 @@ void packet_path::on_completion(std::uint32_t cookie, const completion_record& r
                                                   .averages = policy::averages_of(record),
                                                   .sample = hop::sample_of(record),
                                                   .service_us = record.t_done_us - record.t_head_us,
-                                                  .delivered = delivered});
+                                                  .delivered = delivered,
+                                                  .record = path_.shim().wants_records() ? std::optional(record) : std::nullopt});
   if (outcome) {
     completion_record known = record;
     known.avg_contention_us16 = outcome->averages.avg_contention_us16;

@@ -186,6 +186,11 @@ private:
   shim::next_hop describe(const packet& what, std::uint64_t receiver, std::uint8_t peer);
   void before_leaving(packet& what);
   void on_left(time_us now, packet& what, std::uint64_t receiver, const wire::path_header& header, std::uint64_t arrived_bps);
+  static void mark_congestion(packet& what) {
+    shim::mark_congestion(what.content.bytes, what.content.read);
+    what.view.ecn = shim::ecn_field::congested;
+  }
+  std::size_t packets_in_mac() const { return given_.size(); }
   frame make(time_us now, packet&& what, const wire::path_header& header, std::uint64_t receiver, const shim::next_hop& next);
   frame make_hello(time_us now, std::span<const std::uint8_t> hello, std::uint8_t peer, std::uint32_t mpdu_bytes);
   /// What is left of the address when the manufacturer's part is gone.

@@ -113,17 +113,21 @@ public:
         if (descriptor == signals_) return;
         serve(descriptor);
       }
-      const time_us now = monotonic_us();
+      const time_us now = now_us();
       if (const auto due = path_.next_deadline(); due && *due <= now) {
         path_.on_deadline(now);
         note_mac();
       }
       if (rates_) rates_->tell();
       note_policy(now);
+      note_driver();
     }
   }
 
 private:
+  /// The time of all that concerns packets. It passes slower than the clock where the radio does (slow_down).
+  time_us now_us() const { return monotonic_us() / config_.slow_down; }
+
   void watch(int descriptor) const {
     epoll_event event{};
     event.events = EPOLLIN;
@@ -137,8 +141,9 @@ private:
     timer_set_ = due;
     itimerspec wake{};
     if (due) {
-      wake.it_value.tv_sec = static_cast<time_t>(*due / 1'000'000);
-      wake.it_value.tv_nsec = static_cast<long>(*due % 1'000'000 * 1000 + 1);  // 0 would disarm it
+      const time_us by_clock_us = *due * config_.slow_down;
+      wake.it_value.tv_sec = static_cast<time_t>(by_clock_us / 1'000'000);
+      wake.it_value.tv_nsec = static_cast<long>(by_clock_us % 1'000'000 * 1000 + 1);  // 0 would disarm it
     }
     timerfd_settime(timer_, TFD_TIMER_ABSTIME, &wake, nullptr);
   }
@@ -148,22 +153,22 @@ private:
       for (int count = 0; count < most_packets; ++count) {
         const auto packet = kernel_.read_packet(buffer_);
         if (packet.empty()) break;
-        path_.on_ip(monotonic_us(), packet);
+        path_.on_ip(now_us(), packet);
       }
     } else if (descriptor == driver_->descriptor()) {
-      path_.at(monotonic_us());
+      path_.at(now_us());
       driver_->poll(registers_);
       note_mac();
       answer_waiting();
     } else if (descriptor == kernel_.route_changes()) {
       kernel_.on_route_change();
-      path_.on_route_change(monotonic_us());
+      path_.on_route_change(now_us());
     } else if (descriptor == timer_) {
       std::uint64_t expirations = 0;
       [[maybe_unused]] const ssize_t size = read(timer_, &expirations, sizeof expirations);
       timer_set_.reset();
     } else if (rates_ && descriptor == rates_->descriptor()) {
-      rates_->poll(monotonic_us());
+      rates_->poll(now_us());
     } else if (control_ && descriptor == control_->descriptor()) {
       control_->poll(static_cast<std::uint64_t>(monotonic_us()), *this);
     }
@@ -205,6 +210,22 @@ private:
     without_effect_ = std::move(sentences);
   }
 
+  /// Says how often something has gone wrong between here and a radio, whenever that has grown.
+  void note_driver() {
+    const drivers::driver_counters& counted = driver_->counters();
+    const radio_troubles now{counted.overflows,       counted.late,      counted.sequence_errors, counted.rx_samples_lost,
+                             counted.tx_samples_late, counted.times_lost};
+    if (now == troubles_) return;
+    troubles_ = now;
+    static constexpr std::array<std::string_view, 6> names{"overflows",       "late",      "sequence_errors", "rx_samples_lost",
+                                                           "tx_samples_late", "times_lost"};
+    std::string said;
+    for (std::size_t each = 0; each < names.size(); ++each) {
+      if (now[each] != 0) said += (said.empty() ? "" : ", ") + std::string(names[each]) + " " + std::to_string(now[each]);
+    }
+    node::log("radio_trouble", {{"since_the_start", said}});
+  }
+
   // Of the control socket.
   void on_message(sockets::client_id from, std::span<const std::uint8_t> message) override {
     const std::string_view asked(reinterpret_cast<const char*>(message.data()), message.size());
@@ -212,7 +233,7 @@ private:
       answer_waiting();
       return;
     }
-    tell(from, node::answer(asked, monotonic_us(), config_, path_, kernel_, *driver_, clamp_.get()));
+    tell(from, node::answer(asked, now_us(), config_, path_, kernel_, *driver_, clamp_.get()));
   }
   void on_closed(sockets::client_id client) override { registers_.forget(client); }
   void on_trouble(const std::string& what) override { node::log("socket", {{"path", config_.control_socket}, {"problem", what}}); }
@@ -242,6 +263,8 @@ private:
   std::string mac_problem_;  ///< as last logged
   time_us policy_looked_at_ = 0;
   std::vector<std::string> without_effect_;  ///< as last logged
+  using radio_troubles = std::array<std::uint64_t, 6>;
+  radio_troubles troubles_{};  ///< as last logged
   std::array<std::uint8_t, 65536> buffer_{};
 };
 
@@ -311,6 +334,7 @@ int main(int argc, char** argv) {
     const sched_param priority{.sched_priority = realtime_priority};
     const bool realtime = sched_setscheduler(0, SCHED_RR, &priority) == 0;
     node::drop_privileges();
+    node::load_own_policy(config.policy);
     node::log("started", {{"name", config.name}, {"interface", config.interface}, {"real_time", realtime ? "yes" : "no"}});
     daemon.run();
     node::log("ended");

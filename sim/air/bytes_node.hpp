@@ -37,6 +37,7 @@ public:
 
   // ---- Inputs
   void set_carrier(bool busy) { carrier_ = busy; }
+  bool carrier() const { return carrier_; }
   void strobe_rx_start(const transmission& frame, byte_span psdu, double power_dbm);
   void strobe_rx_end(const transmission& frame, bool ok);
   void strobe_overheard(std::uint16_t duration_us, bool ok);

@@ -126,7 +126,7 @@ void pcapng_writer::write_first() {
                                .direction = wire::capture_direction::outbound,
                                .crc_error = first.crc_error,
                                .comment = first.comment},
-                              wire::radiotap_of(frame.start, *profile_, frame.rate_index, true), first.psdu);
+                              wire::radiotap_of(frame.end, *profile_, frame.rate_index, true), first.psdu);
   write_block();
   if (!file_) throw std::runtime_error("writing the capture failed: is the disk full?");
 }

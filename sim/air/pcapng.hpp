@@ -46,7 +46,7 @@ public:
     return frame.ra > node_address_base && frame.ra - node_address_base <= chosen_.size() && chosen_[frame.ra - node_address_base - 1];
   }
 
-  /// The time stamp is the frame's start; TSFT is the first bit of its MPDU, as radiotap has it. Call in order of starts.
+  /// The time stamp is the frame's start; TSFT its end (wire::radiotap_of says why). Call in order of starts.
   /// A frame waits for its end, since it may be lost.
   /// @throws std::runtime_error when writing fails; what frame_bytes throws
   void write(const transmission& frame, byte_span msdu = {});

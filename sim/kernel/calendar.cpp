@@ -149,7 +149,7 @@ time_travel_message calendar::read_message(std::size_t kernel) {
       acknowledge(from, message, 0);
       break;
     case time_travel_op::get_tod:
-      acknowledge(from, message, time_of_day_ns + now());
+      acknowledge(from, message, config_.time_of_day_ns + now());
       break;
     case time_travel_op::broadcast:
       acknowledge(from, message, 0);

@@ -51,11 +51,15 @@ private:
   std::size_t kernel_;
 };
 
+/// 2023-11-14 22:13:20 UTC, in every run.
+inline constexpr time_ns usual_time_of_day_ns = 1'700'000'000'000'000'000;
+
 struct calendar_config {
   std::string socket_path;
   std::size_t kernels = 0;
-  bool shared_memory = true;  ///< false: each step is a message; the same times, more CPU time
-  bool free_running = true;   ///< false: a kernel asks again for each step of its own
+  bool shared_memory = true;                      ///< false: each step is a message; the same times, more CPU time
+  bool free_running = true;                       ///< false: a kernel asks again for each step of its own
+  time_ns time_of_day_ns = usual_time_of_day_ns;  ///< when the kernels begin
   /// A kernel that has not answered for so long has failed.
   std::chrono::milliseconds patience{60'000};
 };
@@ -69,9 +73,6 @@ struct calendar_counters {
 
 class calendar {
 public:
-  /// Time of day when the kernels begin: 2023-11-14 22:13:20 UTC, in every run.
-  static constexpr time_ns time_of_day_ns = 1'700'000'000'000'000'000;
-
   /// @throws std::system_error
   explicit calendar(const calendar_config& config);
   ~calendar();

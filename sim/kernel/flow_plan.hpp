@@ -7,11 +7,14 @@
 ///     sysctl net/ipv4/tcp_sack 0
 ///     route 10.0.0.5 44 64240 200 1        the other end, initial window in packets, largest window in bytes, least timeout in ms,
 ///                                          and whether each segment is acknowledged at once
+///     neighbour 10.0.0.9                   another kernel, which programs may reach; as Linux has it by itself
 ///     edge 1000000000                      at this moment each flow tells its counters; in order of time
 ///     measure_from 6000000000              round trips of the tail are those from here on
 ///     send 0 49152 10.0.0.5 60000 1100000000 31000000000 1472 cubic
 ///                                          flow, port, the other end and its port, start, stop, largest segment, congestion control
-///     receive 0 60000 1472                 flow, port, largest segment
+///     receive 0 60000 1472 63712 cubic     flow, port, largest segment, largest window in bytes, congestion control: DCTCP's receiver is
+///                                          another one
+///     program 1200000000 1 wget -O- http://10.0.0.9/      start, whether it is traced, command: for /bin/sh where there is one
 ///
 /// What it says are JSON objects, one a line:
 ///
@@ -21,6 +24,9 @@
 ///     {"flow": 0, "end": "receive", "at_ns": .., "received_bytes": ..}
 ///     {"flow": 0, "end": "send", "rtt_p95_us": ..}   after the last edge
 ///     {"flow": 0, "problem": ".."}
+///     {"program": 0, "started_ns": ..}    {"program": 0, "ended_ns": .., "status": ..}
+///     {"program": 0, "call": "write", "process": 17, "at_ns": .., "until_ns": .., "bytes": .., "here": "10.0.0.9:80", "there": ..}
+///                                         of a program that is traced: a call that reads from or writes to a connection of TCP
 #pragma once
 
 namespace perhop::kernels::flow_plan {

@@ -69,8 +69,9 @@ void kernel_processes::start(const std::filesystem::path& folder, const kernel_c
   argument_pointers.push_back(nullptr);
   // As long as ever, whatever the seed: it lies on the kernel's stack.
   std::array<char, 48> seed{};
-  std::snprintf(seed.data(), seed.size(), "PERHOP_RANDOM_SEED=%020llu", static_cast<unsigned long long>(command.seed.value_or(0)));
-  std::string preload = command.seed ? std::string("LD_PRELOAD=./") + random_link : "LD_PRELOAD=";
+  std::snprintf(seed.data(), seed.size(), "PERHOP_RANDOM_%s=%020llu", command.seed ? "SEED" : "NONE",
+                static_cast<unsigned long long>(command.seed.value_or(0)));
+  std::string preload = std::string("LD_PRELOAD=./") + random_link;
   std::string path = "PATH=/usr/bin:/bin", home = "HOME=/", temporary = "TMPDIR=/dev/shm";
   const std::array<char*, 6> environment{path.data(), home.data(), temporary.data(), preload.data(), seed.data(), nullptr};
 

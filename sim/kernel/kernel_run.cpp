@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -42,6 +43,7 @@ constexpr std::uint32_t initial_window_packets = 1;
 // In which the flow ends tell what was at the very end.
 constexpr time_ns last_word_ns = 1'000'000;
 constexpr std::size_t console_tail_lines = 4;
+constexpr const char* panic = "Kernel panic";
 // What a run draws of its seed beside others: the entropy of its kernels.
 constexpr std::uint64_t entropy_draw = 0x6b65'726e'656c;
 
@@ -49,7 +51,7 @@ std::string field_of(std::size_t flow, const char* name) { return "field flows["
 
 /// What Linux calls the TCP of a flow: it has one Reno, with NewReno's recovery.
 std::string linux_tcp(const std::string& variant) {
-  static const std::set<std::string> same = {"reno", "cubic", "bbr", "vegas", "veno", "westwood"};
+  static const std::set<std::string> same = {"reno", "cubic", "bbr", "dctcp", "vegas", "veno", "westwood"};
   if (variant == "newreno" || variant == "linuxreno") return "reno";
   return same.contains(variant) ? variant : "";
 }
@@ -79,12 +81,14 @@ std::string card_socket(air::node_id node) { return "card-" + std::to_string(nod
 std::string console_file(air::node_id node) { return "kernel-" + std::to_string(node) + ".log"; }
 std::string initramfs_of(air::node_id node) { return "initramfs-" + std::to_string(node); }
 
-/// The last lines of a kernel that are not a flow end's, on one line.
+/// Why a kernel has panicked; else its last lines that are not a flow end's, on one line.
 std::string tail_of(const std::string& console) {
   std::vector<std::string> lines;
   std::istringstream all(console);
   for (std::string line; std::getline(all, line);) {
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+    // Behind it stands what was called when.
+    if (const std::size_t at = line.find(panic); at != std::string::npos) return line.substr(at);
     if (!line.empty() && line.front() != '{') lines.push_back(line);
   }
   std::string tail;
@@ -92,6 +96,22 @@ std::string tail_of(const std::string& console) {
     tail += (tail.empty() ? "" : " / ") + lines[index];
   }
   return tail;
+}
+
+/// A sum is packets and bytes.
+nlohmann::ordered_json json_of(air::node_id node, const node_ledger& ledger) {
+  const auto sum = [](const packet_sum& of) { return nlohmann::ordered_json::array({of.packets, of.bytes}); };
+  auto neighbours = nlohmann::ordered_json::array();
+  for (const auto& [beside, had] : ledger.neighbours) {
+    neighbours.push_back(
+        {{"node", beside}, {"from_air", sum(had.from_air)}, {"delivered", sum(had.delivered)}, {"mac_drops", sum(had.mac_drops)}});
+  }
+  return {{"node", node},
+          {"from_ip", sum(ledger.from_ip)},
+          {"to_ip", sum(ledger.to_ip)},
+          {"queue_drops", sum(ledger.queue_drops)},
+          {"waiting", sum(ledger.waiting)},
+          {"neighbours", neighbours}};
 }
 
 /// A folder of the run's for sockets, links and what kernels begin with; gone afterwards. The process works in it: names of sockets are
@@ -125,6 +145,7 @@ public:
 
 private:
   void start_kernels(const kernel_files& files);
+  std::string archives_of(air::node_id node) const;
   void look_at_limits();
   shim::flow_key key_of(std::size_t flow) const;
   std::string console_of(air::node_id node) const;
@@ -133,7 +154,7 @@ private:
 
   const run::run_config& config_;
   run_options options_;
-  std::ofstream trace_, completions_;
+  std::ofstream trace_, completions_, journeys_;
   std::optional<air::pcapng_writer> capture_;
   run::run_report report_;
   flow_log log_;
@@ -146,6 +167,11 @@ private:
   descriptor core_;
   double kernels_cpu_s_ = 0;
 };
+
+time_ns hosts_time_of_day() {
+  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<time_ns>(std::chrono::duration_cast<std::chrono::nanoseconds>(since_1970).count());
+}
 
 run_in_progress::run_in_progress(const run::run_config& config, const kernel_files& files, const run_options& options)
     : config_(config),
@@ -160,12 +186,17 @@ run_in_progress::run_in_progress(const run::run_config& config, const kernel_fil
              .kernels = plans_.size(),
              .shared_memory = options.shared_memory,
              .free_running = options.free_running,
+             .time_of_day_ns = options.fixed_time_of_day ? usual_time_of_day_ns : hosts_time_of_day(),
              .patience = options.patience}),
       network_(config, report_,
                config.outputs.pcapng ? &capture_.emplace(config.outputs.directory / "packets.pcapng", *config.air.mac.profile,
                                                          config.air.nodes.size(), config.outputs.pcapng_nodes)
                                      : nullptr,
                begin_ns) {
+  if (config.outputs.completions) {
+    journeys_ = open_output(config.outputs.directory / "journeys.csv");
+    network_.tell_journeys(journeys_);
+  }
   time_.add(network_);
   if (options.own_core) core_ = take_own_core();
   start_kernels(files);
@@ -179,7 +210,7 @@ void run_in_progress::start_kernels(const kernel_files& files) {
   for (const auto& [node, plan] : plans_) {
     const std::vector<initramfs_file> content = {{.name = flow_plan::program_name, .content = program, .program = true},
                                                  {.name = flow_plan::file_name, .content = plan}};
-    open_output(workshop_.folder() / initramfs_of(node)) << make_initramfs(folders, content);
+    open_output(workshop_.folder() / initramfs_of(node)) << archives_of(node) << make_initramfs(folders, content);
     const std::size_t kernel = hosts_.size();
     hosts_.push_back(std::make_unique<kernel_host>(time_, network_, kernel, node, card_socket(node), begin_ns));
     kernel_command command{
@@ -192,6 +223,20 @@ void run_in_progress::start_kernels(const kernel_files& files) {
     if (!options_.fixed_command_line) command.arguments.push_back("run=" + std::to_string(getpid()));
     processes_.start(workshop_.folder(), command);
   }
+}
+
+/// Of the programs at a node, one after the other; what comes last in an initramfs is what a kernel begins with.
+std::string run_in_progress::archives_of(air::node_id node) const {
+  std::vector<std::filesystem::path> known;
+  std::string archives;
+  for (const run::program_config& program : config_.programs) {
+    if (program.node != node || std::find(known.begin(), known.end(), program.initramfs) != known.end()) continue;
+    known.push_back(program.initramfs);
+    archives += read_file(program.initramfs);
+    // Linux looks for the next archive at a multiple of four bytes.
+    archives.resize((archives.size() + 3) / 4 * 4);
+  }
+  return archives;
 }
 
 shim::flow_key run_in_progress::key_of(std::size_t flow) const {
@@ -296,10 +341,13 @@ void run_in_progress::write_results(bool complete) {
                                  {"no_buffer", host->counters().no_buffer},
                                  {"packet_hash", host->packets().text()}});
   }
+  for (air::node_id node = 0; node < config_.air.nodes.size(); ++node) result["ledger"].push_back(json_of(node, network_.ledger_of(node)));
   result["kernel_runs"] = time_.counters().runs;
+  if (const std::uint64_t marks = network_.congestion_marks(); marks != 0) result["congestion_marks"] = marks;
   std::ofstream file = open_output(config_.outputs.directory / "result.json");
   file << result.dump(1) << '\n';
-  if (!file.flush() || !intervals.flush()) {
+  const bool written = file.flush() && intervals.flush() && trace_.flush() && completions_.flush() && journeys_.flush();
+  if (!written) {
     throw std::runtime_error(config_.outputs.directory.string() + ": results cannot be written; is the disk full?");
   }
 }
@@ -325,7 +373,7 @@ void check(const run::run_config& config) {
       throw config_error(field_of(flow, "kind") + "kernels have flows of tcp alone; use perhop-sim for others");
     if (linux_tcp(known.variant).empty()) {
       throw config_error(field_of(flow, "variant") + "Linux has no TCP '" + known.variant +
-                         "'; one of newreno, reno, linuxreno, cubic, bbr, vegas, veno, westwood");
+                         "'; one of newreno, reno, linuxreno, cubic, bbr, dctcp, vegas, veno, westwood");
     }
     if (known.transfer_bytes != 0 || known.tcp_rate_bps != 0) {
       throw config_error(field_of(flow, known.transfer_bytes != 0 ? "transfer_bytes" : "rate_bps") +
@@ -333,6 +381,9 @@ void check(const run::run_config& config) {
     }
     if (known.policy != config.flows.front().policy) {
       throw config_error(field_of(flow, "policy") + "all flows between kernels have one policy; give the same to all");
+    }
+    if (known.uses_ecn() != config.flows.front().uses_ecn()) {
+      throw config_error(field_of(flow, "ecn") + "a kernel has it for all of its flows; give the same to all");
     }
     if (known.sack != config.flows.front().sack) {
       throw config_error(field_of(flow, "sack") + "a kernel has it for all of its flows; give the same to all");
@@ -342,14 +393,29 @@ void check(const run::run_config& config) {
 
 std::map<air::node_id, std::string> make_plans(const run::run_config& config, const std::vector<time_ns>& edges) {
   std::map<air::node_id, std::ostringstream> plans;
+  const auto begin_plan = [&](air::node_id node, bool sack, bool ecn) {
+    if (plans.contains(node)) return;
+    std::ostringstream& plan = plans[node];
+    plan << "address " << text_of_ipv4(ipv4_of(node)) << "\nsysctl net/ipv4/tcp_sack " << (sack ? 1 : 0) << '\n';
+    if (ecn) plan << "sysctl net/ipv4/tcp_ecn 1\n";
+    for (const time_ns edge : edges) plan << "edge " << edge << '\n';
+    plan << "measure_from " << begin_ns + nanoseconds(config.warmup_s) << '\n';
+  };
   for (const run::flow_config& flow : config.flows) {
-    for (const air::node_id node : {flow.src, flow.dst}) {
-      if (plans.contains(node)) continue;
-      std::ostringstream& plan = plans[node];
-      plan << "address " << text_of_ipv4(ipv4_of(node)) << "\nsysctl net/ipv4/tcp_sack " << (flow.sack ? 1 : 0) << '\n';
-      for (const time_ns edge : edges) plan << "edge " << edge << '\n';
-      plan << "measure_from " << begin_ns + nanoseconds(config.warmup_s) << '\n';
+    for (const air::node_id node : {flow.src, flow.dst}) begin_plan(node, flow.sack, flow.uses_ecn());
+  }
+  const bool marks = !config.flows.empty() && config.flows.front().uses_ecn();
+  for (const run::program_config& program : config.programs) begin_plan(program.node, true, marks);
+  for (const run::program_config& program : config.programs) {
+    for (const auto& [other, plan] : plans) {
+      if (other == program.node) continue;
+      plans[program.node] << "neighbour " << text_of_ipv4(ipv4_of(other)) << '\n';
+      plans[other] << "neighbour " << text_of_ipv4(ipv4_of(program.node)) << '\n';
     }
+  }
+  for (const run::program_config& program : config.programs) {
+    plans[program.node] << "program " << begin_ns + nanoseconds(program.start_s) << ' ' << (program.traced ? 1 : 0) << ' '
+                        << program.command << '\n';
   }
   for (std::size_t index = 0; index < config.flows.size(); ++index) {
     const run::flow_config& flow = config.flows[index];
@@ -363,7 +429,8 @@ std::map<air::node_id, std::string> make_plans(const run::run_config& config, co
                     << first_sink_port + index << ' ' << begin_ns + nanoseconds(flow.start_s) << ' '
                     << begin_ns + nanoseconds(flow.stop_s.value_or(config.duration_s + 1)) << ' ' << mss_bytes << ' '
                     << linux_tcp(flow.variant) << '\n';
-    plans[flow.dst] << "receive " << index << ' ' << first_sink_port + index << ' ' << mss_bytes << '\n';
+    plans[flow.dst] << "receive " << index << ' ' << first_sink_port + index << ' ' << mss_bytes << ' ' << window_bytes << ' '
+                    << linux_tcp(flow.variant) << '\n';
   }
   std::map<air::node_id, std::string> texts;
   for (const auto& [node, plan] : plans) texts[node] = plan.str();

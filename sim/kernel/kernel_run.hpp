@@ -30,6 +30,7 @@ struct run_options {
   bool seeded = true;              ///< the kernels' entropy
   bool fixed_layout = true;        ///< of their addresses
   bool fixed_command_line = true;  ///< false: it names this process
+  bool fixed_time_of_day = true;   ///< false: the host's
   std::chrono::milliseconds patience{60'000};
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <string>
 
@@ -84,6 +85,7 @@ public:
     return {.kind = node::route_kind::radio, .next_hop = shim::ip_address::from_ipv4(ipv4_of(next->second))};
   }
   void deliver(std::span<const std::uint8_t> packet) override {
+    owner_.ledgers_[node_].to_ip.add(packet.size());
     if (ip_) {
       ip_(packet);
     } else {
@@ -116,6 +118,7 @@ network::network(const run::run_config& config, run::run_report& report, air::pc
       end_(static_cast<air::tick>(std::llround(config.duration_s * air::ticks_per_second))),
       deadlines_(config.air.nodes.size()),
       flows_(config.flows.size()),
+      ledgers_(config.air.nodes.size()),
       medium_(config.air, *this) {
   for (const run::route_config& route : config.routes) next_hops_[{route.node, route.destination}] = route.next_hop;
   const air::mac_config& mac = config.air.mac;
@@ -127,6 +130,7 @@ network::network(const run::run_config& config, run::run_report& report, air::pc
     if (!config.flows.empty()) path.policy = config.flows.front().policy;
     path.on_queue_drop = [this, id](const shim::ip_packet_view& view) {
       report_.on_queue_drop(id);
+      ledgers_[id].queue_drops.add(view.ip_bytes);
       count(medium_.now(), view, &flow_packets::queue_drops_data, &flow_packets::queue_drops_tcp_acks);
     };
     stations_.push_back(std::make_unique<station>(*this, id, path));
@@ -154,6 +158,81 @@ network::~network() = default;
 void network::set_ip(air::node_id node, ip_handler handler) { stations_[node]->routes.set_ip(std::move(handler)); }
 
 const node::packet_path& network::path(air::node_id node) const { return stations_[node]->path; }
+
+std::uint64_t network::congestion_marks() const {
+  return std::accumulate(stations_.begin(), stations_.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const auto& each) { return sum + each->path.shim()->counters().congestion_marks; });
+}
+
+// ---- Journeys
+
+namespace {
+
+constexpr std::size_t ttl_at = 8, ip_id_at = 4, tcp_at = 20, flags_at = tcp_at + 13;
+constexpr std::uint8_t tcp_protocol = 6;
+
+bool is_tcp(std::span<const std::uint8_t> packet) { return packet.size() > flags_at && packet[0] == 0x45 && packet[9] == tcp_protocol; }
+
+std::uint32_t number_at(std::span<const std::uint8_t> packet, std::size_t at, std::size_t bytes) {
+  std::uint32_t number = 0;
+  for (std::size_t index = 0; index < bytes; ++index) number = number << 8 | packet[at + index];
+  return number;
+}
+
+/// What routers do not change: identification, addresses, ports, sequence numbers and flags.
+std::string identity_of(std::span<const std::uint8_t> packet) {
+  std::string identity(packet.begin() + ip_id_at, packet.begin() + ip_id_at + 2);
+  identity.append(packet.begin() + 12, packet.begin() + flags_at + 1);
+  return identity;
+}
+
+}  // namespace
+
+void network::tell_journeys(std::ostream& csv) {
+  journeys_ = &csv;
+  csv << "source,destination,source_port,destination_port,ip_id,sequence,tcp_ack,flags,ip_bytes,payload_bytes,node,next,here_us,enqueue_us,"
+         "head_us,done_us,result,rts_attempts,data_attempts";
+  for (const std::string_view part : air::service_parts::names) csv << ',' << part << "_us";
+  csv << '\n';
+}
+
+void network::note_here(air::node_id node, std::span<const std::uint8_t> packet) {
+  if (is_tcp(packet)) here_since_[{node, identity_of(packet)}] = medium_.now();
+}
+
+void network::tell_journey(const air::completion& record, std::span<const std::uint8_t> packet) {
+  if (!is_tcp(packet)) return;
+  const auto since = here_since_.find({record.node, identity_of(packet)});
+  const std::size_t header_bytes = tcp_at + std::size_t{4} * (packet[tcp_at + 12] >> 4);
+  std::ostream& csv = *journeys_;
+  csv << text_of_ipv4(number_at(packet, 12, 4)) << ',' << text_of_ipv4(number_at(packet, 16, 4)) << ',' << number_at(packet, tcp_at, 2)
+      << ',' << number_at(packet, tcp_at + 2, 2) << ',' << number_at(packet, ip_id_at, 2) << ',' << number_at(packet, tcp_at + 4, 4) << ','
+      << number_at(packet, tcp_at + 8, 4) << ',' << unsigned{packet[flags_at]} << ',' << packet.size() << ','
+      << packet.size() - std::min(header_bytes, packet.size()) << ',' << record.node << ','
+      << static_cast<air::node_id>(record.ra - node_address_base - 1) << ',';
+  if (since != here_since_.end()) csv << since->second;
+  csv << ',' << record.t_enqueue_us << ',' << record.t_head_us << ',' << record.t_done_us << ',' << to_string(record.result) << ','
+      << unsigned{record.rts_attempts} << ',' << unsigned{record.data_attempts};
+  for (const std::uint32_t part : record.parts.values()) csv << ',' << part;
+  csv << '\n';
+  if (since != here_since_.end()) here_since_.erase(since);
+}
+
+node_ledger network::ledger_of(air::node_id node) const {
+  node_ledger found = ledgers_[node];
+  const auto note = [&found](std::span<const std::uint8_t> msdu) {
+    if (const content waits = content_of(msdu); waits.packet) found.waiting.add(waits.packet->view.ip_bytes);
+  };
+  const node::packet_path& path = stations_[node]->path;
+  path.path().queue().for_each([&note](const auto& entry) { note(entry.what.msdu); });
+  std::vector<bool> in_mac(slots_.size(), true);
+  for (const std::uint64_t free : free_) in_mac[free] = false;
+  for (const auto& [until, lingers] : lingering_) in_mac[lingers] = false;
+  for (std::size_t index = 0; index < slots_.size(); ++index) {
+    if (in_mac[index] && slots_[index].node == node) note(slots_[index].msdu);
+  }
+  return found;
+}
 
 // ---- Time
 
@@ -208,6 +287,8 @@ void network::play(air::tick now) {
 void network::send_ip(time_ns now, air::node_id node, std::span<const std::uint8_t> packet) {
   if (tick_of(now) > end_) return;
   catch_up(tick_of(now));
+  ledgers_[node].from_ip.add(packet.size());
+  if (journeys_ != nullptr) note_here(node, packet);
   stations_[node]->path.on_ip(medium_.now(), packet);
   touch(node);
 }
@@ -278,8 +359,13 @@ void network::write_msdu(air::node_id, const air::tx_request& request, std::vect
 void network::on_delivery(air::tick now, air::node_id to, const air::transmission& frame) {
   // A copy: what the receiver sends on may take the memory that the slots lie in.
   const std::vector<std::uint8_t> msdu = slots_[frame.payload].msdu;
-  if (const auto header = content_of(msdu).header; header && header->hops == 1) {
-    report_.on_path_header_delay(now, frame.node, to, header->total_delay_us, traffic_of(msdu));
+  const content carried = content_of(msdu);
+  if (carried.header && carried.header->hops == 1) {
+    report_.on_path_header_delay(now, frame.node, to, carried.header->total_delay_us, traffic_of(msdu));
+  }
+  if (carried.packet) {
+    ledgers_[to].neighbours[frame.node].from_air.add(carried.packet->view.ip_bytes);
+    if (journeys_ != nullptr) note_here(to, std::span(msdu).last(carried.packet->view.ip_bytes));
   }
   node::packet_path& path = stations_[to]->path;
   path.at(now);
@@ -295,6 +381,12 @@ void network::on_delivery(air::tick now, air::node_id to, const air::transmissio
 void network::on_completion(air::tick now, const air::completion& record) {
   const slot done = slots_[record.payload];
   report_.on_completion(record, traffic_of(done.msdu));
+  if (const content sent = content_of(done.msdu); sent.packet) {
+    const bool delivered = record.result == tx_result::delivered || record.result == tx_result::group_sent;
+    node_ledger::hop_ledger& there = ledgers_[record.node].neighbours[static_cast<air::node_id>(record.ra - node_address_base - 1)];
+    (delivered ? there.delivered : there.mac_drops).add(sent.packet->view.ip_bytes);
+    if (journeys_ != nullptr) tell_journey(record, std::span(done.msdu).last(sent.packet->view.ip_bytes));
+  }
   if (record.result == tx_result::short_retry_limit || record.result == tx_result::long_retry_limit) {
     report_.on_link_failure(now, medium_.in_range(record.node, static_cast<air::node_id>(record.ra - node_address_base - 1)));
     if (const content given_up = content_of(done.msdu); given_up.packet) {

@@ -11,7 +11,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <ostream>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -35,6 +37,31 @@ struct flow_packets {
   std::uint64_t queue_drops_data = 0, queue_drops_tcp_acks = 0;
 };
 
+/// Packets of IP, and their bytes.
+struct packet_sum {
+  std::uint64_t packets = 0, bytes = 0;
+
+  void add(std::uint64_t ip_bytes) {
+    ++packets;
+    bytes += ip_bytes;
+  }
+};
+
+/// What a node was given, and what became of it, in the whole run. What came in went out, was lost, or waits; only a TCP ACK that a
+/// policy replaces by a later one is in none of them.
+struct node_ledger {
+  /// What a node and one beside it had with each other.
+  struct hop_ledger {
+    packet_sum from_air;   ///< came from there
+    packet_sum delivered;  ///< went there, and was acknowledged
+    packet_sum mac_drops;  ///< the MAC gave it up; some of it may have got there
+  };
+  packet_sum from_ip, to_ip;
+  packet_sum queue_drops;
+  packet_sum waiting;  ///< in the queue and in the MAC when all was over
+  std::map<air::node_id, hop_ledger> neighbours;
+};
+
 class network final : public event_source, private air::listener {
 public:
   using ip_handler = std::function<void(std::span<const std::uint8_t> packet)>;
@@ -55,9 +82,16 @@ public:
   /// Lets the air's time pass up to `now`, or up to the run's end. Requires that nothing was due before.
   void finish(time_ns now) { catch_up(std::min(tick_of(std::max(now, begin_)), end_)); }
 
+  /// From now on each packet of TCP is told to `csv` on each of its hops, when the MAC is done with it. It must outlive the network.
+  void tell_journeys(std::ostream& csv);
+
   const air::air& medium() const { return medium_; }
   const node::packet_path& path(air::node_id node) const;
   const flow_packets& packets_of(std::size_t flow) const { return flows_[flow]; }
+  /// Packets that nodes have marked as having met congestion.
+  std::uint64_t congestion_marks() const;
+  /// What became of the packets of a node, up to now.
+  node_ledger ledger_of(air::node_id node) const;
   /// Packets for the IP of a node that has none.
   std::uint64_t unclaimed() const { return unclaimed_; }
 
@@ -79,6 +113,8 @@ private:
   bool submit(air::node_id from, const drivers::send_request& request);
   void release(std::uint64_t index) { free_.push_back(index); }
   run::hop_traffic traffic_of(std::span<const std::uint8_t> msdu) const;
+  void note_here(air::node_id node, std::span<const std::uint8_t> packet);
+  void tell_journey(const air::completion& record, std::span<const std::uint8_t> packet);
   void count(air::tick now, const shim::ip_packet_view& view, std::uint64_t flow_packets::* data, std::uint64_t flow_packets::* tcp_acks);
 
   void on_transmission(const air::transmission& frame) override;
@@ -101,8 +137,11 @@ private:
   std::vector<std::uint64_t> free_;
   std::deque<std::pair<air::tick, std::uint64_t>> lingering_;  ///< slots of group frames, which others may not have heard yet
   std::vector<flow_packets> flows_;
+  std::vector<node_ledger> ledgers_;  ///< by node, but for what waits
   std::uint64_t unclaimed_ = 0;
-  air::air medium_;  // last: its listener is this object
+  std::ostream* journeys_ = nullptr;
+  std::map<std::pair<air::node_id, std::string>, air::tick> here_since_;  ///< when a node got a packet, by what tells it from others
+  air::air medium_;                                                       // last: its listener is this object
 };
 
 }  // namespace perhop::kernels

@@ -4,7 +4,7 @@
 // what each kernel said to kernel-N.log. More options change how a run is made, and nothing of what comes out:
 //   --messages   time is told by messages, not by shared memory     --stepwise  kernels ask for each step of their own
 //   --any-core   the run stays on no processor                      --patience S  of a kernel that lets no time pass, before it has failed
-// --leave-out seed, layout or command_line is for tests: without that, two runs differ.
+// --leave-out seed, layout, command_line or time_of_day is for tests: without that, two runs differ.
 // Exit status: 0 done, 2 run.json is wrong, 130 interrupted (results so far are complete), 1 anything else (likewise).
 #include <algorithm>
 #include <chrono>
@@ -52,12 +52,29 @@ private:
 int usage() {
   std::fprintf(stderr,
                "usage: perhop-kernel --kernel IMAGE [--messages] [--stepwise] [--any-core] [--patience S] "
-               "[--leave-out seed|layout|command_line] RUN.JSON\n");
+               "[--leave-out seed|layout|command_line|time_of_day] RUN.JSON\n");
   return run::exit_bad_config;
+}
+
+/// @return whether there is such a thing
+bool leave_out(std::string_view what, kernels::run_options& options) {
+  if (what == "seed") {
+    options.seeded = false;
+  } else if (what == "layout") {
+    options.fixed_layout = false;
+  } else if (what == "command_line") {
+    options.fixed_command_line = false;
+  } else if (what == "time_of_day") {
+    options.fixed_time_of_day = false;
+  } else {
+    return false;
+  }
+  return true;
 }
 
 int make(const std::string& file, const kernels::kernel_files& files, const kernels::run_options& options) {
   const run::run_config config = run::load_run_config(file);
+  run::load_own_policies(config);
   progress told(config.duration_s);
   const kernels::run_outcome outcome =
       kernels::make_run(config, files, options, [&told](double now_s) { told(now_s); }, [] { return interrupted != 0; });
@@ -83,9 +100,7 @@ int main(int argc, char** argv) {
     } else if (word == "--patience" && index + 1 < argc) {
       options.patience = std::chrono::milliseconds(std::max(1L, std::strtol(argv[++index], nullptr, 10)) * 1000);
     } else if (word == "--leave-out" && index + 1 < argc) {
-      const std::string_view what = argv[++index];
-      if (what != "seed" && what != "layout" && what != "command_line") return usage();
-      (what == "seed" ? options.seeded : what == "layout" ? options.fixed_layout : options.fixed_command_line) = false;
+      if (!leave_out(argv[++index], options)) return usage();
     } else if (word == "--messages") {
       options.shared_memory = false;
     } else if (word == "--stepwise") {

@@ -72,6 +72,29 @@ AirChannel::Apply(const perhop::run::event_config& event)
 }
 
 void
+AirChannel::KeepRegisters(const perhop::air::air_config& config)
+{
+    m_statistics.resize(m_radios);
+    for (perhop::air::node_id node = 0; node < m_radios; ++node)
+    {
+        m_registers.emplace_back(config, node);
+    }
+}
+
+std::optional<uint32_t>
+AirChannel::ReadRegister(uint32_t node, uint32_t address)
+{
+    return m_registers[node].read(address, NowUs(), m_statistics[node]);
+}
+
+bool
+AirChannel::WriteRegister(uint32_t node, uint32_t address, uint32_t value)
+{
+    Synchronise();
+    return m_registers[node].write(address, value, m_air);
+}
+
+void
 AirChannel::Synchronise()
 {
     if (const uint64_t nowUs = m_simulator.NowTick(); m_air.now() != nowUs)
@@ -108,6 +131,10 @@ void
 AirChannel::on_transmission(const perhop::air::transmission& frame)
 {
     m_report.on_transmission(frame);
+    if (!m_statistics.empty())
+    {
+        m_statistics[frame.node].note_sent(frame);
+    }
     if (m_capture && m_mac.fidelity == perhop::air::mac_fidelity::core)
     {
         m_capture->Write(frame);
@@ -153,6 +180,10 @@ AirChannel::on_delivery(perhop::air::tick now, perhop::air::node_id to, const pe
     {
         m_report.on_path_header_delay(now, frame.node, to, slot.header.total_delay_us, Flow::TrafficOf(slot.view.flow));
     }
+    if (!m_statistics.empty())
+    {
+        ++m_statistics[to].rx_delivered;
+    }
     const AirSimulatorImpl::ContextGuard guard(m_simulator, to);
     m_devices[to]->Receive(now, slot);
 }
@@ -160,6 +191,10 @@ AirChannel::on_delivery(perhop::air::tick now, perhop::air::node_id to, const pe
 void
 AirChannel::on_completion(perhop::air::tick now, const perhop::air::completion& record)
 {
+    if (!m_statistics.empty())
+    {
+        m_statistics[record.node].note_done(record);
+    }
     m_report.on_completion(record, Flow::TrafficOf(m_slots.Get(record.payload).view.flow));
     const std::shared_ptr<const RouteFrame> route = m_slots.Get(record.payload).route;
     if (record.result == perhop::tx_result::short_retry_limit || record.result == perhop::tx_result::long_retry_limit)

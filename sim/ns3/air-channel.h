@@ -9,11 +9,13 @@
 #include "sim/ns3/flow.h"
 #include "sim/ns3/frame-capture.h"
 #include "sim/ns3/packet-slots.h"
+#include "sim/run/mac_registers.hpp"
 #include "sim/run/run_report.hpp"
 
 #include "ns3/channel.h"
 
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -73,6 +75,15 @@ class AirChannel : public Channel, public TickSource, private perhop::air::liste
 
     /// A node moves, or a link goes or comes back.
     void Apply(const perhop::run::event_config& event);
+
+    /// Keeps the registers of every MAC from now on, the start.
+    void KeepRegisters(const perhop::air::air_config& config);
+
+    /// A register of a node's MAC; nothing where it has none of that address. Requires KeepRegisters().
+    std::optional<uint32_t> ReadRegister(uint32_t node, uint32_t address);
+
+    /// @return whether it was written: only what selects a neighbour can be, the MAC runs
+    bool WriteRegister(uint32_t node, uint32_t address, uint32_t value);
 
     /// `tell` is called with every packet that is lost at a node, and how.
     void SetLossCallback(std::function<void(const perhop::shim::ip_packet_view&, FlowLoss)> tell)
@@ -140,6 +151,8 @@ class AirChannel : public Channel, public TickSource, private perhop::air::liste
     perhop::air::air m_air;
     PacketSlots m_slots;
     std::vector<Ptr<AirNetDevice>> m_devices;
+    std::vector<perhop::run::mac_registers> m_registers;   ///< of each MAC; empty: nobody reads them
+    std::vector<perhop::run::mac_statistics> m_statistics; ///< likewise
     std::unique_ptr<FrameCapture> m_capture;
     std::function<void(const perhop::shim::ip_packet_view&, FlowLoss)> m_loss;
 };

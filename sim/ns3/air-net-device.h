@@ -142,6 +142,12 @@ class AirNetDevice : public NetDevice, public HopDevice
     uint64_t MakeHello(uint64_t nowUs, std::span<const uint8_t> hello, uint8_t peer, uint32_t mpduBytes) override;
     bool SendOnWire(HopPacket&& packet, const perhop::wire::path_header& header, uint64_t receiver) override;
     bool CanSubmit() const override;
+
+    std::size_t PacketsInMac() const override
+    {
+        return m_inMac;
+    }
+
     void Submit(uint64_t place) override;
     void OnQueueDrop(const perhop::shim::ip_packet_view& packet) override;
     void OnPurged(uint64_t place) override;

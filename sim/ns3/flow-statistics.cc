@@ -164,6 +164,7 @@ void
 FlowStatistics::OnRoundTrip(Time roundTrip)
 {
     const auto roundTripUs = static_cast<double>(roundTrip.GetMicroSeconds());
+    m_lastRoundTripMs = roundTripUs / 1e3;
     for (Sums* sums : {&m_run, &m_interval})
     {
         ++sums->roundTrips;
@@ -186,6 +187,7 @@ FlowStatistics::OnWindow(uint32_t congestionWindowBytes, uint32_t advertisedWind
 {
     // TCP sends by the smaller of the two; the congestion window itself goes on growing in ns-3 while the other one holds it.
     const double packets = std::min(congestionWindowBytes, advertisedWindowBytes) / static_cast<double>(m_segmentBytes);
+    m_windowPackets = packets;
     m_run.windowPackets.Set(NowUs(), packets);
     m_interval.windowPackets.Set(NowUs(), packets);
 }

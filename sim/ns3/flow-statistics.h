@@ -59,6 +59,18 @@ class FlowStatistics : public MeasuredTcpSocket::Observer
     /// Segments between TCP's send side and the last TCP ACK, as the shim sees them. A part of a segment counts as one.
     uint32_t GetPacketsInFlight() const;
 
+    /// The newest sample; nothing before the first.
+    std::optional<double> GetLastRoundTripMs() const
+    {
+        return m_lastRoundTripMs;
+    }
+
+    /// By which TCP sends now; nothing before it has told.
+    std::optional<double> GetWindowPackets() const
+    {
+        return m_windowPackets;
+    }
+
     /// The largest number in flight when a new segment left.
     uint32_t GetMaxPacketsInFlight() const
     {
@@ -112,6 +124,8 @@ class FlowStatistics : public MeasuredTcpSocket::Observer
     Losses m_dataLosses;
     Losses m_tcpAckLosses;
     DelayHistogram m_roundTrips;
+    std::optional<double> m_lastRoundTripMs;
+    std::optional<double> m_windowPackets;
 
     bool m_sent = false;
     uint32_t m_sentEnd = 0; ///< sequence number after the last byte ever sent

@@ -9,8 +9,10 @@
 #include "host/core/shim/packet_view.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <ostream>
+#include <vector>
 
 namespace ns3
 {
@@ -66,6 +68,16 @@ enum class FlowLoss
     MacRetries, ///< the MAC gave it up
     QueueFull,
     LinkFailure, ///< purged from the queue because the link that it waited for had failed
+};
+
+/// What a flow is like at a moment. What does not apply to it, or is not known yet, is left out.
+struct FlowState
+{
+    std::optional<uint64_t> deliveredBytes; ///< read at the far end since the start
+    std::optional<double> roundTripMs;      ///< the last sample
+    std::optional<uint32_t> packetsInFlight;
+    std::optional<double> windowPackets; ///< by which TCP sends
+    std::optional<uint32_t> limitPackets;
 };
 
 class Flow
@@ -125,6 +137,17 @@ class Flow
 
     virtual perhop::run::flow_result GetResult(uint64_t nowUs) = 0;
 
+    virtual FlowState GetState() const
+    {
+        return {};
+    }
+
+    /// From now on. @return false: it is of a kind without policies
+    virtual bool SetPolicy(uint64_t, const perhop::shim::flow_policy&)
+    {
+        return false;
+    }
+
     /// A packet of the flow, of either direction, was lost at some node.
     virtual void OnPacketLost(const perhop::shim::ip_packet_view&, FlowLoss)
     {
@@ -145,5 +168,7 @@ class Flow
     static constexpr uint16_t FIRST_SINK_PORT = 60000; // no protocol that Wireshark would look for
     static_assert(FIRST_SINK_PORT + MAX_FLOWS == 65536 && FIRST_SOURCE_PORT + MAX_FLOWS <= FIRST_SINK_PORT);
 };
+
+using Flows = std::vector<std::unique_ptr<Flow>>;
 
 } // namespace ns3

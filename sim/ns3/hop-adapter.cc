@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "sim/ns3/hop-adapter.h"
 
+#include "sim/run/completion_record.hpp"
+
 #include "ns3/nstime.h"
 #include "ns3/simulator.h"
 
@@ -51,6 +53,21 @@ HopAdapter::AddReceivedFlow(TcpFlow& flow)
     m_path.shim().set_flow_policy(flow.GetKey(), flow.GetPolicy());
 }
 
+void
+HopAdapter::AddForwardedFlow(const TcpFlow& flow)
+{
+    const perhop::shim::flow_policy& policy = flow.GetPolicy();
+    m_path.shim().set_flow_policy(flow.GetKey(), {.cwl = policy.brakes() ? policy.cwl : perhop::shim::no_policy.cwl, .ecn = policy.ecn});
+}
+
+void
+HopAdapter::ChangePolicy(uint64_t nowUs, const TcpFlow& flow)
+{
+    m_path.shim().set_flow_policy(flow.GetKey(), flow.GetPolicy());
+    m_path.room().on_policy(nowUs, m_path.shim());
+    Wind(nowUs);
+}
+
 TcpFlow*
 HopAdapter::FlowSentFromHere(const perhop::shim::flow_key& key) const
 {
@@ -69,13 +86,6 @@ HopAdapter::Send(uint64_t nowUs, HopPacket&& packet)
     packet.from = packet.header                                 ? perhop::hop::origin::radio
                   : packet.view.flow.source.ipv4() == m_address ? perhop::hop::origin::here
                                                                 : perhop::hop::origin::elsewhere;
-    if (packet.from == perhop::hop::origin::here)
-    {
-        if (const TcpFlow* flow = FlowSentFromHere(packet.view.flow))
-        {
-            packet.packets_in_flight = flow->GetPacketsInFlight();
-        }
-    }
     const bool sent = m_path.send(nowUs, std::move(packet));
     Wind(nowUs);
     return sent;
@@ -152,7 +162,8 @@ HopAdapter::Completed(const perhop::air::completion& record, bool purge)
                     .data_attempts = record.data_attempts},
          .service_us = serviceUs,
          .delivered = record.result == perhop::tx_result::delivered || record.result == perhop::tx_result::group_sent,
-         .unanswered = record.result == perhop::tx_result::short_retry_limit || record.result == perhop::tx_result::long_retry_limit},
+         .unanswered = record.result == perhop::tx_result::short_retry_limit || record.result == perhop::tx_result::long_retry_limit,
+         .record = m_path.shim().wants_records() ? std::optional(perhop::run::record_of(record)) : std::nullopt},
         purge);
     Wind(record.t_done_us);
 }

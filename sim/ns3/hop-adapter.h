@@ -9,6 +9,7 @@
 
 #include "sim/air/types.hpp"
 #include "sim/ns3/node-address.h"
+#include "sim/ns3/packet-rewrite.h"
 #include "sim/ns3/route-frame.h"
 #include "sim/ns3/tcp-flow.h"
 
@@ -77,6 +78,8 @@ class HopDevice
     }
 
     virtual bool CanSubmit() const = 0;
+    /// Submitted, and not completed.
+    virtual std::size_t PacketsInMac() const = 0;
     virtual void Submit(uint64_t place) = 0;
     /// The queue had no room.
     virtual void OnQueueDrop(const perhop::shim::ip_packet_view& packet) = 0;
@@ -104,7 +107,13 @@ class HopAdapter
     /// The same for one whose receiver is on this node.
     void AddReceivedFlow(TcpFlow& flow);
 
-    /// IP sends a packet. @param packet `from` and `packets_in_flight` are filled in here. @return false when it was lost
+    /// One that this node may pass on: what its policy says of the nodes on its path.
+    void AddForwardedFlow(const TcpFlow& flow);
+
+    /// A flow that was added has another policy from now on.
+    void ChangePolicy(uint64_t nowUs, const TcpFlow& flow);
+
+    /// IP sends a packet. @param packet `from` is filled in here. @return false when it was lost
     bool Send(uint64_t nowUs, HopPacket&& packet);
 
     /// The node itself passes a packet on. @param stamp false: it leaves headers as they are
@@ -177,6 +186,17 @@ class HopAdapter
     void on_left(uint64_t nowUs, const HopPacket& packet, uint64_t receiver, const perhop::wire::path_header& header, uint64_t arrivedBps)
     {
         m_device.OnLeft(nowUs, packet, receiver, header, arrivedBps);
+    }
+
+    static void mark_congestion(HopPacket& packet)
+    {
+        packet.content.packet = Congested(*packet.content.packet);
+        packet.view.ecn = perhop::shim::ecn_field::congested;
+    }
+
+    std::size_t packets_in_mac() const
+    {
+        return m_device.PacketsInMac();
     }
 
     uint64_t make(

@@ -61,6 +61,21 @@ Rewritten(const Packet& original, uint8_t ttlSpent, std::optional<uint16_t> wind
     return packet;
 }
 
+Ptr<Packet>
+Congested(const Packet& original)
+{
+    Ptr<Packet> packet = original.Copy();
+    Ipv4Header ipHeader;
+    packet->RemoveHeader(ipHeader);
+    ipHeader.SetEcn(Ipv4Header::ECN_CE);
+    if (Node::ChecksumEnabled())
+    {
+        ipHeader.EnableChecksum();
+    }
+    packet->AddHeader(ipHeader);
+    return packet;
+}
+
 void
 LowerTtl(std::span<uint8_t> ip, uint8_t ttlSpent)
 {

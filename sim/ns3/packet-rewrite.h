@@ -19,6 +19,9 @@ namespace ns3
 /// computes them.
 Ptr<Packet> Rewritten(const Packet& original, uint8_t ttlSpent, std::optional<uint16_t> windowBytes);
 
+/// A copy of an IPv4 packet that is marked as having met congestion.
+Ptr<Packet> Congested(const Packet& original);
+
 /// Lowers the time to live in an IPv4 packet's bytes and mends the header's checksum.
 /// @param ip at least the IPv4 header
 void LowerTtl(std::span<uint8_t> ip, uint8_t ttlSpent);

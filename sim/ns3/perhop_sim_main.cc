@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// perhop-sim RUN.JSON: TCP over the MAC gateware. Reads one run (see sim/air/README.md), writes its outputs, says on standard output
-// how far it is. Exit status: 0 done, 2 the run file is wrong, 130 interrupted (with the results so far), 1 anything else.
+// perhop-sim [--steps] RUN.JSON: TCP over the MAC gateware. Reads one run (see sim/air/README.md), writes its outputs, says on standard
+// output how far it is; with --steps commands on standard input let its time pass (sim/ns3/step-commands.h). Exit status: 0 done, 2 the
+// run file is wrong, 130 interrupted (with the results so far), 1 anything else.
 
 #include "sim/ns3/scenario.h"
+#include "sim/ns3/step-commands.h"
 
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <fstream>
+#include <iostream>
 #include <string>
+#include <string_view>
 
 namespace
 {
@@ -54,23 +58,45 @@ class Progress
 };
 
 ns3::ScenarioResult
-RunWithProgress(const std::string& file, const perhop::run::run_config& config)
+RunByCommands(const perhop::run::run_config& config)
+{
+    return ns3::RunScenario(
+        config,
+        [](double)
+        {
+            return g_interrupted == 0;
+        },
+        [&config](ns3::ScenarioSteps& steps)
+        {
+            ns3::ServeSteps(config, steps, std::cin, std::cout);
+        });
+}
+
+ns3::ScenarioResult
+RunWithProgress(const perhop::run::run_config& config)
 {
     Progress progress(config.duration_s);
     progress.Print(0);
+    ns3::ScenarioResult result = ns3::RunScenario(config,
+                                                  [&progress](double simulatedS)
+                                                  {
+                                                      progress.Tell(simulatedS);
+                                                      return g_interrupted == 0;
+                                                  });
+    if (!result.interrupted)
+    {
+        progress.Print(config.duration_s);
+    }
+    return result;
+}
+
+/// What only ns-3 can tell of a run file names the file, too.
+ns3::ScenarioResult
+RunNamed(const std::string& file, const perhop::run::run_config& config, bool steps)
+{
     try
     {
-        ns3::ScenarioResult result = ns3::RunScenario(config,
-                                                      [&progress](double simulatedS)
-                                                      {
-                                                          progress.Tell(simulatedS);
-                                                          return g_interrupted == 0;
-                                                      });
-        if (!result.interrupted)
-        {
-            progress.Print(config.duration_s);
-        }
-        return result;
+        return steps ? RunByCommands(config) : RunWithProgress(config);
     }
     catch (const perhop::run::config_error& error)
     {
@@ -79,16 +105,17 @@ RunWithProgress(const std::string& file, const perhop::run::run_config& config)
 }
 
 int
-Run(const std::string& file)
+Run(const std::string& file, bool steps)
 {
     const perhop::run::run_config config = perhop::run::load_run_config(file);
+    perhop::run::load_own_policies(config);
     if (config.air.mac.fidelity == perhop::air::mac_fidelity::samples)
     {
         throw perhop::run::config_error("run.json: field mac.fidelity: samples needs perhop-air and its flows; give core or bytes");
     }
     std::filesystem::create_directories(config.outputs.directory);
 
-    const ns3::ScenarioResult result = RunWithProgress(file, config);
+    const ns3::ScenarioResult result = RunNamed(file, config, steps);
     const std::filesystem::path path = config.outputs.directory / "result.json";
     std::ofstream json(path);
     json << result.json.dump(1) << '\n';
@@ -104,15 +131,16 @@ Run(const std::string& file)
 int
 main(int argc, char** argv)
 {
-    if (argc != 2)
+    const bool steps = argc == 3 && std::string_view(argv[1]) == "--steps";
+    if (argc != 2 && !steps)
     {
-        std::fprintf(stderr, "usage: perhop-sim RUN.JSON\n");
+        std::fprintf(stderr, "usage: perhop-sim [--steps] RUN.JSON\n");
         return perhop::run::exit_bad_config;
     }
     std::signal(SIGINT, OnInterrupt);
     try
     {
-        return Run(argv[1]);
+        return Run(argv[argc - 1], steps);
     }
     catch (const perhop::run::config_error& error)
     {

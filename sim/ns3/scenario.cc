@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+//
+// It is one file because the parts of a run (nodes, flows, logs, results) are set up and taken down in one order.
 #include "sim/ns3/scenario.h"
 
 #include "sim/ns3/air-channel.h"
@@ -12,7 +14,9 @@
 #include "sim/ns3/flow.h"
 #include "sim/ns3/host-routing.h"
 #include "sim/ns3/node-address.h"
+#include "sim/ns3/queue-log.h"
 #include "sim/ns3/routes.h"
+#include "sim/ns3/running-scenario.h"
 #include "sim/ns3/scripted-events.h"
 #include "sim/ns3/tcp-flow.h"
 #include "sim/ns3/tfrc-flow.h"
@@ -177,6 +181,17 @@ class Network
         return *m_channel;
     }
 
+    /// Packets that nodes have marked as having met congestion.
+    uint64_t CountMarks() const
+    {
+        uint64_t marks = 0;
+        for (const Ptr<AirNetDevice>& device : m_devices)
+        {
+            marks += device->GetHop().GetShim().counters().congestion_marks;
+        }
+        return marks;
+    }
+
     /// The routers' allocations, into the log.
     void LogExact(uint64_t nowUs) const
     {
@@ -236,8 +251,6 @@ class Network
     std::vector<Ptr<AirNetDevice>> m_devices;
 };
 
-using Flows = std::vector<std::unique_ptr<Flow>>;
-
 std::unique_ptr<Flow>
 MakeExactFlow(const run_config& config, std::size_t index, const Network& network, ExactLog& log)
 {
@@ -291,6 +304,19 @@ MakeFlow(const run_config& config, std::size_t index, const Network& network, co
                        "].kind: traffic of the MAC alone is perhop-air's; run this file with perhop-air, or use kind tcp");
 }
 
+/// Nodes between the ends know of a flow only what they do to its packets.
+void
+MarkOnTheWay(const run_config& config, std::size_t index, const Network& network, const TcpFlow& flow)
+{
+    for (uint32_t i = 0; i < config.node_count(); ++i)
+    {
+        if (i != config.flows[index].src && i != config.flows[index].dst)
+        {
+            network.GetDevice(i).GetHop().AddForwardedFlow(flow);
+        }
+    }
+}
+
 Flows
 StartFlows(const run_config& config, const Network& network, const FlowLogs& logs)
 {
@@ -306,6 +332,10 @@ StartFlows(const run_config& config, const Network& network, const FlowLogs& log
         flows.push_back(MakeFlow(config, i, network, logs));
         flows.back()->Attach(network.GetDevice(flow.src).GetHop(), network.GetDevice(flow.dst).GetHop());
         flows.back()->Start();
+        if (flow.kind == perhop::run::flow_kind::tcp && (flow.policy.marks() || flow.policy.brakes()))
+        {
+            MarkOnTheWay(config, i, network, static_cast<const TcpFlow&>(*flows.back()));
+        }
     }
     return flows;
 }
@@ -357,8 +387,12 @@ class IntervalWriter
 } // namespace
 
 ScenarioResult
-RunScenario(const run_config& config, const std::function<bool(double)>& poll)
+RunScenario(const run_config& config, const std::function<bool(double)>& poll, const std::function<void(ScenarioSteps&)>& drive)
 {
+    if (!config.programs.empty())
+    {
+        throw config_error("field programs: programs need Linux kernels; run this file with perhop-kernel, or leave them out");
+    }
     const double cpuAtStartS = CpuSeconds();
     const auto traceLines = OpenOutput(config, config.outputs.trace, "trace.txt");
     const auto completions = OpenOutput(config, config.outputs.completions, "completions.csv");
@@ -403,6 +437,12 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
                                 }
                             });
         IntervalWriter writer(*intervals, flows, Seconds(config.outputs.interval_s), network);
+        QueueLog queues(config,
+                        config.node_count(),
+                        [&network](uint32_t node)
+                        {
+                            return network.GetDevice(node).GetHop().GetPath().queue().size();
+                        });
         const auto goOn = [&]
         {
             result.interrupted = !poll(static_cast<double>(simulator.Get().NowTick()) / 1e6);
@@ -412,7 +452,13 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
         Simulator::Stop(Seconds(config.duration_s));
 
         const double cpuAtRunS = CpuSeconds();
-        if (goOn())
+        if (goOn() && drive)
+        {
+            RunningScenario steps(config, simulator.Get(), network.GetChannel(), flows, result.interrupted);
+            drive(steps);
+            result.interrupted = result.interrupted || steps.GetNowUs() < steps.GetEndUs();
+        }
+        else if (!result.interrupted)
         {
             Simulator::Run();
         }
@@ -420,6 +466,7 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
 
         const uint64_t endUs = simulator.Get().NowTick();
         writer.WriteRows(endUs);
+        queues.Finish();
         network.GetChannel().FinishCapture();
         std::vector<perhop::run::flow_result> flowResults;
         for (const auto& flow : flows)
@@ -430,6 +477,10 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll)
         const perhop::air::air_counters& counters = network.GetChannel().GetCounters();
         const perhop::run::cpu_times cpu = CpuTimes(counters, cpuAtRunS - cpuAtStartS, cpuRunS);
         result.json = report.result(endUs, counters, cpu, flowResults, result.interrupted);
+        if (const uint64_t marks = network.CountMarks(); marks != 0)
+        {
+            result.json["congestion_marks"] = marks;
+        }
         logs.Finish();
     }
     Finish(traceLines.get(), "trace.txt");

@@ -35,8 +35,10 @@ TellRoutesChanged(AirChannel& channel, const std::vector<node_id>& path)
     }
 }
 
+} // namespace
+
 void
-Play(AirChannel& channel, const event_config& event)
+PlayEvent(AirChannel& channel, const event_config& event)
 {
     if (event.kind != event_config::event_kind::route)
     {
@@ -51,8 +53,6 @@ Play(AirChannel& channel, const event_config& event)
     TellRoutesChanged(channel, event.path);
 }
 
-} // namespace
-
 void
 ScheduleEvents(const std::vector<event_config>& events, AirChannel& channel)
 {
@@ -61,7 +61,7 @@ ScheduleEvents(const std::vector<event_config>& events, AirChannel& channel)
         Simulator::Schedule(MicroSeconds(static_cast<int64_t>(event.at())),
                             [&channel, event]
                             {
-                                Play(channel, event);
+                                PlayEvent(channel, event);
                             });
     }
 }

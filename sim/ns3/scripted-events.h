@@ -14,6 +14,9 @@
 namespace ns3
 {
 
+/// Lets an event happen now, whatever its time. Not while the air calls back.
+void PlayEvent(AirChannel& channel, const perhop::run::event_config& event);
+
 /// `channel` and its devices must live as long as the run.
 void ScheduleEvents(const std::vector<perhop::run::event_config>& events, AirChannel& channel);
 

@@ -6,6 +6,7 @@
 #include "sim/ns3/tcp-bsd-reno.h"
 
 #include "ns3/boolean.h"
+#include "ns3/enum.h"
 #include "ns3/inet-socket-address.h"
 #include "ns3/packet.h"
 #include "ns3/rtt-estimator.h"
@@ -50,6 +51,7 @@ constexpr Variant VARIANTS[] = {
     {"linuxreno", "ns3::TcpLinuxReno"},
     {"cubic", "ns3::TcpCubic"},
     {"bbr", "ns3::TcpBbr"}, // paces by itself
+    {"dctcp", "ns3::TcpDctcp"},
     {"vegas", "ns3::TcpVegas"},
     {"veno", "ns3::TcpVeno"},
     {"westwood", "ns3::TcpWestwoodPlus"},
@@ -164,6 +166,10 @@ TcpFlow::CreateSocket(Ptr<Node> node) const
     }
     socket->SetAttribute("Sack", BooleanValue(m_config.sack));
     socket->SetAttribute("Timestamp", BooleanValue(false));
+    if (m_config.uses_ecn())
+    {
+        socket->SetAttribute("UseEcn", EnumValue(TcpSocketState::On));
+    }
     socket->SetAttribute("WindowScaling", BooleanValue(m_windowScaling));
     socket->SetAttribute("SegmentSize", UintegerValue(m_config.segment_bytes));
     socket->SetAttribute("InitialCwnd", UintegerValue(INITIAL_WINDOW_SEGMENTS));
@@ -183,8 +189,41 @@ TcpFlow::CreateSocket(Ptr<Node> node) const
 void
 TcpFlow::Attach(HopAdapter& atSource, HopAdapter& atSink)
 {
+    m_atSource = &atSource;
+    m_atSink = &atSink;
     atSource.AddFlow(*this);
     atSink.AddReceivedFlow(*this);
+}
+
+bool
+TcpFlow::SetPolicy(uint64_t nowUs, const perhop::shim::flow_policy& policy)
+{
+    if (policy.cwl.kind != perhop::policy::cwl_kind::none && m_windowScaling)
+    {
+        throw config_error("field policy.cwl: the flow began with window scaling, which a congestion window limit must do without; give it "
+                           "a max_window_packets of at most " +
+                           std::to_string(LARGEST_UNSCALED_WINDOW_BYTES / m_config.segment_bytes));
+    }
+    if (policy.tcp_ack.kind != perhop::policy::tcp_ack_kind::every && m_config.tcp_ack_every != 1)
+    {
+        throw config_error("field policy.tcp_ack: the flow's tcp_ack_every must be 1 for it");
+    }
+    m_config.policy = policy;
+    m_atSource->ChangePolicy(nowUs, *this);
+    m_atSink->ChangePolicy(nowUs, *this);
+    return true;
+}
+
+FlowState
+TcpFlow::GetState() const
+{
+    return {
+        .deliveredBytes = m_readBytes,
+        .roundTripMs = m_statistics.GetLastRoundTripMs(),
+        .packetsInFlight = m_statistics.GetPacketsInFlight(),
+        .windowPackets = m_statistics.GetWindowPackets(),
+        .limitPackets = m_atSource->GetShim().cwl_packets(m_key),
+    };
 }
 
 void

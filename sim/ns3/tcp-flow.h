@@ -48,6 +48,8 @@ class TcpFlow : public Flow
     }
 
     perhop::run::flow_result GetResult(uint64_t nowUs) override;
+    FlowState GetState() const override;
+    bool SetPolicy(uint64_t nowUs, const perhop::shim::flow_policy& policy) override;
 
     uint32_t GetMaxPacketsInFlight() const override
     {
@@ -99,6 +101,8 @@ class TcpFlow : public Flow
 
     Ptr<Node> m_source;
     Ptr<Node> m_sink;
+    HopAdapter* m_atSource = nullptr;
+    HopAdapter* m_atSink = nullptr;
     FlowStatistics m_statistics;
     Ptr<MeasuredTcpSocket> m_sender;
     Ptr<Socket> m_listener;

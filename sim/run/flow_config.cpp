@@ -83,6 +83,7 @@ flow_config read_flow(json_section flow, std::size_t nodes) {
   }
   config.variant = flow.text("variant");
   config.sack = flow.boolean("sack");
+  flow.optional("ecn", config.ecn, [&](const char* key) { return flow.boolean(key); });
   config.segment_bytes = static_cast<std::uint32_t>(flow.integer("segment_bytes", 1, 4000));
   config.tcp_ack_every = static_cast<std::uint32_t>(flow.integer("tcp_ack_every", 1, 1000));
   const auto milliseconds = [&](const char* key) { return static_cast<std::uint32_t>(flow.integer(key, 1, longest_rto_ms)); };
@@ -101,6 +102,14 @@ flow_config read_flow(json_section flow, std::size_t nodes) {
   }
   flow.finish();
   return config;
+}
+
+void load_own_policy(const shim::flow_policy& policy, const std::string& field) {
+  try {
+    own::load_own(policy);
+  } catch (const own::policy_error& error) {
+    throw config_error(field + ".own: " + error.text());
+  }
 }
 
 }  // namespace perhop::run

@@ -46,6 +46,7 @@ struct flow_config {
   // tcp
   std::string variant = "newreno";
   bool sack = false;
+  bool ecn = false;  ///< whatever the policy says; see uses_ecn()
   std::uint32_t segment_bytes = 1460;
   double start_s = 0;
   std::optional<double> stop_s;
@@ -74,9 +75,17 @@ struct flow_config {
   std::uint32_t ip_bytes = 1500;
   bool path_header = true;
   double rate_packets_per_s = 0;  ///< mac_poisson only
+
+  /// Its TCP knows ECN: where nodes mark its packets, too.
+  bool uses_ecn() const { return ecn || policy.marks(); }
 };
 
 /// @param nodes how many there are
 flow_config read_flow(json_section flow, std::size_t nodes);
+
+/// Runs the file of a policy of one's own, if the policy names one. Whoever reads run.json for other things than packets does not.
+/// @param field where the policy stands, for messages
+/// @throws config_error
+void load_own_policy(const shim::flow_policy& policy, const std::string& field);
 
 }  // namespace perhop::run

@@ -105,6 +105,23 @@ std::vector<event_config> read_events(json_section& run, const run_config& confi
   return events;
 }
 
+std::vector<program_config> read_programs(json_section& run, std::size_t radios, double duration_s) {
+  std::vector<program_config> programs;
+  for (std::size_t index = 0; index < run.list("programs").size(); ++index) {
+    json_section program = run.element("programs", index);
+    program_config config{.node = static_cast<node_id>(program.integer("node", 0, radios - 1)),
+                          .start_s = program.number("start_s", 0, duration_s),
+                          .command = program.text("command"),
+                          .initramfs = program.text("initramfs")};
+    if (config.command.empty()) program.fail("command", "is empty; name a program of the initramfs");
+    if (config.command.find('\n') != std::string::npos) program.fail("command", "must be one line");
+    program.optional("traced", config.traced, [&](const char* key) { return program.boolean(key); });
+    program.finish();
+    programs.push_back(std::move(config));
+  }
+  return programs;
+}
+
 exact_config read_exact(json_section object, std::size_t nodes) {
   exact_config config;
   table_fields fields(std::move(object));
@@ -227,6 +244,7 @@ run_config parse_run_config(const std::string& text, const std::string& name) {
                                                                std::to_string(flow.dst) + " and back; add them to routes");
     }
   }
+  if (run.has("programs")) config.programs = read_programs(run, radios, config.duration_s);
   if (run.has("exact")) config.exact = read_exact(run.object("exact"), nodes);
   if (run.has("swan")) config.swan = read_swan(run.object("swan"));
   config.outputs = read_outputs(run.object("outputs"), radios);
@@ -259,6 +277,12 @@ run_config load_run_config(const std::filesystem::path& file) {
   if (!stream) throw config_error(file.string() + ": cannot be read; give the path of a run.json");
   const std::string text((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
   return parse_run_config(text, file.filename().string());
+}
+
+void load_own_policies(const run_config& config) {
+  for (std::size_t index = 0; index < config.flows.size(); ++index) {
+    load_own_policy(config.flows[index].policy, "run.json: field flows[" + std::to_string(index) + "].policy");
+  }
 }
 
 }  // namespace perhop::run

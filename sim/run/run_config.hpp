@@ -50,6 +50,15 @@ struct exact_config {
   bool packets = false;                 ///< record every data packet at every router
 };
 
+/// A program in the Linux kernel of a node, from an initramfs; perhop-kernel only.
+struct program_config {
+  node_id node = 0;
+  double start_s = 0;
+  std::string command;
+  std::filesystem::path initramfs;  ///< its files: an archive of cpio, compressed by gzip or not
+  bool traced = false;              ///< when it reads from and writes to its connections is told
+};
+
 struct output_config {
   std::filesystem::path directory;
   bool pcapng = false;
@@ -73,6 +82,7 @@ struct run_config {
   local_repair_kind local_repair = local_repair_kind::as_ns2;
   std::vector<event_config> events;  ///< in order of time
   std::vector<flow_config> flows;
+  std::vector<program_config> programs;
   exact_config exact;
   std::optional<policy::swan_settings> swan;  ///< in every node; nothing: best effort goes when the MAC has room
   output_config outputs;
@@ -94,5 +104,8 @@ run_config parse_run_config(const std::string& text, const std::string& name);
 
 /// @throws config_error also when the file cannot be read
 run_config load_run_config(const std::filesystem::path& file);
+
+/// Runs the files of policies of one's own. @throws config_error
+void load_own_policies(const run_config& config);
 
 }  // namespace perhop::run

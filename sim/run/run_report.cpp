@@ -111,7 +111,6 @@ void add_tcp(ordered_json& json, const flow_result& measured) {
                            {"max_packets_in_flight", measured.max_packets_in_flight}});
 }
 
-/// One line of `flows`. Nothing was measured of a run that ended within its warm-up, so there is nothing to say.
 ordered_json clocks_json(const air_counters& counters) {
   ordered_json clocks;
   for (std::size_t cause = 0; cause < clock_cause_names.size(); ++cause) {
@@ -119,6 +118,15 @@ ordered_json clocks_json(const air_counters& counters) {
   }
   return clocks;
 }
+
+constexpr std::string_view completions_header =
+    "t_done_us,node,next_hop,tag,peer,sequence,mpdu_bytes,rate_index,result,rts_attempts,data_attempts,ssrc,slrc,cw,slots_drawn,"
+    "t_enqueue_us,t_head_us,t_first_tx_us,queue_us,ifs_us,backoff_us,frozen_cca_us,frozen_nav_us,control_us,data_us,response_us,"
+    "timeout_us,responder_us,avg_contention_us16,avg_overhead_us16,avg_data_attempts_256\n";
+
+constexpr std::string_view phy_header = "time_us,node,event,rate_index,bytes,error,rssi_dbm,snr_db,carrier_khz\n";
+
+}  // namespace
 
 ordered_json flow_json(const flow_config& flow, const flow_result& measured, bool has_measured) {
   ordered_json json = {{"kind", name_of(flow.kind)}, {"src", flow.src}, {"dst", flow.dst}};
@@ -130,15 +138,6 @@ ordered_json flow_json(const flow_config& flow, const flow_result& measured, boo
   if (is_udp(flow.kind)) add_udp(json, measured);
   return json;
 }
-
-constexpr std::string_view completions_header =
-    "t_done_us,node,next_hop,tag,peer,sequence,mpdu_bytes,rate_index,result,rts_attempts,data_attempts,ssrc,slrc,cw,slots_drawn,"
-    "t_enqueue_us,t_head_us,t_first_tx_us,queue_us,ifs_us,backoff_us,frozen_cca_us,frozen_nav_us,control_us,data_us,response_us,"
-    "timeout_us,responder_us,avg_contention_us16,avg_overhead_us16,avg_data_attempts_256\n";
-
-constexpr std::string_view phy_header = "time_us,node,event,rate_index,bytes,error,rssi_dbm,snr_db,carrier_khz\n";
-
-}  // namespace
 
 double predicted_service_us(const timing_profile& profile, const completion& record) {
   return static_cast<double>(record.avg_contention_us16 + record.avg_overhead_us16) / neighbour_average_steps_per_us +

@@ -181,6 +181,10 @@ private:
   std::vector<wire_sums> wires_;  // one a direction
 };
 
+/// One line of `flows`.
+/// @param has_measured false: the run is still in its warm-up, so there is nothing to say
+nlohmann::ordered_json flow_json(const flow_config& flow, const flow_result& measured, bool has_measured);
+
 /// Microseconds that the neighbour averages of a completion predict for its own packet.
 double predicted_service_us(const timing_profile& profile, const completion& record);
 

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "host/own/load_policy.hpp"
 #include "sim/run/json_section.hpp"
 
 namespace perhop::run {
@@ -26,6 +28,13 @@ public:
     return object_.has(key) ? object_.number(key, least, most) : otherwise;
   }
   bool flag(const char* key, bool otherwise) { return object_.has(key) ? object_.boolean(key) : otherwise; }
+  const policy::own_policy_source* own(const char* key) {
+    json_section named = object_.object(key);
+    const std::string file = named.text("file"), name = named.text("name");
+    if (named.has("sha256")) named.text("sha256");  // a part of the run's identity
+    named.finish();
+    return &own::policy_in(file, name, [](const std::string& problem) { throw std::runtime_error("the policy " + problem); });
+  }
   [[noreturn]] void refuse(const char* key, const std::string& problem) { object_.fail(key, problem); }
   void finish() { object_.finish(); }
 

@@ -137,6 +137,7 @@ private:
   }
   uint64_t MakeHello(uint64_t, std::span<const uint8_t>, uint8_t, uint32_t) override { throw std::logic_error("no router sends hellos"); }
   bool CanSubmit() const override { return !taken_; }
+  std::size_t PacketsInMac() const override { return taken_ ? 1 : 0; }
   void Submit(uint64_t place) override {
     const made& frame = made_[place];
     frames_ += text_of(frame.receiver, frame.next.peer, frame.next.mpdu_bytes, frame.header, frame.rider);

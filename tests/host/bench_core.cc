@@ -12,8 +12,8 @@
 //
 // Time is CPU time, the median of several rounds; consecutive packets belong to different connections, each
 // of which sends 10 packets a second. Ends with a RESULT
-// line, and fails when a role needs more than the limit. The limit leaves out the EXACT router with more flows than its
-// table holds: it is measured all the same.
+// line, and fails when a role needs more than its limits: of instructions, and without --quick of time, which among other tests is the
+// neighbours'. That limit leaves out the EXACT router with more flows than its table holds: it is measured all the same.
 //
 //   perhop_bench_core [--quick] [--out result.json]
 
@@ -171,9 +171,12 @@ private:
 struct role {
   const char* name;
   void (bench::*packet)(std::uint64_t);
+  double most_instructions;  // a packet, with headline_flows: a sixth above what GCC 12 took
 };
-constexpr std::array<role, 4> roles{
-    {{"sender", &bench::sender}, {"forwarder", &bench::forwarder}, {"exact", &bench::exact}, {"receiver", &bench::receiver}}};
+constexpr std::array<role, 4> roles{{{"sender", &bench::sender, 4500},
+                                     {"forwarder", &bench::forwarder, 960},
+                                     {"exact", &bench::exact, 1070},
+                                     {"receiver", &bench::receiver, 2240}}};
 
 struct cost {
   double ns = 0;
@@ -236,14 +239,20 @@ int main(int argc, char** argv) {
   std::string headline;
   std::string by_flows;
   double worst_ns = 0;
+  bool few_instructions = true;
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   std::printf("%-10s %8s %14s %14s %20s\n", "role", "flows", "ns a packet", "worst round", "instructions");
   for (const std::uint32_t flows : flow_counts) {
     bench nodes(flows);
     std::string of_roles;
     for (const role& role : roles) {
-      const cost measured = measure(nodes, role, flows, rounds, packets, quick || flows != headline_flows ? nullptr : &counted_by);
+      const cost measured = measure(nodes, role, flows, rounds, packets, flows != headline_flows ? nullptr : &counted_by);
       std::printf("%-10s %8u %14.1f %14.1f %20.0f\n", role.name, flows, measured.ns, measured.worst_round_ns, measured.instructions);
+      if (measured.instructions > role.most_instructions) {
+        std::fprintf(stderr, "%s: %.0f instructions a packet, and the limit is %.0f\n", role.name, measured.instructions,
+                     role.most_instructions);
+        few_instructions = false;
+      }
       const bool overfull = role.packet == &bench::exact && flows > policy::exact_router_config{}.max_flows;
       if (!overfull) worst_ns = std::max(worst_ns, measured.ns);
       char text[160];
@@ -263,10 +272,12 @@ int main(int argc, char** argv) {
   if (checksum == 0) std::puts("nothing was done");
   const bool within = worst_ns <= limit_ns;
   const std::string result = "{" + headline + ", \"limit_ns\": " + std::to_string(static_cast<int>(limit_ns)) +
-                             ", \"within_limit\": " + (within ? "true" : "false") + ", \"instructions_counted_by\": \"" + counted_by +
-                             "\", \"flows\": {" + by_flows + "}}";
+                             ", \"within_limit\": " + (within ? "true" : "false") +
+                             ", \"within_instructions\": " + (few_instructions ? "true" : "false") + ", \"instructions_counted_by\": \"" +
+                             counted_by + "\", \"flows\": {" + by_flows + "}}";
   if (out != nullptr) std::ofstream(out) << result << '\n';
   if (!within) std::fprintf(stderr, "%.1f ns a packet, and the limit is %.0f\n", worst_ns, limit_ns);
   std::printf("RESULT %s\n", result.c_str());
-  return within ? 0 : 1;
+  if (std::strcmp(counted_by, "nothing") == 0) std::puts("SKIPPED: instructions cannot be counted here");
+  return few_instructions && (within || quick) ? 0 : 1;
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -95,7 +96,7 @@ TEST(exact_neighbourhood, a_router_that_is_gone_is_soon_forgotten_by_all_and_one
   }
 }
 
-TEST(exact_neighbourhood, a_node_that_a_flow_has_left_has_no_share_of_it_though_it_cannot_say_so) {
+TEST(exact_neighbourhood, a_node_that_a_flow_has_left_for_another_has_no_share_of_it_though_it_cannot_say_so) {
   exact_neighbourhood ledger({.node = 9});
   const auto told = [](std::uint32_t node, std::uint16_t sequence, std::uint32_t next) {
     wire::hello_node from{.node = node, .sequence = sequence, .neighbours = {next}};
@@ -127,10 +128,10 @@ TEST(exact_neighbourhood, a_node_that_a_flow_has_left_has_no_share_of_it_though_
   ledger.update(0);
   EXPECT_EQ(ledger.links(), 3U);
 
-  // It came back to 2, and then stopped: 2 may have died before it heard.
-  EXPECT_EQ(links_after(told(1, 3, 2)), 3U);
+  // It came back to 2, and then 1 had it no more: it is idle there, or has ended. What 2 has said stands until it says otherwise.
+  EXPECT_EQ(links_after(told(1, 3, 2)), 4U) << "2 sends it on as before";
   EXPECT_EQ(links_after(told(2, 3, 4)), 4U);
-  EXPECT_EQ(links_after({.nodes = {{.node = 1, .sequence = 4, .neighbours = {2}}}}), 2U);
+  EXPECT_EQ(links_after({.nodes = {{.node = 1, .sequence = 4, .neighbours = {2}}}}), 3U);
 }
 
 TEST(exact_neighbourhood, a_flow_that_leaves_a_node_has_left_all_behind_it_before_they_say_so) {
@@ -174,6 +175,85 @@ TEST(exact_neighbourhood, a_flow_that_leaves_a_node_has_left_all_behind_it_befor
   ring.on_hello(0, told(1, 2, 6, {5}));
   ring.update(0);
   EXPECT_EQ(ring.links(), 1U);
+}
+
+/// Node 9's ledger of flow 5, whose one way is 1 2 3 4 and whose other is 1 5 4. It hears of 2 and 3 by others, and seldom.
+struct ledger_of_two_ways {
+  exact_neighbourhood ledger{{.node = 9}};
+
+  ledger_of_two_ways() {
+    for (const std::uint32_t node : {1U, 2U, 3U}) links_after(0, node, 1, node + 1);
+  }
+
+  /// After what a node says of the flow: where it sends it; nothing: that it has it no more.
+  std::size_t links_after(std::uint64_t now_us, std::uint32_t node, std::uint16_t sequence, std::optional<std::uint32_t> next) {
+    wire::hello_node from{.node = node, .hops = node == 1 ? std::uint8_t{0} : std::uint8_t{2}, .sequence = sequence};
+    if (next) {
+      from.neighbours = {*next};
+      from.flows.push_back({.next = 0, .flow = 5, .cost_s_per_bit = 1e-6});
+    }
+    ledger.on_hello(now_us, {.nodes = {{.node = 8, .sequence = 1}, from}});
+    return links_at(now_us);
+  }
+  std::size_t links_at(std::uint64_t now_us) {
+    ledger.update(now_us);
+    return ledger.links();
+  }
+};
+
+TEST(exact_neighbourhood, a_flow_that_soon_comes_back_to_a_node_goes_on_from_there_as_before) {
+  constexpr std::uint64_t late_us = 2 * exact_neighbourhood_config{}.refresh_us;
+  struct news {
+    std::uint32_t node;
+    std::optional<std::uint32_t> next;
+  };
+  const auto links_back = [&](std::uint64_t back_us, const std::optional<news>& meanwhile = std::nullopt) {
+    ledger_of_two_ways of;
+    EXPECT_EQ(of.links_after(0, 1, 2, 5), 1U) << "it has left 2 and 3";
+    if (meanwhile) of.links_after(1, meanwhile->node, 2, meanwhile->next);
+    return of.links_after(back_us, 1, 3, 2);
+  };
+  EXPECT_EQ(links_back(late_us), 3U);
+  EXPECT_EQ(links_back(late_us + 1), 1U) << "what was known is too old";
+  EXPECT_EQ(links_back(2, news{3, std::nullopt}), 2U) << "3 says that it is gone";
+  EXPECT_EQ(links_back(2, news{2, std::nullopt}), 1U) << "2 says that it is gone, so 3 does not have it from there";
+  EXPECT_EQ(links_back(2, news{2, 7}), 2U) << "2 would send it to 7 now";
+  EXPECT_EQ(links_back(2, news{2, 3}), 3U) << "an account of 2 that came late";
+}
+
+TEST(exact_neighbourhood, a_flow_that_is_idle_before_it_goes_another_way_leaves_the_way_that_it_took_before) {
+  ledger_of_two_ways at_once;
+  EXPECT_EQ(at_once.links_after(1, 1, 2, std::nullopt), 2U) << "it is idle at 1: what 2 and 3 have said stands";
+  EXPECT_EQ(at_once.links_after(2, 1, 3, 5), 1U);
+
+  ledger_of_two_ways both_idle;
+  EXPECT_EQ(both_idle.links_after(1, 2, 2, std::nullopt), 2U);
+  EXPECT_EQ(both_idle.links_after(2, 1, 2, std::nullopt), 1U);
+  EXPECT_EQ(both_idle.links_after(3, 1, 3, 5), 1U) << "it has left 3, too, which 2 sent it to";
+
+  ledger_of_two_ways same_way;
+  same_way.links_after(1, 1, 2, std::nullopt);
+  EXPECT_EQ(same_way.links_after(2, 1, 3, 2), 3U);
+  EXPECT_EQ(same_way.links_after(3, 1, 4, 5), 1U);
+}
+
+TEST(exact_neighbourhood, a_flow_that_stays_idle_is_counted_behind_that_node_until_nobody_has_said_for_a_while_that_it_has_it) {
+  constexpr std::uint64_t grace_us = 2 * exact_neighbourhood_config{}.refresh_us;
+  ledger_of_two_ways ended;
+  ended.links_after(1, 1, 2, std::nullopt);
+  EXPECT_EQ(ended.links_at(1 + grace_us), 2U);
+  EXPECT_EQ(ended.links_at(2 + grace_us), 0U);
+
+  ledger_of_two_ways still_there;
+  still_there.links_after(1, 1, 2, std::nullopt);
+  still_there.links_after(grace_us, 2, 2, 3);
+  EXPECT_EQ(still_there.links_at(2 * grace_us), 2U) << "2 has said that it still has it";
+  EXPECT_EQ(still_there.links_at(2 * grace_us + 1), 0U);
+
+  ledger_of_two_ways back_again;
+  back_again.links_after(1, 1, 2, std::nullopt);
+  back_again.links_after(2, 1, 3, 2);
+  EXPECT_EQ(back_again.links_at(3 * grace_us), 3U);
 }
 
 TEST(exact_neighbourhood, tells_a_change_once_and_what_did_not_change_seldom) {

@@ -31,17 +31,19 @@ TEST(exact_router, a_flow_that_says_it_uses_nothing_is_gone_at_once) {
   EXPECT_EQ(router.counters().flows_ended, 1U);
 }
 
-TEST(exact_router, three_drops_in_a_row_leave_the_floor_and_are_told_once) {
+TEST(exact_router, eight_drops_in_a_row_leave_the_floor_and_are_told_once) {
   exact_router router(config_of(exact_mode::m1));
   router.on_packet(0, packet_of(1));
   const exact_completion drop{.averages = {.peer = 0, .avg_contention_us16 = 16'000, .avg_data_attempts_256 = 256}, .delivered = false};
-  EXPECT_FALSE(router.on_completion(1000, drop));
-  EXPECT_FALSE(router.on_completion(2000, drop));
-  EXPECT_TRUE(router.on_completion(3000, drop));
-  EXPECT_FALSE(router.on_completion(4000, drop));
-  EXPECT_EQ(router.on_packet(5000, packet_of(1)), 12'000U);
   exact_completion delivered = drop;
   delivered.delivered = true;
+  for (std::uint64_t now_us = 100; now_us < 800; now_us += 100) EXPECT_FALSE(router.on_completion(now_us, drop));
+  router.on_completion(900, delivered);
+  for (std::uint64_t now_us = 1000; now_us < 1700; now_us += 100) EXPECT_FALSE(router.on_completion(now_us, drop)) << "not in a row";
+  EXPECT_GT(router.on_packet(1750, packet_of(1)), 12'000U);
+  EXPECT_TRUE(router.on_completion(1800, drop));
+  EXPECT_FALSE(router.on_completion(1900, drop));
+  EXPECT_EQ(router.on_packet(5000, packet_of(1)), 12'000U);
   router.on_completion(6000, delivered);
   EXPECT_GT(router.on_packet(7000, packet_of(1)), 12'000U);
 }
@@ -148,6 +150,29 @@ TEST(exact_router, a_standing_queue_lowers_what_is_usable_and_other_flows_bring_
   router.on_queue(0);
   router.on_packet(9'000'000, packet_of(2));
   EXPECT_EQ(router.usable_share(), at_first);
+}
+
+TEST(exact_router, only_what_others_leave_for_good_is_a_surplus) {
+  // Flow 5 of node 2 shares the air with this node's flow.
+  const auto got_bps = [](std::uint64_t told_bps) {
+    exact_router router(config_of(exact_mode::m2));
+    router.set_peer_node(0, 2);
+    wire::hello message;
+    message.nodes = {{.node = 2, .sequence = 1, .neighbours = {1}}};
+    message.nodes[0].flows.push_back({.next = 0, .flow = 5, .cost_s_per_bit = 6.4e-7, .rate_limit_bps = told_bps});
+    std::uint64_t bps = 0;
+    for (std::uint64_t now_us = 0; now_us < 2'000'000; now_us += 50'000) {
+      ++message.nodes[0].sequence;
+      router.on_hello(now_us, message);
+      bps = router.on_packet(now_us, packet_of(1));
+      if (*router.deadline() <= now_us) router.on_deadline(now_us);
+    }
+    return static_cast<double>(bps);
+  };
+  const double share_bps = got_bps(wire::unlimited_rate_bps);
+  const auto part = [&](double of_share) { return static_cast<std::uint64_t>(of_share * share_bps); };
+  EXPECT_EQ(got_bps(part(0.92)), share_bps) << "its share where a tenth less is usable, or a moment ago";
+  EXPECT_GT(got_bps(part(0.5)), 1.3 * share_bps) << "it does not want more";
 }
 
 TEST(exact_router, the_least_usable_share_that_is_told_holds_for_all_around) {

@@ -124,6 +124,34 @@ TEST_P(both_families, every_change_leaves_the_checksum_right) {
   }
 }
 
+TEST_P(both_families, a_mark_of_congestion_is_read_back_and_changes_nothing_else) {
+  for (unsigned dscp = 0; dscp < 64; ++dscp) {
+    for (const ecn_field before : {ecn_field::not_capable, ecn_field::capable_1, ecn_field::capable_0, ecn_field::congested}) {
+      bytes packet = make_syn(GetParam(), 64, 101);
+      const unsigned traffic_class = dscp << 2 | static_cast<unsigned>(before);
+      if (GetParam()) {
+        packet[0] = static_cast<std::uint8_t>(0x60 | traffic_class >> 4);
+        packet[1] = static_cast<std::uint8_t>(traffic_class << 4 | 0xf);
+      } else {
+        packet[1] = static_cast<std::uint8_t>(traffic_class);
+        put16(packet, 10, 0);
+        put16(packet, 10, folded(sum_words(std::span<const std::uint8_t>(packet).first(20))));
+      }
+      ASSERT_EQ(read_ip(packet)->view.ecn, before);
+      const bytes unmarked = packet;
+      mark_congestion(packet, *read_ip(packet));
+      EXPECT_EQ(read_ip(packet)->view.ecn, ecn_field::congested);
+      EXPECT_EQ(read_ip(packet)->view.expedited, dscp == 46);
+      if (!GetParam()) {
+        EXPECT_EQ(folded(sum_words(std::span<const std::uint8_t>(packet).first(20))), 0);
+      }
+      std::size_t changed = 0;
+      for (std::size_t at = 0; at < packet.size(); ++at) changed += packet[at] != unmarked[at] && at != 10 && at != 11 ? 1 : 0;
+      EXPECT_EQ(changed, before == ecn_field::congested ? 0U : 1U);
+    }
+  }
+}
+
 TEST_P(both_families, time_to_live_can_be_lowered_to_nothing) {
   bytes packet = make_syn(GetParam(), 255);
   for (int left = 254; left >= 0; --left) {

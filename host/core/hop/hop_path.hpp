@@ -28,6 +28,14 @@
 ///   uint32 node_of(uint64 address)               by which EXACT's hellos name the node with this MAC address
 ///   window_packets, on_room                      see waiting_room
 ///
+/// A host that marks packets (a policy's part `ecn`, or `abc`) has this one, too:
+///
+///   size_t packets_in_mac()                      given to the MAC, which is not done with them
+///
+/// and for those which have met congestion (`ecn`):
+///
+///   void mark_congestion(packet&)                in its bytes, and in its view
+///
 /// A host whose node has wires besides the MAC, and lets path headers cross them, has these, too:
 ///
 ///   bool is_wired(uint64 receiver)               a wire leads there
@@ -63,7 +71,8 @@ struct completed_frame {
   service_sample sample{};
   std::uint32_t service_us = 0;  ///< from the head of the MAC's queue to its end
   bool delivered = false;
-  bool unanswered = false;  ///< given up at a retry limit: the neighbour did not answer
+  bool unanswered = false;                    ///< given up at a retry limit: the neighbour did not answer
+  std::optional<completion_record> record{};  ///< where shim::wants_records asks for it
 };
 
 template <typename host>
@@ -158,6 +167,8 @@ public:
   std::optional<completion_outcome> on_completion(time_us now, const completed_frame& done, bool purge = false) {
     std::optional<completion_outcome> outcome;
     if (best_effort_) best_effort_->on_completion(now, done.service_us);
+    if (shim_->brakes()) shim_->on_served(now, done.service_us);
+    if (done.record) shim_->on_record(now, *done.record);
     if (peers_.is_of(done.averages.peer, done.receiver_address)) {
       outcome.emplace();
       outcome->averages = history_.without_history(done.receiver_address, done.averages, done.sample);
@@ -243,10 +254,21 @@ private:
       if (stamp) shim_->on_forward(now, header, what.view, next);
     } else if (what.from == origin::here) {
       host_.before_leaving(what);
-      header = shim_->on_originate(now, what.view, next, what.packets_in_flight);
+      header = shim_->on_originate(now, what.view, next);
     } else {
       header = shim_->on_forward_plain(now, what.view, next);
       header.wired_hop_seen |= what.from == origin::elsewhere;
+    }
+    if constexpr (requires { host_.mark_congestion(what); }) {
+      if (shim_->marks() && next.medium == shim::hop_medium::wireless &&
+          shim_->congested(what.view, header, next, queue_.size() + host_.packets_in_mac())) {
+        host_.mark_congestion(what);
+      }
+    }
+    if constexpr (requires { host_.packets_in_mac(); }) {
+      if (stamp && shim_->brakes() && next.medium == shim::hop_medium::wireless) {
+        shim_->brake(now, header, what.view, next, queue_.size() + host_.packets_in_mac());
+      }
     }
     host_.on_left(now, what, receiver, header, arrived_bps);
     return header;

@@ -31,8 +31,6 @@ struct outgoing {
   /// With which it came to this node; nothing: it has none yet.
   std::optional<wire::path_header> header{};
   exact_rider rider{};
-  /// Of its flow when TCP made it, where the host can ask its TCP; nothing: counted by the shim.
-  std::optional<std::uint32_t> packets_in_flight{};
   content_type content{};
   std::uint8_t priority = queue_priority::best_effort;
 };

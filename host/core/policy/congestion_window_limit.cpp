@@ -14,6 +14,10 @@ void congestion_window_limit::on_path(const path_measurement& path) {
       policy_);
 }
 
+void congestion_window_limit::on_marks(const path_marks& marks) {
+  if (auto* abc = std::get_if<congestion_window_limit_abc>(&policy_)) abc->on_marks(marks);
+}
+
 std::optional<std::uint32_t> congestion_window_limit::limit_packets() const {
   return std::visit(
       [](const auto& policy) -> std::optional<std::uint32_t> {

@@ -22,10 +22,14 @@ namespace perhop::policy {
 class congestion_window_limit {
 public:
   congestion_window_limit() = default;  ///< kind `none`
-  explicit congestion_window_limit(const cwl_config& config) : policy_(make_window_limit(config)) {}
+  /// @param own of kind `own`; outlives this
+  explicit congestion_window_limit(const cwl_config& config, own_policy* own = nullptr) : policy_(make_window_limit(config, own)) {}
 
   /// A round trip was measured. A measurement that tells the policy nothing leaves the limit as it was.
   void on_path(const path_measurement& path);
+
+  /// The flow's receiver has told of marks; only ABC listens.
+  void on_marks(const path_marks& marks);
 
   /// The largest congestion window allowed now; nothing when the policy sets no limit (yet).
   std::optional<std::uint32_t> limit_packets() const;

@@ -20,11 +20,13 @@ std::uint32_t packets_per_tcp_ack(const tcp_ack_config& config, std::uint32_t fo
     }
     case tcp_ack_kind::daa:
       return tcp_daa_window::max_packets;
+    case tcp_ack_kind::own:  // known at the receiver alone
+      break;
   }
   return 1;
 }
 
-delayed_tcp_ack::delayed_tcp_ack(const tcp_ack_config& config) : repeat_timer_(config.deviation) {
+delayed_tcp_ack::delayed_tcp_ack(const tcp_ack_config& config, own_policy* own) : repeat_timer_(config.deviation) {
   switch (config.kind) {
     case tcp_ack_kind::every:
       break;
@@ -38,6 +40,9 @@ delayed_tcp_ack::delayed_tcp_ack(const tcp_ack_config& config) : repeat_timer_(c
       } else {
         policy_.emplace<tcp_daa_as_in_001>();
       }
+      break;
+    case tcp_ack_kind::own:
+      policy_.emplace<tcp_ack_own>(own);
       break;
   }
 }
@@ -77,6 +82,13 @@ void delayed_tcp_ack::on_data(time_us now, const data_arrival& arrival) {
     policy.on_data(arrival.packets_in_flight, arrival.forward_hops, min_rtt_us);
     policy.on_order(!disorder);
   });
+  if (auto* own = std::get_if<tcp_ack_own>(&policy_)) {
+    own->on_arrival(now, {.payload_bytes = arrival.payload_bytes,
+                          .packets_in_flight = arrival.packets_in_flight,
+                          .forward_hops = arrival.forward_hops,
+                          .least_round_trip_us = min_rtt_us,
+                          .in_order = disorder ? 0U : 1U});
+  }
 }
 
 std::optional<tcp_ack_reason> delayed_tcp_ack::reason_to_pass(const tcp_ack_departure& departure) const {
@@ -106,7 +118,9 @@ tcp_ack_verdict delayed_tcp_ack::on_tcp_ack(time_us now, const tcp_ack_departure
 }
 
 void delayed_tcp_ack::on_sent(time_us now, const tcp_ack_departure& departure, bool timer_fired) {
-  with_policy(policy_, [&](auto& policy) { policy.on_tcp_ack_sent(timer_fired ? pending_packets_ : 0); });
+  const std::uint32_t packets_in_vain = timer_fired ? pending_packets_ : 0;
+  with_policy(policy_, [&](auto& policy) { policy.on_tcp_ack_sent(packets_in_vain); });
+  if (auto* own = std::get_if<tcp_ack_own>(&policy_)) own->on_tcp_ack_sent(now, packets_in_vain);
   held_.reset();
   disorder_ = false;
   window_was_closed_ = departure.window_bytes == 0;

@@ -22,6 +22,7 @@
 #include "host/core/policy/generated/policies.hpp"
 #include "host/core/policy/inter_arrival_filter.hpp"
 #include "host/core/policy/receiver_round_trip.hpp"
+#include "host/core/policy/tcp_ack_own.hpp"
 #include "host/core/policy/tcp_ack_retransmission_timer.hpp"
 #include "host/core/policy/tcp_ack_window_table.hpp"
 #include "host/core/policy/tcp_daa.hpp"
@@ -102,7 +103,8 @@ public:
   static constexpr time_us hard_limit_us = 500'000;
 
   delayed_tcp_ack() = default;  ///< kind `every`
-  explicit delayed_tcp_ack(const tcp_ack_config& config);
+  /// @param own of kind `own`; outlives this
+  explicit delayed_tcp_ack(const tcp_ack_config& config, own_policy* own = nullptr);
 
   /// A round trip measured by other means (two-way data, the kernel).
   void on_rtt(std::uint32_t rtt_us);
@@ -136,7 +138,7 @@ private:
   std::optional<tcp_ack_reason> reason_to_pass(const tcp_ack_departure& departure) const;
   time_us held_deadline() const;
 
-  std::variant<std::monostate, delayed_cumulative_tcp_ack, tcp_daa, tcp_daa_as_in_001> policy_;
+  std::variant<std::monostate, delayed_cumulative_tcp_ack, tcp_daa, tcp_daa_as_in_001, tcp_ack_own> policy_;
   bool repeats_ = false;
   tcp_ack_reason last_reason_ = tcp_ack_reason::at_once;
   inter_arrival_filter inter_arrival_;

@@ -84,7 +84,7 @@ void exact_neighbourhood::set_own(std::uint64_t now_us, const wire::hello_node& 
   own_.position = config_.position;
   own_.hops = 0;
   own_.sequence = sequence;
-  follow_moved_flows(now_us, before);
+  follow_moved_flows(now_us, before, own_);
 }
 
 bool exact_neighbourhood::on_hello(std::uint64_t now_us, const wire::hello& message) {
@@ -139,9 +139,14 @@ bool exact_neighbourhood::on_hello(std::uint64_t now_us, const wire::hello& mess
       known->untold = tellings;
       known->tellers.clear();
     }
+    for (moved_flow& moved : moved_flows_) {
+      if (moved.left != told.node) continue;
+      const auto still = std::ranges::find(told.flows, moved.flow, &wire::hello_flow::flow);
+      moved.taken_off = still != told.flows.end() ? std::optional(*still) : std::nullopt;
+    }
     const wire::hello_node before = std::exchange(known->told, std::move(heard));
     note_teller(*known);
-    follow_moved_flows(now_us, before);
+    follow_moved_flows(now_us, before, known->told);
   }
   return changed;
 }
@@ -176,25 +181,91 @@ bool exact_neighbourhood::sent_to(std::uint32_t flow, std::uint32_t node) const 
   return sends_there(own_) || std::ranges::any_of(known_, [&](const known_node& known) { return sends_there(known.told); });
 }
 
-// A node that sends a flow another way, or no more, leaves the one that it went to without it, and so all behind that one, to which nobody
-// else sends it. One that died cannot say so. One that lives says so when the flow has been idle, and not to all: often no flow is near by
-// then that would make others pass it on, and each that missed it counted a link too many until it forgot that node. What the node that
-// moved the flow has just said of itself stands, though routes had the flow in a ring.
-void exact_neighbourhood::follow_moved_flows(std::uint64_t now_us, const wire::hello_node& before) {
+// A node that sends a flow another way leaves the one that it went to without it. One that sends it no more may have it again soon: slow
+// flows are idle for a while at one node or another, and were those behind it taken off the ledger at once, they would be missed until
+// their next hello came. So what it had stands for a while, and longer while the next node says that it has the flow. A flow that goes
+// another way is often idle first, and is then known by the way that it took before.
+void exact_neighbourhood::follow_moved_flows(std::uint64_t now_us, const wire::hello_node& before, const wire::hello_node& now) {
   for (const wire::hello_flow& flow : before.flows) {
-    std::optional<std::uint32_t> left = wire::next_node(before, flow);
-    while (left && *left != before.node && !sent_to(flow.flow, *left)) {
-      std::erase_if(moved_flows_, [&](const moved_flow& moved) { return moved.flow == flow.flow && moved.left == *left; });
-      if (moved_flows_.size() >= config_.max_links) moved_flows_.erase(moved_flows_.begin());
-      moved_flows_.push_back({.flow = flow.flow, .left = *left, .at_us = now_us});
-      const auto without = std::ranges::find(known_, *left, [](const known_node& known) { return known.told.node; });
-      if (without == known_.end()) break;
-      std::vector<wire::hello_flow>& flows = without->told.flows;
-      const auto gone = std::ranges::find(flows, flow.flow, &wire::hello_flow::flow);
-      if (gone == flows.end()) break;
-      left = wire::next_node(without->told, *gone);
-      flows.erase(gone);
+    const auto still = std::ranges::find(now.flows, flow.flow, &wire::hello_flow::flow);
+    const std::optional<std::uint32_t> next = wire::next_node(before, flow);
+    if (still != now.flows.end()) {
+      if (next && wire::next_node(now, *still) != next) leave(now_us, flow.flow, *next, now.node);
+    } else if (next) {
+      if (idle_flows_.size() >= config_.max_links) idle_flows_.erase(idle_flows_.begin());
+      idle_flows_.push_back({.flow = flow.flow, .node = now.node, .next = *next, .at_us = now_us});
     }
+  }
+  for (const wire::hello_flow& flow : now.flows) {
+    if (const std::optional<std::uint32_t> next = was_sent_to(flow.flow, now.node); next && wire::next_node(now, flow) != next)
+      leave(now_us, flow.flow, *next, now.node);
+    std::erase_if(idle_flows_, [&](const idle_flow& idle) { return idle.flow == flow.flow && idle.node == now.node; });
+    for (idle_flow& idle : idle_flows_) {
+      if (idle.flow == flow.flow && idle.next == now.node) idle.at_us = now_us;
+    }
+  }
+  put_back_flows(now_us);
+}
+
+// Where a node that has a flow no more sent it when it had it.
+std::optional<std::uint32_t> exact_neighbourhood::was_sent_to(std::uint32_t flow, std::uint32_t node) const {
+  const auto idle =
+      std::ranges::find_if(idle_flows_, [&](const idle_flow& candidate) { return candidate.flow == flow && candidate.node == node; });
+  return idle != idle_flows_.end() ? std::optional(idle->next) : std::nullopt;
+}
+
+// A flow has left a node, and so all behind that one, to which nobody else sends it. One that died cannot say so. One that lives says so
+// when the flow has been idle, and not to all: often no flow is near by then that would make others pass it on, and each that missed it
+// counted a link too many until it forgot that node. What the node that moved the flow has just said of itself stands, though routes had
+// the flow in a ring.
+void exact_neighbourhood::leave(std::uint64_t now_us, std::uint32_t flow, std::uint32_t node, std::uint32_t by) {
+  for (std::optional<std::uint32_t> left = node; left && *left != by && !sent_to(flow, *left);) {
+    std::erase_if(moved_flows_, [&](const moved_flow& moved) { return moved.flow == flow && moved.left == *left; });
+    if (moved_flows_.size() >= config_.max_links) moved_flows_.erase(moved_flows_.begin());
+    moved_flows_.push_back({.flow = flow, .left = *left, .at_us = now_us});
+    const auto without = std::ranges::find(known_, *left, [](const known_node& known) { return known.told.node; });
+    std::optional<std::uint32_t> next = was_sent_to(flow, *left);
+    std::erase_if(idle_flows_, [&](const idle_flow& idle) { return idle.flow == flow && idle.node == *left; });
+    if (without != known_.end()) {
+      std::vector<wire::hello_flow>& flows = without->told.flows;
+      if (const auto gone = std::ranges::find(flows, flow, &wire::hello_flow::flow); gone != flows.end()) {
+        next = wire::next_node(without->told, *gone);
+        moved_flows_.back().taken_off = *gone;
+        flows.erase(gone);
+      }
+    }
+    left = next;
+  }
+}
+
+// What a node that has a flow no more said of it has stood for long enough.
+void exact_neighbourhood::leave_idle_flows(std::uint64_t now_us) {
+  for (;;) {
+    const auto over =
+        std::ranges::find_if(idle_flows_, [&](const idle_flow& idle) { return now_us > idle.at_us + 2 * config_.refresh_us; });
+    if (over == idle_flows_.end()) return;
+    const idle_flow idle = *over;
+    idle_flows_.erase(over);
+    leave(now_us, idle.flow, idle.next, idle.node);
+  }
+}
+
+// A flow that comes back to a node soon goes on from there as before, as far as is known: the nodes behind that one say so only when its
+// packets have reached them and their hellos have come from there. Those that said meanwhile that it is gone have nothing to put back.
+void exact_neighbourhood::put_back_flows(std::uint64_t now_us) {
+  for (std::size_t place = 0; place < moved_flows_.size();) {
+    const moved_flow moved = moved_flows_[place];
+    if (!moved.taken_off || now_us > moved.at_us + 2 * config_.refresh_us || !sent_to(moved.flow, moved.left)) {
+      ++place;
+      continue;
+    }
+    moved_flows_.erase(moved_flows_.begin() + static_cast<std::ptrdiff_t>(place));
+    place = 0;  // it may go on to one of those before
+    const auto known = std::ranges::find(known_, moved.left, [](const known_node& k) { return k.told.node; });
+    if (known == known_.end()) continue;
+    std::vector<wire::hello_flow>& flows = known->told.flows;
+    const auto at = std::ranges::lower_bound(flows, moved.flow, {}, &wire::hello_flow::flow);
+    if (at == flows.end() || at->flow != moved.flow) flows.insert(at, *moved.taken_off);
   }
 }
 
@@ -506,6 +577,7 @@ void exact_neighbourhood::find_neighbourhoods() {
 
 void exact_neighbourhood::update(std::uint64_t now_us) {
   forget_silent(now_us);
+  leave_idle_flows(now_us);
   graph_.clear();
   adjacent_.clear();
   positions_.clear();

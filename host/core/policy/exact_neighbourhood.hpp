@@ -142,11 +142,19 @@ private:
     std::uint16_t sequence;  // of the last news
     std::uint64_t at_us;
   };
-  /// A flow that no router known sends to a node any more.
+  /// A flow that a node has no more, and where it sent it.
+  struct idle_flow {
+    std::uint32_t flow;
+    std::uint32_t node;
+    std::uint32_t next;
+    std::uint64_t at_us;  // when it said so, or the next node that it still has it
+  };
+  /// A flow that went another way, and that no router known sends to a node any more.
   struct moved_flow {
     std::uint32_t flow;
     std::uint32_t left;  // the node
     std::uint64_t at_us;
+    std::optional<wire::hello_flow> taken_off{};  // what the node last said of it; nothing: that it is gone
   };
   struct link_flow {
     std::uint32_t flow;  // place in flows_
@@ -168,7 +176,11 @@ private:
   bool is_old_news(std::uint64_t now_us, const wire::hello_node& told);
   void forget_silent(std::uint64_t now_us);
   bool sent_to(std::uint32_t flow, std::uint32_t node) const;
-  void follow_moved_flows(std::uint64_t now_us, const wire::hello_node& before);
+  void follow_moved_flows(std::uint64_t now_us, const wire::hello_node& before, const wire::hello_node& now);
+  std::optional<std::uint32_t> was_sent_to(std::uint32_t flow, std::uint32_t node) const;
+  void leave(std::uint64_t now_us, std::uint32_t flow, std::uint32_t node, std::uint32_t by);
+  void leave_idle_flows(std::uint64_t now_us);
+  void put_back_flows(std::uint64_t now_us);
   void leave_out_moved_flows(std::uint64_t now_us, wire::hello_node& heard);
   bool in_use(const wire::hello_node& told) const;
   static wire::hello_node trimmed(const wire::hello_node& told);
@@ -187,6 +199,7 @@ private:
   std::uint32_t farewells_ = 0;  // hellos that still say that the flows of this node are gone
   std::vector<known_node> known_;
   std::vector<forgotten_node> forgotten_;
+  std::vector<idle_flow> idle_flows_;    // the newest last
   std::vector<moved_flow> moved_flows_;  // the newest last
   exact_neighbourhood_counters counters_;
 

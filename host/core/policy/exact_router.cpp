@@ -36,16 +36,16 @@ constexpr std::uint64_t max_idle_us = 5'000'000;
 constexpr std::uint64_t stale_us = 2'000'000;          // an estimate without completions for longer ...
 constexpr double stale_half_life_us = 1'000'000;       // ... returns to the idle medium's
 constexpr std::uint64_t early_allocation_us = 10'000;  // least time between allocations for a changed next hop
-constexpr std::uint8_t drops_until_lost = 3;
-constexpr std::uint32_t prompt_allocations = 64;  // an interval, for flows that come and go
-constexpr std::size_t max_told_flows = 100;       // of this node, in a hello
-constexpr double least_usable_share = 0.90;       // of eta
-constexpr double usable_rise_s = 30;              // time constant, where nothing speaks against it
-constexpr double queue_cost_per_s = 0.30;         // of usable channel time, of a queue that takes max_drain
-constexpr double give_up_cost_per_s = 1.50;       // the same where every frame is given up
-constexpr double told_usable_step = 0.02;         // smaller changes are not told
-constexpr double told_busy_step = 0.005;          // the same of other traffic
-constexpr double hello_savings_us = 10'000'000;   // a router without anything to say saves its part of so much time
+constexpr std::uint8_t drops_until_lost = 8;           // hidden nodes make a MAC give up three packets in a row now and then
+constexpr std::uint32_t prompt_allocations = 64;       // an interval, for flows that come and go
+constexpr std::size_t max_told_flows = 100;            // of this node, in a hello
+constexpr double least_usable_share = 0.90;            // of eta
+constexpr double usable_rise_s = 30;                   // time constant, where nothing speaks against it
+constexpr double queue_cost_per_s = 0.30;              // of usable channel time, of a queue that takes max_drain
+constexpr double give_up_cost_per_s = 1.50;            // the same where every frame is given up
+constexpr double told_usable_step = 0.02;              // smaller changes are not told
+constexpr double told_busy_step = 0.005;               // the same of other traffic
+constexpr double hello_savings_us = 10'000'000;        // a router without anything to say saves its part of so much time
 
 constexpr std::size_t first_buckets = 16;
 
@@ -578,8 +578,9 @@ void exact_router::share_neighbourhoods(std::uint64_t now_us) {
 
   shares_.clear();
   for (const ledger_flow& flow : ledger) {
-    const double told_bps =
-        flow.rate_limit_bps == wire::unlimited_rate_bps ? std::numeric_limits<double>::max() : static_cast<double>(flow.rate_limit_bps);
+    // It may be the flow's share, of a moment ago, or of where less is usable: what it leaves of that is nobody's surplus.
+    const double told_bps = flow.rate_limit_bps == wire::unlimited_rate_bps ? std::numeric_limits<double>::max()
+                                                                            : static_cast<double>(flow.rate_limit_bps) / least_usable_share;
     shares_.push_back({.gain = flow.weight, .limit_bps = std::max(told_bps, 1.0)});
   }
   if (config_.fairness == exact_fairness::airtime) {

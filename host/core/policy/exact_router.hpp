@@ -20,6 +20,8 @@
 //    more once it takes that. So its surplus goes to others, and it can grow again. While it still rises it is not taken for
 //    limited, and what held it back is asked again at once: a rise passes all routers with one packet;
 //  - allocations fall at once, and rise by half each time at most, but one that is new or has another next hop gets its share at once;
+//  - what other routers say that a flow uses counts for a ninth more (M2): it may be its share of a moment ago, or of a neighbourhood
+//    where less is usable. Else a flow at the edge took for itself alone what all others seemed to leave;
 //  - the floor of one packet a second yields where floors alone would exceed the budget;
 //  - a standing queue lowers all allocations until it is gone;
 //  - how much of the channel time is usable is measured (M2): a standing queue, or packets that the MAC gives up, lower it, and it

@@ -8,7 +8,7 @@
 
 namespace perhop::policy {
 
-pacer::pacer(const pacing_config& config) : interval_percent_(config.interval_percent) {
+pacer::pacer(const pacing_config& config, own_policy* own) : interval_percent_(config.interval_percent) {
   switch (config.kind) {
     case pacing_kind::none:
       break;
@@ -16,10 +16,13 @@ pacer::pacer(const pacing_config& config) : interval_percent_(config.interval_pe
       policy_.emplace<pacing_window>();
       break;
     case pacing_kind::adaptive:
-      policy_.emplace<tcp_adaptive_pacing>(config.adaptive);
+      policy_ = std::make_unique<tcp_adaptive_pacing>(config.adaptive);
       break;
     case pacing_kind::path:
       policy_.emplace<pacing_path>();
+      break;
+    case pacing_kind::own:
+      policy_.emplace<pacing_own>(own);
       break;
   }
 }
@@ -46,6 +49,7 @@ time_us pacer::release_time(time_us now, std::uint32_t bytes) {
   if (!paces()) return now;
   const time_us release = earliest(now);
   longest_bytes_ = std::max(longest_bytes_, bytes);
+  if (auto* own = std::get_if<pacing_own>(&policy_)) own->on_release(now, bytes);
   time_us taken_us = interval_us();
   // A window is one of bytes; the other policies count packets, whose cost is mostly that of a packet of any size.
   if (std::holds_alternative<pacing_window>(policy_)) taken_us = taken_us * bytes / longest_bytes_;

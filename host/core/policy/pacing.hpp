@@ -5,6 +5,7 @@
 //   window    a window of packets spread over the round trip     pacing_window.hpp
 //   adaptive  TCP-AP                                             tcp_adaptive_pacing.hpp
 //   path      one packet a period of the path's slowest stretch  pacing_path.hpp
+//   own       what a policy of one's own says                    pacing_own.hpp
 //
 // Credit does not add up: after a pause the first packet goes at once and the next one an interval later. As long as the
 // policy knows no interval, packets go at once. An interval is never longer than 1 s, whatever a header claims.
@@ -12,9 +13,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <variant>
 
 #include "host/core/policy/generated/policies.hpp"
+#include "host/core/policy/pacing_own.hpp"
 #include "host/core/policy/pacing_path.hpp"
 #include "host/core/policy/pacing_window.hpp"
 #include "host/core/policy/path_measurement.hpp"
@@ -37,7 +40,8 @@ public:
   static constexpr time_us max_interval_us = 1'000'000;
 
   pacer() = default;  ///< kind `none`
-  explicit pacer(const pacing_config& config);
+  /// @param own of kind `own`; outlives this
+  explicit pacer(const pacing_config& config, own_policy* own = nullptr);
 
   /// A round trip of the path was measured. @param packets_per_tcp_ack data packets that one TCP ACK stands for, at least 1
   void on_path(const path_measurement& path, std::uint32_t packets_per_tcp_ack = 1);
@@ -60,7 +64,8 @@ public:
   bool paces() const { return !std::holds_alternative<std::monostate>(policy_); }
 
 private:
-  std::variant<std::monostate, pacing_window, tcp_adaptive_pacing, pacing_path> policy_;
+  // The samples of `adaptive` are nine tenths of a pacer: flows without it need not carry them.
+  std::variant<std::monostate, pacing_window, std::unique_ptr<tcp_adaptive_pacing>, pacing_path, pacing_own> policy_;
   std::uint32_t interval_percent_ = 100;
   std::uint32_t longest_bytes_ = 1;
   time_us next_release_ = 0;

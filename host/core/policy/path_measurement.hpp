@@ -17,6 +17,18 @@ struct path_tuning {
   friend bool operator==(const path_tuning&, const path_tuning&) = default;
 };
 
+/// What the routers of the path have told the flow's data packets under ABC, as its receiver counts it: since the connection began,
+/// by these moduli.
+struct path_marks {
+  static constexpr std::uint32_t arrived_modulus = 64, accelerated_modulus = 32;
+
+  std::uint8_t arrived_packets = 0;
+  std::uint8_t accelerated_packets = 0;  ///< of these; the others brake
+  std::uint16_t in_flight_packets = 0;   ///< at the sender, the most of this round and the last; 0: unknown
+
+  friend bool operator==(const path_marks&, const path_marks&) = default;
+};
+
 /// One round trip as the path headers told it. Hops and delays are those of wireless hops, queueing excluded.
 /// A value of 0 means unknown.
 struct path_measurement {

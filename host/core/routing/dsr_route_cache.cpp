@@ -27,6 +27,8 @@ void dsr_route_cache::notice(time_us now, std::span<const ipv4_address> path) {
 
 void dsr_route_cache::insert(time_us now, part& where, std::size_t most_paths, std::span<const ipv4_address> path) {
   for (entry& known : where.paths) {
+    // Most differ in their second node; all begin here and have at least two.
+    if (known.path[1] != path[1]) continue;
     const std::size_t common = std::min(known.path.size(), path.size());
     if (!std::ranges::equal(path.first(common), std::span(known.path).first(common))) continue;
     // One begins with the other: the longer one has both.

@@ -5,6 +5,7 @@
 //
 //   word(key, what, words, otherwise)    one of `words`      count(key, otherwise, most, least = 0)   a whole number of that range
 //   flag(key, otherwise)                 true or false       refuse(key, problem)                     does not come back
+//   own(key)                             the source of the policy of one's own that the object `key` names
 //   finish()                             refuses what was not asked for
 
 #pragma once
@@ -19,6 +20,7 @@ template <typename fields>
 flow_policy read_flow_policy(fields& from) {
   flow_policy found = no_policy;
   read_policy_fields(from, found);
+  if (found.own_at_sender() || found.own_at_receiver()) found.own = from.own("own");
   from.finish();
   return found;
 }

@@ -13,11 +13,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "host/core/policy/congestion_window_limit.hpp"
 #include "host/core/policy/delayed_tcp_ack.hpp"
+#include "host/core/policy/own/own_policy.hpp"
 #include "host/core/policy/pacing.hpp"
 #include "host/core/policy/path_measurement.hpp"
 #include "host/core/policy/path_tuner.hpp"
@@ -43,7 +45,7 @@ enum class handshake : std::uint8_t {
 /// What a node remembers of a connection. Keyed by the direction that this node originates. Small members stand together: there
 /// may be very many of these.
 struct flow_state {
-  // The other direction's packets as they arrived here; goes back in the echo.
+  // The other direction's packets as they arrived here; goes back in the echo. Under ABC its rate holds the counts of marks.
   wire::path_echo echo;
   bool heard = false;
   bool heard_with_payload = false;
@@ -61,8 +63,10 @@ struct flow_state {
   std::uint32_t largest_payload_bytes = 0;
 
   // The limit on what this node sends.
-  std::uint32_t packets_in_flight = 0;  // with the segment sent last
+  std::uint32_t packets_in_flight = 0;      // with the segment sent last
+  std::uint32_t own_packets_in_flight = 0;  // with the packet sent last, as TCP tells where it does
   sent_window in_flight;
+  std::unique_ptr<policy::own_policy> own;  // of the parts of kind `own` below, which point to it
   policy::congestion_window_limit limit;
   std::optional<policy::path_measurement> last_path;
   round_trip_timer round_trip;
@@ -70,6 +74,7 @@ struct flow_state {
   policy::path_tuner tuner;
 
   // The other direction's data: which TCP ACKs for it this node sends.
+  std::unique_ptr<policy::own_policy> own_at_receiver;
   policy::delayed_tcp_ack tcp_ack;
 };
 
@@ -81,6 +86,11 @@ public:
   /// @param capacity connections of this node's own end held at most, at least 1
   /// @param strangers connections held beside them that only strangers speak of, at least 1
   flow_table(std::size_t capacity, time_us idle_us, std::size_t strangers = 1);
+  /// A state may hold an object of a policy that nobody can copy.
+  flow_table(const flow_table&) = delete;
+  flow_table& operator=(const flow_table&) = delete;
+  flow_table(flow_table&&) = default;
+  flow_table& operator=(flow_table&&) = default;
 
   struct access {
     flow_state* state;

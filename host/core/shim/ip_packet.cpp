@@ -72,6 +72,7 @@ std::optional<ip_packet> read_ipv4(std::span<const std::uint8_t> bytes, std::siz
   packet->view.ip_bytes = static_cast<std::uint32_t>(total_bytes);
   packet->view.ttl = bytes[8];
   packet->view.expedited = bytes[1] >> 2 == expedited_forwarding;
+  packet->view.ecn = static_cast<ecn_field>(bytes[1] & 3);
   packet->view.flow.source = ip_address::from_ipv4(read32(&bytes[12]));
   packet->view.flow.destination = ip_address::from_ipv4(destination);
   packet->group = destination >> 28 == 0xe || destination == 0xffff'ffff;
@@ -90,6 +91,7 @@ std::optional<ip_packet> read_ipv6(std::span<const std::uint8_t> bytes, std::siz
   packet->view.ip_bytes = static_cast<std::uint32_t>(total_bytes);
   packet->view.ttl = bytes[7];
   packet->view.expedited = (read16(bytes.data()) >> 6 & 0x3f) == expedited_forwarding;
+  packet->view.ecn = static_cast<ecn_field>(bytes[1] >> 4 & 3);
   packet->view.flow.source = {read64(&bytes[8]), read64(&bytes[16])};
   packet->view.flow.destination = {read64(&bytes[24]), read64(&bytes[32])};
   packet->group = bytes[24] == 0xff;
@@ -123,6 +125,16 @@ void lower_ttl(std::span<std::uint8_t> bytes, const ip_packet& packet) {
   const std::uint16_t before = read16(&bytes[8]);
   --bytes[8];
   write16(&bytes[10], mended(read16(&bytes[10]), before, read16(&bytes[8])));
+}
+
+void mark_congestion(std::span<std::uint8_t> bytes, const ip_packet& packet) {
+  if (packet.ipv6) {
+    bytes[1] |= 0x30;
+    return;
+  }
+  const std::uint16_t before = read16(bytes.data());
+  bytes[1] |= 3;
+  write16(&bytes[10], mended(read16(&bytes[10]), before, read16(bytes.data())));
 }
 
 std::vector<std::uint8_t> empty_udp(const flow_key& flow) {

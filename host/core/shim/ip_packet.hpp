@@ -36,6 +36,9 @@ std::vector<std::uint8_t> empty_udp(const flow_key& flow);
 /// Takes one from the time to live (hop limit). Requires one above 0.
 void lower_ttl(std::span<std::uint8_t> bytes, const ip_packet& packet);
 
+/// Marks it as having met congestion: CE of RFC 3168.
+void mark_congestion(std::span<std::uint8_t> bytes, const ip_packet& packet);
+
 /// Writes the window field of a TCP header and mends the checksum. A window above 65535 becomes that.
 void write_window(std::span<std::uint8_t> bytes, const ip_packet& packet, std::uint32_t window_bytes);
 

@@ -76,6 +76,14 @@ struct exact_view {
   bool follows = false;                ///< an exact_header or exact_report stands behind the path header
 };
 
+/// The ECN field of an IP header (RFC 3168, 5).
+enum class ecn_field : std::uint8_t {
+  not_capable = 0,
+  capable_1 = 1,  ///< ECT(1)
+  capable_0 = 2,  ///< ECT(0)
+  congested = 3,  ///< CE
+};
+
 struct ip_packet_view {
   flow_key flow{};
   std::uint32_t ip_bytes = 0;  ///< IP header and all that follows
@@ -83,6 +91,7 @@ struct ip_packet_view {
   tcp_view tcp{};              ///< read when flow.protocol is TCP
   exact_view exact{};
   bool expedited = false;  ///< marked as Expedited Forwarding (RFC 3246): real-time
+  ecn_field ecn = ecn_field::not_capable;
 
   constexpr bool is_tcp() const { return flow.protocol == ip_protocol_tcp; }
 };

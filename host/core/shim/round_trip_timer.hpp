@@ -49,6 +49,7 @@ public:
     }
     const std::uint32_t sample_us = std::min(static_cast<std::uint32_t>(now) - timed_since_us_, UINT32_MAX - 1);
     window_.round_trip_us = std::min(window_.round_trip_us, sample_us);
+    last_us_ = sample_us;
     return sample_us;
   }
 
@@ -56,6 +57,9 @@ public:
   void on_wireless(std::uint64_t wireless_us) {
     window_.wireless_us = static_cast<std::uint32_t>(std::min<std::uint64_t>(wireless_us, window_.wireless_us));
   }
+
+  /// As told last; 0 when unknown.
+  std::uint32_t last_us() const { return last_us_; }
 
   /// The smallest round trip has no queueing in it; 0 when unknown.
   std::uint32_t least_us() const { return known(std::min(window_.round_trip_us, previous_.round_trip_us)); }
@@ -82,7 +86,8 @@ private:
   std::uint32_t timed_end_sequence_ = 0;
   std::uint32_t highest_end_sequence_ = 0;
   std::uint32_t timed_since_us_ = 0;  // its low bits: TCP sends again long before they come round
-  least_values window_;               // that runs now
+  std::uint32_t last_us_ = 0;
+  least_values window_;  // that runs now
   least_values previous_;
   time_us window_start_ = 0;
 };

@@ -55,51 +55,11 @@ shim::shim(const shim_config& config)
       delays_((assert(config.profile != nullptr), *config.profile), config.rts_threshold_bytes),
       flows_(config.max_flows, config.flow_idle_us, config.max_stranger_flows) {
   offered_.reserve(most_offered_syns);
-  holds_back_ = config_.policy.holds_back();
+  note_parts();
   if (config_.exact) {
     if (config_.exact->profile == nullptr) config_.exact->profile = config_.profile;
     exact_.emplace(*config_.exact);
   }
-}
-
-void shim::set_flow_policy(const flow_key& flow, const flow_policy& policy) {
-  flow_policies_.insert_or_assign(flow, policy);
-  holds_back_ |= policy.holds_back();
-  if (const auto slot = flows_.slot_of(flow)) take_sender_policy(*slot, policy);
-  if (const auto slot = flows_.slot_of(flow.reversed())) take_receiver_policy(*slot, policy);
-}
-
-void shim::set_policy(const flow_policy& policy) {
-  config_.policy = policy;
-  holds_back_ = policy.holds_back() ||
-                std::any_of(flow_policies_.begin(), flow_policies_.end(), [](const auto& entry) { return entry.second.holds_back(); });
-  flows_.for_each([this, &policy](std::uint32_t slot) {
-    const flow_key& originated = flows_.key_at(slot);
-    if (!flow_policies_.contains(originated)) take_sender_policy(slot, policy);
-    if (!flow_policies_.contains(originated.reversed())) take_receiver_policy(slot, policy);
-  });
-}
-
-void shim::take_receiver_policy(std::uint32_t slot, const flow_policy& policy) {
-  flow_state& received = flows_.at(slot);
-  if (received.tcp_ack.holds()) flows_.release_hold(flows_.key_at(slot));
-  received.tcp_ack = policy::delayed_tcp_ack(policy.tcp_ack);
-  flows_.set_deadline(slot, std::nullopt);
-}
-
-const flow_policy& shim::policy_of(const flow_key& flow) const {
-  const auto own = flow_policies_.find(flow);
-  return own != flow_policies_.end() ? own->second : config_.policy;
-}
-
-void shim::restart(flow_state& state, const flow_key& originated) {
-  // Whoever sends a SYN may not be the other end: the TCP ACK that is kept goes out.
-  if (state.tcp_ack.holds()) flows_.release_hold(originated);
-  const flow_policy& sent = policy_of(originated);
-  state = flow_state{};
-  state.limit = policy::congestion_window_limit(sent.cwl);
-  state.pacer = policy::pacer(sent.pacing);
-  state.tcp_ack = policy::delayed_tcp_ack(policy_of(originated.reversed()).tcp_ack);
 }
 
 flow_table::access shim::flow_of(time_us now, const flow_key& originated, flow_witness witness) {
@@ -134,6 +94,7 @@ void shim::add_hop(wire::path_header& header, const next_hop& hop) const {
 wire::path_header shim::on_originate(time_us now, const ip_packet_view& packet, const next_hop& hop,
                                      std::optional<std::uint32_t> packets_in_flight) {
   ++counters_.originated;
+  latest_ = now;
   flow_state& state = *own_flow_of(now, packet).state;
   if (packet.is_tcp()) {
     if (state.phase != handshake::done || !packet.tcp.syn) note_options(state, packet.tcp);
@@ -149,9 +110,14 @@ wire::path_header shim::on_originate(time_us now, const ip_packet_view& packet, 
 
   note_exchange(state, packet, hop);
 
+  const std::uint32_t in_flight = packets_in_flight.value_or(state.packets_in_flight);
+  if (state.own && packet.is_tcp()) {
+    state.own_packets_in_flight = in_flight;
+    state.own->on_sent(now, {.payload_bytes = packet.tcp.payload_bytes, .packets_in_flight = in_flight});
+  }
+
   wire::path_header header;
-  header.packets_in_flight = static_cast<std::uint8_t>(
-      std::min<std::uint32_t>(told_in_flight(state, packets_in_flight.value_or(state.packets_in_flight)), UINT8_MAX));
+  header.packets_in_flight = static_cast<std::uint8_t>(std::min<std::uint32_t>(told_in_flight(state, in_flight), UINT8_MAX));
   if (state.heard) header.echo = state.echo;
   header.exact_follows = packet.exact.follows;
   if (packet.exact.current_rate_bps != 0) {
@@ -224,6 +190,7 @@ std::optional<wire::path_header> shim::parse(std::span<const std::uint8_t> bytes
 
 receive_verdict shim::on_receive(time_us now, const std::optional<wire::path_header>& header, const ip_packet_view& packet) {
   ++counters_.received;
+  latest_ = now;
   if (!header || header->silent_router_seen) ++counters_.silent_router_seen;
   const flow_key originated = packet.flow.reversed();
   const tcp_view& tcp = packet.tcp;
@@ -310,6 +277,7 @@ void shim::take_arrival(time_us now, const flow_table::access& flow, const std::
   if (with_payload || !state.heard_with_payload) {
     state.heard = true;
     state.heard_with_payload = with_payload;
+    if (brakes_ && tcp) arrived.rate_bps = counted_marks(state, header, packet, arrived.rate_bps);
     state.echo = arrived;
   }
 
@@ -332,9 +300,11 @@ void shim::take_arrival(time_us now, const flow_table::access& flow, const std::
       if (round_trip_us) state.round_trip.on_wireless(wireless_us);
       path.wired_round_trip_us = state.round_trip.wired_us();
     }
-    tune(now, state, policy_of(originated), delivered_bytes, path);
+    const flow_policy& own = policy_of(originated);
+    if (own.brakes() && has_echo) take_marks(state, *header->echo);
+    tune(now, state, own, delivered_bytes, path);
     state.last_path = path;
-    on_path(state, originated, path);
+    on_path(state, originated, path, delivered_bytes);
   }
   if (tcp && state.tcp_ack.thins()) on_data(now, flow, header ? &*header : nullptr, arrived, packet.tcp);
 }
@@ -397,6 +367,7 @@ no_effect shim::limit_without_effect(const flow_key& flow) const {
   const flow_state* state = flows_.find(flow);
   if (state == nullptr || !state->limit.enforces()) return no_effect::none;
   if (rewrites(*state) && state->signed_segments) return no_effect::signed_segments;
+  if (state->own && state->own->failed()) return no_effect::own_failed;
   return state->limit.limit_packets() ? no_effect::none : no_effect::path_unknown;
 }
 
@@ -411,6 +382,8 @@ no_effect shim::pacing_without_effect(const flow_key& flow) const {
                                                                                      : no_effect::round_trip_unknown;
     case policy::pacing_kind::adaptive:
       return state->round_trip.least_us() == 0 ? no_effect::round_trip_unknown : no_effect::path_unknown;
+    case policy::pacing_kind::own:
+      return state->own && state->own->failed() ? no_effect::own_failed : no_effect::none;
     case policy::pacing_kind::path:
       break;
   }

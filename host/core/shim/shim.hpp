@@ -11,6 +11,8 @@
 //                                     release_time()      -> when to send it
 //   this node sends a packet          on_originate()      -> header to put on it
 //   this node passes a packet on      on_forward()        -> header updated (or made, when the packet came without one)
+//   either of them, by the header     congested()         -> whether it is to be marked so
+//                                     brake()             -> header that accelerates or brakes the flow
 //   bytes came from the air           parse()             -> header, or nothing: drop the packet
 //   a packet for this node arrived    on_receive()        -> window to write into the TCP header, if any
 //   the MAC completed a packet        on_completion()
@@ -37,6 +39,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "host/core/policy/abc_router.hpp"
 #include "host/core/policy/congestion_window_limit.hpp"
 #include "host/core/policy/delay_estimator.hpp"
 #include "host/core/policy/delayed_tcp_ack.hpp"
@@ -91,9 +94,12 @@ struct shim_counters {
   std::uint64_t tcp_acks_held = 0;  ///< on_tcp_ack said hold
   /// Bare TCP ACKs sent of connections whose TCP ACKs are thinned; index: policy::tcp_ack_reason
   std::array<std::uint64_t, policy::tcp_ack_reason_count> tcp_acks_by_reason{};
-  std::uint64_t packets_delayed = 0;  ///< release_time was later than now
-  std::uint64_t late_syns = 0;        ///< SYNs that arrived on an open connection, or that acknowledge no SYN of this node
-  std::uint64_t signed_segments = 0;  ///< arrived or were sent under a window limit, with a digest that covers the window
+  std::uint64_t congestion_marks = 0;  ///< packets that congested() told of
+  std::uint64_t accelerates = 0;       ///< packets of flows under ABC that brake() left so
+  std::uint64_t brakes = 0;            ///< those that it told to brake, or that had been told
+  std::uint64_t packets_delayed = 0;   ///< release_time was later than now
+  std::uint64_t late_syns = 0;         ///< SYNs that arrived on an open connection, or that acknowledge no SYN of this node
+  std::uint64_t signed_segments = 0;   ///< arrived or were sent under a window limit, with a digest that covers the window
 
   std::uint64_t malformed() const;  ///< packets dropped for their header, all reasons
 
@@ -108,6 +114,7 @@ enum class no_effect : std::uint8_t {
   window_unknown,   ///< pacing has no congestion window to pace by
   one_medium,       ///< path pacing leaves paths of up to 3 hops alone
   signed_segments,  ///< the window is covered by a digest
+  own_failed,       ///< a policy of one's own has failed
 };
 
 class shim {
@@ -151,7 +158,8 @@ public:
   void on_round_trip(time_us now, const flow_key& flow, std::uint32_t rtt_us);
 
   /// This node sends a packet. @return the header for it, this hop already added, and the echo of what arrived from the
-  /// other end. @param packets_in_flight of this flow; above 255 is carried as 255; nothing: counted here
+  /// other end. @param packets_in_flight of this flow, from the first byte that no TCP ACK told of: receivers tell round trips by
+  /// it, so that a TCP that takes lost packets out of its count must not be asked; above 255 is carried as 255; nothing: counted here
   wire::path_header on_originate(time_us now, const ip_packet_view& packet, const next_hop& hop,
                                  std::optional<std::uint32_t> packets_in_flight = std::nullopt);
 
@@ -164,6 +172,23 @@ public:
   /// The same for a packet that came without a header, from a station without the shim. @return a header that tells so
   wire::path_header on_forward_plain(time_us now, const ip_packet_view& packet, const next_hop& hop);
 
+  /// Some flow's packets may have to be marked: only then need congested be asked.
+  bool marks() const { return marks_; }
+
+  /// Whether a packet is to be marked as having met congestion (CE), by the policy of its flow; one whose TCP does not know ECN is not.
+  /// @param header with this hop added; @param before_it packets that this node sends first
+  bool congested(const ip_packet_view& packet, const wire::path_header& header, const next_hop& hop, std::size_t before_it);
+
+  /// Some flow's data may be told to brake: only then need brake and on_served be called.
+  bool brakes() const { return brakes_; }
+
+  /// This node as a router of ABC: a data packet whose flow has that policy accelerates or brakes from here on, by its header.
+  /// @param header with this hop added; @param before_it packets that this node sends first
+  void brake(time_us now, wire::path_header& header, const ip_packet_view& packet, const next_hop& hop, std::size_t before_it);
+
+  /// The MAC is done with a packet, of whatever kind, for ABC. @param service_us from the head of its queue to its end
+  void on_served(time_us now, std::uint32_t service_us) { abc_.on_served(now, service_us); }
+
   /// Bytes after LLC/SNAP of a frame with the path header's EtherType. @return nothing when they are malformed: it has
   /// been counted, and the packet must be dropped
   std::optional<wire::path_header> parse(std::span<const std::uint8_t> bytes);
@@ -174,6 +199,12 @@ public:
   /// The MAC completed a packet of this node; `averages` are those in the completion record.
   /// @return true when packets to this neighbour were dropped three times in a row (with an EXACT router only): tell routing
   bool on_completion(time_us now, const policy::neighbour_averages& averages, bool delivered = true);
+
+  /// Some flow's policy of one's own wants to be told of completions: only then need on_record be called.
+  bool wants_records() const { return wants_records_; }
+
+  /// The MAC is done with a packet, of whatever flow.
+  void on_record(time_us now, const completion_record& record);
 
   /// The MAC's neighbour slot was given to another neighbour.
   void on_neighbour_replaced(std::uint8_t peer);
@@ -237,16 +268,23 @@ private:
                     const ip_packet_view& packet);
   std::uint32_t limit_bytes(const flow_state& state, const flow_key& flow, std::uint32_t limit_packets) const;
   void take_sender_policy(std::uint32_t slot, const flow_policy& policy);
+  static void make_sender_policy(flow_state& state, const flow_policy& policy);
+  static void make_receiver_policy(flow_state& state, const flow_policy& policy);
+  void note_parts();
   void take_receiver_policy(std::uint32_t slot, const flow_policy& policy);
   void on_data(time_us now, const flow_table::access& flow, const wire::path_header* header, const wire::path_echo& arrived,
                const tcp_view& tcp);
+  std::uint64_t counted_marks(const flow_state& state, const std::optional<wire::path_header>& header, const ip_packet_view& packet,
+                              std::uint64_t arrived_bps) const;
+  static void take_marks(flow_state& state, const wire::path_echo& echo);
   std::uint32_t window_told_by(flow_state& state, const wire::path_header* header, const tcp_view& tcp) const;
   bool rewrites(const flow_state& state) const { return config_.rewrite_windows && state.limit.enforces(); }
   void note_exchange(flow_state& state, const ip_packet_view& packet, const next_hop& hop) const;
   static std::uint32_t told_in_flight(const flow_state& state, std::uint32_t packets_in_flight);
   static void tune(time_us now, flow_state& state, const flow_policy& policy, std::uint32_t delivered_bytes,
                    policy::path_measurement& path);
-  void on_path(flow_state& state, const flow_key& originated, const policy::path_measurement& path) const;
+  void on_path(flow_state& state, const flow_key& originated, const policy::path_measurement& path,
+               std::uint32_t delivered_bytes = 0) const;
   void on_round_trip_sample(flow_state& state, std::uint32_t rtt_us) const;
   void count(policy::tcp_ack_reason reason) { ++counters_.tcp_acks_by_reason[static_cast<std::size_t>(reason)]; }
   void restart(flow_state& state, const flow_key& originated);
@@ -260,6 +298,11 @@ private:
   std::size_t next_offered_ = 0;
   std::unordered_map<flow_key, flow_policy, flow_key_hash> flow_policies_;
   bool holds_back_ = false;
+  bool marks_ = false;
+  bool brakes_ = false;
+  bool wants_records_ = false;
+  time_us latest_ = 0;  // of the packets that this node has sent and received
+  policy::abc_router abc_;
   std::optional<policy::exact_router> exact_;
   std::vector<std::pair<std::uint64_t, double>> exact_weights_;  // by flow identity
   shim_counters counters_;

@@ -19,8 +19,8 @@ constexpr std::uint16_t option_if_name = 2;
 constexpr std::uint16_t option_epb_flags = 2;
 constexpr std::uint16_t option_if_tsresol = 9;
 constexpr std::string_view section_comment =
-    "TSFT is the time of the first bit of the MPDU, as radiotap defines it. Wireshark reckons spaces between frames from it when told so: "
-    "-o wlan_radio.tsf_at_end:FALSE";
+    "TSFT is the end of the frame (PPDU), which is what Wireshark takes it for unless wlan_radio.tsf_at_end says otherwise; radiotap's own "
+    "definition is the first bit of the MPDU.";
 constexpr std::uint16_t linktype_radiotap = 127;
 constexpr std::uint32_t packet_flag_crc_error = 1U << 24;  // of option_epb_flags, as the direction in its two lowest bits
 
@@ -80,8 +80,7 @@ void append_capture_section(bytes& out, std::span<const std::string> interfaces)
   }
 }
 
-radiotap_bytes radiotap_of(std::optional<std::uint64_t> first_bit_us, const timing_profile& profile, std::uint8_t rate_index,
-                           bool has_fcs) {
+radiotap_bytes radiotap_of(std::optional<std::uint64_t> end_us, const timing_profile& profile, std::uint8_t rate_index, bool has_fcs) {
   using timed = radiotap_header;
   const transmit_rate& rate = profile.rates[rate_index];
   // 1 Mb/s has the long preamble in the profile of the short one, too (17.2.2.3).
@@ -96,10 +95,10 @@ radiotap_bytes radiotap_of(std::optional<std::uint64_t> first_bit_us, const timi
     return header;
   };
   radiotap_bytes out{};
-  if (first_bit_us) {
+  if (end_us) {
     auto header = fill(radiotap_header{});
     header.present |= timed::present_tsft;
-    header.tsft_us = *first_bit_us + rate.preamble_us;
+    header.tsft_us = *end_us;
     header.encode(out.octets);
     out.size = radiotap_header::size_bytes;
   } else {

@@ -38,9 +38,11 @@ struct radiotap_bytes {
 };
 
 /// The radiotap header of a frame. Its rate is absent where radiotap's unit, 500 kb/s, cannot tell it.
-/// @param first_bit_us when the first bit of preamble was on the air, by the MAC's time; absent: not known
+/// TSFT is the frame's end. Radiotap defines it as the first bit of the MPDU, but says so of received frames only, and many adapters tell
+/// the end; Wireshark's spaces between frames (wlan_radio.ifs) are right without a setting only then.
+/// @param end_us when the last bit was on the air, by the MAC's time; absent: not known
 /// @param has_fcs the captured bytes end with the FCS
-radiotap_bytes radiotap_of(std::optional<std::uint64_t> first_bit_us, const timing_profile& profile, std::uint8_t rate_index, bool has_fcs);
+radiotap_bytes radiotap_of(std::optional<std::uint64_t> end_us, const timing_profile& profile, std::uint8_t rate_index, bool has_fcs);
 
 /// Appends a frame: `radiotap`, then `head` and `body` behind each other.
 void append_captured_frame(std::vector<std::uint8_t>& out, const capture_note& note, const radiotap_bytes& radiotap,

@@ -48,6 +48,8 @@ std::vector<register_setting> radio_settings(const air_config& config, node_id n
   std::uint64_t word = radio::clear_channel::energy_threshold_dbm.put(0, bits_of(energy_threshold_dbm(config.medium)));
   word = radio::clear_channel::energy_detect.put(word, 1);
   put(radio::clear_channel::address, radio::clear_channel::carrier_sense.put(word, 1));
+  // The experiment says how far carrier sense reaches; the limit that the standard puts on it would be another one.
+  put(radio::transmit_power::address, radio::transmit_power::limit_threshold.put(0, 0));
   return list;
 }
 

@@ -25,15 +25,19 @@
 #include <ctime>
 #include <vector>
 
+#include "sim/kernel/flow_end/tcp_state.hpp"
+#include "sim/kernel/flow_end/traced_program.hpp"
 #include "sim/kernel/flow_plan.hpp"
 
 namespace {
 
 using namespace perhop::kernels::flow_plan;
+using perhop::kernels::read_state;
+using perhop::kernels::tcp_state;
 using nanoseconds = long long;
 
 constexpr std::size_t chunk_bytes = 65536;
-constexpr unsigned timer_event = UINT32_MAX;
+constexpr unsigned timer_event = UINT32_MAX, process_event = UINT32_MAX - 1;
 
 nanoseconds now_ns() {
   timespec time{};
@@ -48,31 +52,6 @@ nanoseconds now_ns() {
   for (;;) pause();
 }
 
-/// struct tcp_info of Linux 6.12, of which older headers know less: the fields told here, at their places.
-struct tcp_state {
-  std::uint32_t mss_bytes = 0, rtt_us = 0, window_packets = 0, retransmissions = 0, advertised_bytes = 0;
-  std::uint16_t timeouts = 0;
-};
-
-template <typename Number>
-void read_at(const std::uint8_t* bytes, std::size_t length, std::size_t at, Number& number) {
-  if (at + sizeof number <= length) std::memcpy(&number, bytes + at, sizeof number);
-}
-
-tcp_state read_state(int socket) {
-  std::uint8_t bytes[256]{};
-  socklen_t length = sizeof bytes;
-  tcp_state state;
-  if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, bytes, &length) != 0) return state;
-  read_at(bytes, length, 16, state.mss_bytes);
-  read_at(bytes, length, 68, state.rtt_us);
-  read_at(bytes, length, 80, state.window_packets);
-  read_at(bytes, length, 100, state.retransmissions);
-  read_at(bytes, length, 228, state.advertised_bytes);
-  read_at(bytes, length, 240, state.timeouts);
-  return state;
-}
-
 struct flow_end {
   unsigned flow = 0;
   bool sends = false;
@@ -80,6 +59,7 @@ struct flow_end {
   in_addr other{};
   nanoseconds start = 0, stop = 0;
   int mss_bytes = 0;
+  int window_bytes = 0;  ///< the most that a receiver advertises; 0: whatever Linux does
   char congestion_control[16]{};
 
   int socket = -1;  ///< of the connection
@@ -109,6 +89,7 @@ private:
   void tell_tail(flow_end& end) const;
   void tell_problem(const flow_end& end, const char* what) const;
   void on_socket(flow_end& end, unsigned index, std::uint32_t events);
+  static void hold_window(const flow_end& end);
   void on_time(nanoseconds now);
   nanoseconds next_moment(nanoseconds now) const;
 
@@ -118,13 +99,15 @@ private:
   std::size_t next_edge_ = 0;
   nanoseconds measure_from_ = 0;
   nanoseconds next_look_ = 0;
+  perhop::kernels::programs programs_;
   std::vector<char> chunk_ = std::vector<char>(chunk_bytes);
 };
 
 void program::read_plan() {
   std::FILE* const file = std::fopen(file_name, "r");
   if (file == nullptr) give_up(file_name);
-  char line[256], words[4][64];
+  char line[4096], words[4][64];
+  int at = 0;
   while (std::fgets(line, sizeof line, file) != nullptr) {
     flow_end end;
     unsigned numbers[4]{};
@@ -138,6 +121,12 @@ void program::read_plan() {
       if (setting == nullptr || std::fputs(words[1], setting) < 0 || std::fclose(setting) != 0) give_up(path);
     } else if (std::sscanf(line, "route %63s %u %u %u %u", words[0], &numbers[0], &numbers[1], &numbers[2], &numbers[3]) == 5) {
       set_route(words[0], numbers[0], numbers[1], numbers[2], numbers[3] != 0);
+    } else if (std::sscanf(line, "neighbour %63s", words[0]) == 1) {
+      set_route(words[0], 0, 0, 0, false);
+    } else if (std::sscanf(line, "program %lld %u %n", &time, &numbers[0], &at) == 2) {
+      std::string command(line + at);
+      while (!command.empty() && command.back() == '\n') command.pop_back();
+      programs_.add({.start_ns = time, .traced = numbers[0] != 0, .command = command});
     } else if (std::sscanf(line, "edge %lld", &time) == 1) {
       edges_.push_back(time);
     } else if (std::sscanf(line, "measure_from %lld", &time) == 1) {
@@ -147,7 +136,8 @@ void program::read_plan() {
       end.sends = true;
       inet_aton(words[0], &end.other);
       ends_.push_back(end);
-    } else if (std::sscanf(line, "receive %u %hu %d", &end.flow, &end.port, &end.mss_bytes) == 3) {
+    } else if (std::sscanf(line, "receive %u %hu %d %d %15s", &end.flow, &end.port, &end.mss_bytes, &end.window_bytes,
+                           end.congestion_control) == 5) {
       ends_.push_back(end);
     } else {
       give_up(line);
@@ -250,6 +240,9 @@ void program::listen(flow_end& end, unsigned index) {
   sockaddr_in here{};
   here.sin_family = AF_INET;
   here.sin_port = htons(end.port);
+  if (setsockopt(end.listener, IPPROTO_TCP, TCP_CONGESTION, end.congestion_control, std::strlen(end.congestion_control)) != 0) {
+    tell_problem(end, end.congestion_control);
+  }
   setsockopt(end.listener, IPPROTO_TCP, TCP_MAXSEG, &end.mss_bytes, sizeof end.mss_bytes);
   if (bind(end.listener, reinterpret_cast<sockaddr*>(&here), sizeof here) != 0 || ::listen(end.listener, 1) != 0) give_up("a port");
   watch(end.listener, index, EPOLLIN);
@@ -343,19 +336,30 @@ void program::on_socket(flow_end& end, unsigned index, std::uint32_t events) {
   }
   if (end.socket < 0) {
     end.socket = accept4(end.listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (end.socket >= 0) watch(end.socket, index, EPOLLIN);
+    if (end.socket >= 0) {
+      hold_window(end);
+      watch(end.socket, index, EPOLLIN);
+    }
     return;
   }
   ssize_t got = 0;
   while ((got = read(end.socket, chunk_.data(), chunk_.size())) > 0) end.received_bytes += static_cast<std::uint64_t>(got);
+  hold_window(end);
   if (got == 0 || errno != EAGAIN) {
     close(end.socket);
     end.socket = -1;
   }
 }
 
+/// Linux takes the window of a route for where to begin, and lets it grow with what is read: up to 65,535 bytes without window scaling,
+/// 44 segments and 1,823 bytes more, of which the last 375 go as a packet of their own.
+void program::hold_window(const flow_end& end) {
+  if (end.window_bytes == 0) return;
+  setsockopt(end.socket, IPPROTO_TCP, TCP_WINDOW_CLAMP, &end.window_bytes, sizeof end.window_bytes);
+}
+
 nanoseconds program::next_moment(nanoseconds now) const {
-  nanoseconds next = next_edge_ < edges_.size() ? edges_[next_edge_] : INT64_MAX;
+  nanoseconds next = std::min<nanoseconds>(next_edge_ < edges_.size() ? edges_[next_edge_] : INT64_MAX, programs_.next_start());
   for (const flow_end& end : ends_) {
     if (!end.sends || end.over) continue;
     next = std::min(next, end.socket < 0 ? end.start : end.stop);
@@ -365,6 +369,7 @@ nanoseconds program::next_moment(nanoseconds now) const {
 }
 
 void program::on_time(nanoseconds now) {
+  programs_.start_due(now);
   for (unsigned index = 0; index < ends_.size(); ++index) {
     flow_end& end = ends_[index];
     if (!end.sends || end.over) continue;
@@ -388,8 +393,10 @@ void program::on_time(nanoseconds now) {
 void program::run() {
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
   timer_ = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-  if (epoll_ < 0 || timer_ < 0) give_up("epoll");
+  const int processes = programs_.watch();
+  if (epoll_ < 0 || timer_ < 0 || processes < 0) give_up("epoll");
   watch(timer_, timer_event, EPOLLIN);
+  watch(processes, process_event, EPOLLIN);
   for (unsigned index = 0; index < ends_.size(); ++index) {
     if (!ends_[index].sends) listen(ends_[index], index);
   }
@@ -409,7 +416,8 @@ void program::run() {
     const int count = epoll_wait(epoll_, found, 16, -1);
     for (int place = 0; place < count; ++place) {
       const unsigned index = found[place].data.u32;
-      if (index != timer_event) on_socket(ends_[index], index, found[place].events);
+      if (index == process_event) programs_.look();
+      if (index < ends_.size()) on_socket(ends_[index], index, found[place].events);
     }
     std::uint64_t expirations = 0;
     (void)!read(timer_, &expirations, sizeof expirations);

@@ -47,6 +47,7 @@ public:
       const std::uint64_t word = words_[address];
       return static_cast<std::uint32_t>(registers::neighbour_data_attempts::histogram_packets.put(word, 100 + bin));
     }
+    if (address == registers::shell::stat_samples::address && !stands_) words_[address] += 22;
     return words_.contains(address) ? words_[address] : 0;
   }
 
@@ -161,6 +162,11 @@ public:
     const std::lock_guard lock(mutex_);
     words_[address] = word;
   }
+  /// The converter's clock stands, or runs again: no sample is counted any more.
+  void let_converter_stand(bool stands) {
+    const std::lock_guard lock(mutex_);
+    stands_ = stands;
+  }
   /// The register has this word from the next be_present() on.
   void set_version_on_reset(std::uint32_t address, std::uint32_t word) {
     const std::lock_guard lock(mutex_);
@@ -213,6 +219,7 @@ private:
   std::mutex mutex_;
   std::condition_variable changed_;
   bool present_ = false;
+  bool stands_ = false;
   std::map<std::uint32_t, std::uint32_t> other_versions_;
   std::map<std::uint32_t, std::uint32_t> words_;
   const std::map<std::uint32_t, bool> idle_only_{

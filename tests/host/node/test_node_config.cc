@@ -46,6 +46,17 @@ TEST(node_config, the_least_there_can_be) {
   EXPECT_FALSE(config.driver.faults || config.driver.capture);
 }
 
+TEST(node_config, a_virtual_radio_is_so_many_times_slower) {
+  json object = least();
+  EXPECT_EQ(parse_node_config(object.dump()).slow_down, 1U);
+  object["slow_down"] = 300;
+  EXPECT_EQ(parse_node_config(object.dump()).slow_down, 300U);
+  for (const json& wrong : {json(0), json(10'001), json(1.5), json("2")}) {
+    object["slow_down"] = wrong;
+    EXPECT_NE(refusal(object).find("slow_down"), std::string::npos) << wrong;
+  }
+}
+
 TEST(node_config, swan_is_there_when_it_is_named) {
   json object = least();
   EXPECT_FALSE(parse_node_config(object.dump()).swan);

@@ -2,6 +2,7 @@
 /// The rfnoc driver, at a model of a radio, passes the suite of all drivers. Through UHD's mock block it does so in tests/hw/uhd.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <optional>
 
@@ -12,9 +13,15 @@
 namespace perhop::drivers::conformance {
 namespace {
 
+/// What a link says beside registers and packets.
+struct link_says {
+  std::atomic<std::uint64_t> overflows = 0, late = 0, sequence_errors = 0;
+  std::atomic<bool> has_lost_reference = false;
+};
+
 class model_link : public radio_link {
 public:
-  explicit model_link(radio_model& model) : model_(model) {}
+  model_link(radio_model& model, const link_says& says) : model_(model), says_(says) {}
   std::uint32_t read(std::uint32_t address) override {
     expect_present();
     return model_.read(address);
@@ -32,12 +39,17 @@ public:
     std::ranges::copy(come, packet.begin());
     return come.size();
   }
+  link_counts counts() const override {
+    return {.overflows = says_.overflows, .late = says_.late, .sequence_errors = says_.sequence_errors};
+  }
+  std::string time_trouble() override { return says_.has_lost_reference ? "the reference is gone" : ""; }
 
 private:
   void expect_present() const {
     if (!model_.present()) throw link_error("gone");
   }
   radio_model& model_;
+  const link_says& says_;
 };
 
 class rfnoc_bench {
@@ -53,16 +65,19 @@ public:
     config.setup.tx_delay_clocks = 100;
     config.setup.rx_delay_clocks = 60;
     config.retry_ms = 100;  // long enough to ask in between
+    config.beat_ms = 20;
     driver_.emplace(
         [this] {
           if (!model_.present()) throw link_error("there is no radio");
-          return std::make_unique<model_link>(model_);
+          if (says_.has_lost_reference) throw link_error("it does not lock");
+          return std::make_unique<model_link>(model_, says_);
         },
         config);
   }
   driver& dut() { return *driver_; }
   rfnoc_driver& rfnoc() { return *driver_; }
   radio_model& model() { return model_; }
+  link_says& link() { return says_; }
   void bring_up() { model_.be_present(true); }
   void vanish() { model_.be_present(false); }
   std::vector<sent_packet> sent() { return model_.sent(); }
@@ -72,6 +87,7 @@ public:
 
 private:
   radio_model model_;
+  link_says says_;
   std::optional<rfnoc_driver> driver_;
 };
 
@@ -91,7 +107,102 @@ TEST_F(rfnoc, sets_the_radio_up_before_it_is_up) {
   EXPECT_EQ(model.get(registers::response_timeout::address), find_profile("dsss_long")->response_timeout_us + 3);
   EXPECT_EQ(model.get(registers::shell::route::address), 1U);
   EXPECT_EQ(model.get(registers::control::address), 1U);
-  EXPECT_EQ(model.writes().back(), std::pair(registers::control::address, 1U));
+  EXPECT_EQ(model.get(registers::shell::heartbeat::address), default_heartbeat_limit_ms);
+  // Enabled last; what comes behind that are beats.
+  auto writes = model.writes();
+  while (writes.back().first == registers::shell::heartbeat::address) writes.pop_back();
+  EXPECT_EQ(writes.back(), std::pair(registers::control::address, 1U));
+}
+
+TEST_F(rfnoc, beats_for_as_long_as_it_is_up_and_not_beyond) {
+  come_up();
+  radio_model& model = bench.model();
+  const auto beats = [&] {
+    return std::ranges::count(model.writes(), registers::shell::heartbeat::address, &std::pair<std::uint32_t, std::uint32_t>::first);
+  };
+  const auto before = beats();
+  ASSERT_TRUE(until([&] { return beats() >= before + 3; }));
+  EXPECT_LE(3 * rfnoc_config().beat_ms, default_heartbeat_limit_ms) << "one that is late must not be the end";
+  bench.rfnoc().restart("a test");
+  ASSERT_TRUE(until([&] { return heard.downs == 1; }));
+  const auto at_the_end = beats();
+  // While the driver waits to begin anew, nobody beats; then set_up() sets the limit, which counts as one.
+  ASSERT_TRUE(until([&] { return heard.ups == 2; }));
+  EXPECT_LE(beats(), at_the_end + 3);
+}
+
+TEST_F(rfnoc, a_shell_that_had_given_the_host_up_is_set_up_anew) {
+  come_up();
+  radio_model& model = bench.model();
+  model.set(registers::shell::route::address, 0);
+  ASSERT_TRUE(until([&] { return heard.downs == 1; }));
+  EXPECT_NE(bench.rfnoc().problem().find("has stopped sending"), std::string::npos);
+  ASSERT_TRUE(until([&] { return heard.ups == 2; }));
+  EXPECT_EQ(model.get(registers::shell::route::address), 1U);
+}
+
+TEST_F(rfnoc, counts_what_radio_and_link_say_went_wrong) {
+  bench.model().set_version_on_reset(registers::shell::stat_rx_samples_lost::address, 7);
+  come_up();
+  radio_model& model = bench.model();
+  ASSERT_TRUE(until([&] { return bench.dut().counters().ups == 1; }));
+  model.set(registers::shell::stat_rx_samples_lost::address, 9);
+  model.set(registers::shell::stat_tx_samples_late::address, 3);
+  bench.link().late = 2;
+  bench.link().sequence_errors = 4;
+  bench.link().overflows = 1;
+  ASSERT_TRUE(until([&] { return bench.dut().counters().overflows != 0; }));
+  ASSERT_TRUE(until([&] { return bench.dut().counters().sequence_errors != 0; }));
+  const driver_counters& counted = bench.dut().counters();
+  EXPECT_EQ(std::tuple(counted.overflows, counted.late, counted.sequence_errors), std::tuple(1U, 2U, 4U));
+  ASSERT_TRUE(until([&] { return bench.dut().counters().tx_samples_late != 0; }));
+  EXPECT_EQ(std::tuple(counted.rx_samples_lost, counted.tx_samples_late), std::tuple(2U, 3U));
+}
+
+TEST_F(rfnoc, counts_also_what_went_wrong_behind_the_last_beat) {
+  come_up();
+  bench.link().sequence_errors = 3;
+  bench.rfnoc().restart("what was lost was a completion record");
+  ASSERT_TRUE(until([&] { return heard.downs == 1; }));
+  EXPECT_EQ(bench.dut().counters().sequence_errors, 3U);
+}
+
+TEST_F(rfnoc, counts_frames_for_which_the_host_was_too_slow) {
+  come_up();
+  bench.model().set(registers::stat_rx_overflow::address, 5);
+  ASSERT_TRUE(until([&] { return bench.dut().counters().overflows == 5; }));
+  EXPECT_EQ(heard.downs, 0);
+}
+
+TEST_F(rfnoc, begins_anew_where_completion_records_were_lost_whose_credits_would_be_too) {
+  come_up();
+  bench.model().set(registers::stat_done_overflow::address, 1);
+  ASSERT_TRUE(until([&] { return heard.downs == 1; }));
+  EXPECT_NE(bench.rfnoc().problem().find("lost completion records"), std::string::npos);
+  EXPECT_EQ(bench.dut().counters().overflows, 1U);
+  ASSERT_TRUE(until([&] { return heard.ups == 2; }));
+}
+
+TEST_F(rfnoc, tells_of_a_converter_that_stands_and_counts_it) {
+  come_up();
+  bench.model().let_converter_stand(true);
+  ASSERT_TRUE(until([&] { return heard.downs == 1; }));
+  EXPECT_NE(bench.rfnoc().problem().find("its clock stands"), std::string::npos);
+  EXPECT_EQ(bench.dut().counters().times_lost, 1U);
+  bench.model().let_converter_stand(false);
+  const int ups = heard.ups;
+  ASSERT_TRUE(until([&] { return heard.ups > ups; }));
+}
+
+TEST_F(rfnoc, tells_of_a_lost_reference_and_is_up_when_it_is_back) {
+  come_up();
+  bench.link().has_lost_reference = true;
+  ASSERT_TRUE(until([&] { return heard.downs == 1; }));
+  EXPECT_EQ(bench.dut().counters().times_lost, 1U);
+  ASSERT_TRUE(until([&] { return bench.rfnoc().problem().find("does not lock") != std::string::npos; }));
+  bench.link().has_lost_reference = false;
+  ASSERT_TRUE(until([&] { return heard.ups == 2; }));
+  EXPECT_EQ(bench.rfnoc().problem(), "");
 }
 
 TEST_F(rfnoc, a_radio_of_another_version_is_not_touched_and_named) {
@@ -134,10 +245,11 @@ TEST_F(rfnoc, gives_the_converter_back_when_it_ends) {
   come_up();
   radio_model& model = bench.model();
   {
+    const link_says nothing;
     rfnoc_config config;
     config.setup.profile = find_profile("dsss_long");
     config.retry_ms = 10;
-    rfnoc_driver other([&] { return std::make_unique<model_link>(model); }, config);
+    rfnoc_driver other([&] { return std::make_unique<model_link>(model, nothing); }, config);
     recorder told;
     while (told.ups == 0) {
       pollfd waiting{.fd = other.descriptor(), .events = POLLIN, .revents = 0};

@@ -91,7 +91,7 @@ protected:
           }));
       const std::string plan = kernel == 0
                                    ? "address 10.0.0.1\nsend 0 49152 10.0.0.2 60000 1000000000 3000000000 1460 " + congestion_control + "\n"
-                                   : "address 10.0.0.2\nreceive 0 60000 1460\n";
+                                   : "address 10.0.0.2\nreceive 0 60000 1460 0 " + congestion_control + "\n";
       const std::vector<std::string> folders = {"proc"};
       const std::vector<initramfs_file> files = {
           {.name = flow_plan::program_name, .content = flow_end, .program = true},

@@ -155,6 +155,36 @@ TEST_F(network_test, every_packet_is_delivered_dropped_or_under_way) {
   EXPECT_EQ(net.path(0).counters().queue_drops + net.path(1).counters().queue_drops, counted.queue_drops_data);
 }
 
+TEST_F(network_test, a_nodes_ledger_balances_at_any_moment) {
+  network& net = make(chain(2));
+  constexpr unsigned packets = 60;
+  for (unsigned count = 0; count < packets; ++count) send(begin + count * millisecond, 0, packet_of(config_, false, 1400));
+  std::uint64_t waiting = 0;
+  for (unsigned moment = 1; moment <= 20; ++moment) {
+    pass_until(begin + moment * 20 * millisecond);
+    for (air::node_id node = 0; node <= 2; ++node) {
+      const node_ledger ledger = net.ledger_of(node);
+      packet_sum came_in = ledger.from_ip, went = ledger.to_ip;
+      for (const packet_sum* const sum : {&ledger.queue_drops, &ledger.waiting}) {
+        went.packets += sum->packets;
+        went.bytes += sum->bytes;
+      }
+      for (const auto& [beside, had] : ledger.neighbours) {
+        came_in.packets += had.from_air.packets;
+        came_in.bytes += had.from_air.bytes;
+        went.packets += had.delivered.packets + had.mac_drops.packets;
+        went.bytes += had.delivered.bytes + had.mac_drops.bytes;
+      }
+      EXPECT_EQ(went.packets, came_in.packets) << "node " << node << " after " << moment * 20 << " ms";
+      EXPECT_EQ(went.bytes, came_in.bytes) << "node " << node << " after " << moment * 20 << " ms";
+      EXPECT_EQ(came_in.bytes, came_in.packets * 1440);
+      waiting += ledger.waiting.packets;
+    }
+  }
+  EXPECT_GT(waiting, 0U);
+  EXPECT_GT(net.ledger_of(0).queue_drops.packets, 0U);
+}
+
 TEST_F(network_test, tcp_acks_of_the_receiver_are_counted_apart) {
   network& net = make(chain(2));
   send(begin + 10 * millisecond, 2, packet_of(config_, true, 0));
@@ -229,7 +259,27 @@ TEST(kernel_run, tells_each_kernel_of_its_flows_alone) {
             "route 10.0.0.3 1 63712 200 1\nsend 0 49152 10.0.0.3 60000 1100000000 2500000000 1460 cubic\n");
   EXPECT_EQ(plans.at(2),
             "address 10.0.0.3\nsysctl net/ipv4/tcp_sack 1\nedge 1000000000\nmeasure_from 1000000000\n"
-            "route 10.0.0.1 1 63712 200 1\nreceive 0 60000 1460\n");
+            "route 10.0.0.1 1 63712 200 1\nreceive 0 60000 1460 63712 cubic\n");
+}
+
+TEST(kernel_run, a_policy_that_marks_has_ecn_in_the_kernels) {
+  json run = chain(1);
+  run["flows"][0]["policy"]["ecn"] = "service";
+  run["flows"][0]["policy"]["ecn_target_ms"] = 20;
+  for (const auto& [node, plan] : make_plans(run::parse_run_config(run.dump(), "test"), {})) {
+    EXPECT_NE(plan.find("sysctl net/ipv4/tcp_ecn 1\n"), std::string::npos) << "node " << node;
+  }
+}
+
+TEST(kernel_run, a_program_has_a_kernel_that_knows_the_others) {
+  json run = chain(2);
+  run["programs"] = {{{"node", 1}, {"start_s", 0.25}, {"command", "go there; now"}, {"initramfs", "/a.cpio"}, {"traced", true}}};
+  const auto plans = make_plans(run::parse_run_config(run.dump(), "test"), {});
+  ASSERT_EQ(plans.size(), 3U);
+  EXPECT_EQ(plans.at(1),
+            "address 10.0.0.2\nsysctl net/ipv4/tcp_sack 1\nmeasure_from 1000000000\nneighbour 10.0.0.1\nneighbour 10.0.0.3\n"
+            "program 1250000000 1 go there; now\n");
+  EXPECT_NE(plans.at(0).find("neighbour 10.0.0.2\nroute 10.0.0.3"), std::string::npos) << plans.at(0);
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ constexpr uint32_t SENDER = 0;
 constexpr uint32_t RECEIVER = 1;
 constexpr uint32_t SEGMENT_BYTES = 1000;
 constexpr uint64_t GAP_US = 10'000; ///< between two packets of data that arrive
+constexpr uint8_t TCP_SYN_FLAG = 0x02;
 constexpr uint8_t TCP_ACK_FLAG = 0x10;
 
 class HopAdapterTest : public testing::Test, public HopDevice
@@ -74,6 +75,11 @@ class HopAdapterTest : public testing::Test, public HopDevice
         return WithHeaders(m_flow->GetKey(), 1 + segment * SEGMENT_BYTES, 1, SEGMENT_BYTES);
     }
 
+    Ptr<Packet> SynPacket() const
+    {
+        return WithHeaders(m_flow->GetKey(), 0, 0, 0, TCP_SYN_FLAG);
+    }
+
     Ptr<Packet> TcpAckPacket(uint32_t segments) const
     {
         return WithHeaders(m_flow->GetKey().reversed(), 1, 1 + segments * SEGMENT_BYTES, 0);
@@ -116,15 +122,21 @@ class HopAdapterTest : public testing::Test, public HopDevice
     {
     }
 
-    uint64_t Make(uint64_t, HopPacket&& packet, const perhop::wire::path_header&, uint64_t, const perhop::shim::next_hop&) override
+    uint64_t Make(uint64_t, HopPacket&& packet, const perhop::wire::path_header& header, uint64_t, const perhop::shim::next_hop&) override
     {
         m_made.push_back(packet.view);
+        m_toldInFlight.push_back(header.packets_in_flight);
         return m_made.size() - 1;
     }
 
     uint64_t MakeHello(uint64_t, std::span<const uint8_t>, uint8_t, uint32_t) override
     {
         ADD_FAILURE() << "there is no EXACT router";
+        return 0;
+    }
+
+    std::size_t PacketsInMac() const override
+    {
         return 0;
     }
 
@@ -152,13 +164,15 @@ class HopAdapterTest : public testing::Test, public HopDevice
 
     /// (microsecond, segments that the TCP ACK covers) or (microsecond, segment) of everything sent, in order.
     std::vector<std::pair<uint64_t, uint32_t>> m_sent;
+    std::vector<uint32_t> m_toldInFlight; ///< by the header of each packet
     std::unique_ptr<TcpFlow> m_flow;
     std::unique_ptr<HopAdapter> m_adapter;
 
   private:
     std::vector<perhop::shim::ip_packet_view> m_made;
 
-    static Ptr<Packet> WithHeaders(const perhop::shim::flow_key& key, uint32_t sequence, uint32_t tcpAck, uint32_t payloadBytes)
+    static Ptr<Packet> WithHeaders(
+        const perhop::shim::flow_key& key, uint32_t sequence, uint32_t tcpAck, uint32_t payloadBytes, uint8_t flags = TCP_ACK_FLAG)
     {
         Ptr<Packet> packet = Create<Packet>(payloadBytes);
         TcpHeader tcp;
@@ -166,7 +180,7 @@ class HopAdapterTest : public testing::Test, public HopDevice
         tcp.SetDestinationPort(key.destination_port);
         tcp.SetSequenceNumber(SequenceNumber32(sequence));
         tcp.SetAckNumber(SequenceNumber32(tcpAck));
-        tcp.SetFlags(TCP_ACK_FLAG);
+        tcp.SetFlags(flags);
         tcp.SetWindowSize(60000);
         packet->AddHeader(tcp);
         Ipv4Header ip;
@@ -181,6 +195,19 @@ class HopAdapterTest : public testing::Test, public HopDevice
 };
 
 using Sent = std::vector<std::pair<uint64_t, uint32_t>>;
+
+// The receiver tells by it what the sender had heard of, so that what TCP holds for lost stays in it.
+TEST_F(HopAdapterTest, AHeaderTellsPacketsSinceTheFirstByteThatNoTcpAckToldOf)
+{
+    Make(SENDER, {});
+    Submit(1, SynPacket());
+    for (uint32_t segment = 0; segment < 3; ++segment)
+    {
+        Submit(2 + segment, DataPacket(segment));
+    }
+    Submit(5, DataPacket(0)); // again
+    EXPECT_EQ(m_toldInFlight, (std::vector<uint32_t>{0, 1, 2, 3, 1}));
+}
 
 TEST_F(HopAdapterTest, OneTcpAckInThreeGoesAndItIsTheNewest)
 {

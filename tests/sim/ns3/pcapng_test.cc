@@ -128,15 +128,18 @@ TEST_F(PcapngTest, TsharkReadsEveryFieldOfEveryKindOfFrame)
         pcapng_writer writer(file, *perhop::find_profile("dsss_short"), 2);
         transmission rts = Frame(frame_kind::rts, perhop::rts_bytes);
         rts.start = 5'000'000'000; // needs more than 32 bits
+        rts.end = rts.start + 272;
         rts.duration_us = 7000;
         rts.retry = true;
         writer.write(rts);
         transmission cts = Frame(frame_kind::cts, perhop::cts_bytes);
         cts.start = rts.start + 300;
+        cts.end = cts.start + 208;
         cts.duration_us = 6600;
         writer.write(cts);
         transmission data = Frame(frame_kind::data, 24 + 8 + 18 + 4);
         data.start = cts.start + 300;
+        data.end = data.start + 175;
         data.rate_index = 2;
         data.duration_us = 162;
         data.sequence = 0xABC;
@@ -149,6 +152,7 @@ TEST_F(PcapngTest, TsharkReadsEveryFieldOfEveryKindOfFrame)
         writer.write(data, msdu);
         transmission mac_ack = Frame(frame_kind::mac_ack, perhop::mac_ack_bytes);
         mac_ack.start = data.start + 300;
+        mac_ack.end = mac_ack.start + 209;
         writer.write(mac_ack);
         EXPECT_EQ(writer.frames(), 4U);
     }
@@ -165,10 +169,10 @@ TEST_F(PcapngTest, TsharkReadsEveryFieldOfEveryKindOfFrame)
                                              "llc.type",
                                              "wlan.fcs.status"};
     const std::vector<std::string> expected = {
-        "5000.000000000\t5000000192\t1\t0\t0x001b\t1\t7000\t02:00:00:00:00:02\t02:00:00:00:00:01\t\t\t1",
-        "5000.000300000\t5000000492\t1\t0\t0x001c\t0\t6600\t02:00:00:00:00:02\t\t\t\t1",
-        "5000.000600000\t5000000696\t5.5\t1\t0x0020\t1\t162\t02:00:00:00:00:02\t02:00:00:00:00:01\t2748\t0x88b5\t1",
-        "5000.000900000\t5000001092\t1\t0\t0x001d\t0\t0\t02:00:00:00:00:02\t\t\t\t1",
+        "5000.000000000\t5000000272\t1\t0\t0x001b\t1\t7000\t02:00:00:00:00:02\t02:00:00:00:00:01\t\t\t1",
+        "5000.000300000\t5000000508\t1\t0\t0x001c\t0\t6600\t02:00:00:00:00:02\t\t\t\t1",
+        "5000.000600000\t5000000775\t5.5\t1\t0x0020\t1\t162\t02:00:00:00:00:02\t02:00:00:00:00:01\t2748\t0x88b5\t1",
+        "5000.000900000\t5000001109\t1\t0\t0x001d\t0\t0\t02:00:00:00:00:02\t\t\t\t1",
     };
     EXPECT_EQ(Tshark(file, fields), expected);
 }
@@ -185,8 +189,8 @@ TEST_F(PcapngTest, WiresharkReckonsTheSpacesBetweenFramesFromTheirTimes)
                      {
                          return true;
                      });
-    // Radiotap's TSFT is that of the first bit of the MPDU; Wireshark takes it for that of the last one unless it is told.
-    const std::string options = "-o wlan_radio.tsf_at_end:FALSE -Y 'wlan.fc.type_subtype in {0x1c, 0x1d}'";
+    // With Wireshark's own settings: it takes TSFT for the frame's end unless it is told otherwise.
+    const std::string options = "-Y 'wlan.fc.type_subtype in {0x1c, 0x1d}'";
     const auto spaces = Count(Tshark(m_folder.Path() / "packets.pcapng", {"wlan_radio.ifs"}, options));
     // SIFS, and the microsecond in which the frame before it came here.
     ASSERT_EQ(spaces.size(), 1U);

@@ -348,7 +348,7 @@ TEST(run_config, the_policies_of_a_tcp_flow_are_read_and_default_to_none) {
   EXPECT_EQ(refusal(R"({"cwl": "none", "tcp_ack": "dca", "tcp_ack_profile": "as_in_001"})"),
             "run.json: field flows[0].policy.tcp_ack_profile: has a meaning with tcp_ack daa only; leave it out");
   EXPECT_EQ(refusal(R"({"cwl": "none", "tcp_ack": "some"})"),
-            "run.json: field flows[0].policy.tcp_ack: unknown TCP ACK policy 'some'; one of every, dca, daa");
+            "run.json: field flows[0].policy.tcp_ack: unknown TCP ACK policy 'some'; one of every, dca, daa, own");
   EXPECT_EQ(refusal(R"({"cwl": "none", "tcp_ack": "dca", "tcp_ack_window": 256})"),
             "run.json: field flows[0].policy.tcp_ack_window: 256 is not a whole number from 0 to 255");
   EXPECT_EQ(refusal(R"({"cwl": "none", "tcp_ack": "dca", "tcp_ack_window": 2, "tcp_ack_whole_window": true})"),
@@ -364,7 +364,7 @@ TEST(run_config, the_policies_of_a_tcp_flow_are_read_and_default_to_none) {
   EXPECT_EQ(refusal(R"({"cwl": "none", "tcp_ack": "dca"})", 2),
             "run.json: field flows[0].tcp_ack_every: must be 1 where policy.tcp_ack decides when TCP ACKs are sent");
   EXPECT_EQ(refusal(R"({"cwl": "none", "pacing": "slow"})"),
-            "run.json: field flows[0].policy.pacing: unknown pacing 'slow'; one of none, window, adaptive, path");
+            "run.json: field flows[0].policy.pacing: unknown pacing 'slow'; one of none, window, adaptive, path, own");
 }
 
 /// run.json of two nodes with radios, and a server behind the second.

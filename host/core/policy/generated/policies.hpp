@@ -18,20 +18,26 @@ enum class cwl_kind : std::uint8_t {
   hop,  ///< Table 1 over the round-trip hops
   delay,  ///< Corollary 2 over the hops' delays
   pipeline,  ///< what waits at a receiver that delays TCP ACKs, and what is on the way
+  abc,  ///< one more for each packet that all nodes accelerate, one less for each that a node brakes, ABC (Goyal and others, NSDI 2020)
+  own,  ///< what a policy of one's own says, from a file outside this tree
 };
-inline constexpr words<cwl_kind, 5> cwl_words{{
+inline constexpr words<cwl_kind, 7> cwl_words{{
     {"none", cwl_kind::none},
     {"fixed", cwl_kind::fixed},
     {"hop", cwl_kind::hop},
     {"delay", cwl_kind::delay},
     {"pipeline", cwl_kind::pipeline},
+    {"abc", cwl_kind::abc},
+    {"own", cwl_kind::own},
 }};
-inline constexpr std::array<const char*, 5> cwl_meanings{
+inline constexpr std::array<const char*, 7> cwl_meanings{
     "no limit; the packets are left alone",
     "always the same",
     "Table 1 over the round-trip hops",
     "Corollary 2 over the hops' delays",
     "what waits at a receiver that delays TCP ACKs, and what is on the way",
+    "one more for each packet that all nodes accelerate, one less for each that a node brakes, ABC (Goyal and others, NSDI 2020)",
+    "what a policy of one's own says, from a file outside this tree",
 };
 
 /// For `delay`: how Corollary 2's quotient becomes packets.
@@ -53,16 +59,19 @@ enum class tcp_ack_kind : std::uint8_t {
   every,  ///< all that its TCP makes, one for each segment
   dca,  ///< one for each delay window of TCP-DCA
   daa,  ///< one for up to 4 packets, TCP-DAA
+  own,  ///< one for as many packets as a policy of one's own says
 };
-inline constexpr words<tcp_ack_kind, 3> tcp_ack_words{{
+inline constexpr words<tcp_ack_kind, 4> tcp_ack_words{{
     {"every", tcp_ack_kind::every},
     {"dca", tcp_ack_kind::dca},
     {"daa", tcp_ack_kind::daa},
+    {"own", tcp_ack_kind::own},
 }};
-inline constexpr std::array<const char*, 3> tcp_ack_meanings{
+inline constexpr std::array<const char*, 4> tcp_ack_meanings{
     "all that its TCP makes, one for each segment",
     "one for each delay window of TCP-DCA",
     "one for up to 4 packets, TCP-DAA",
+    "one for as many packets as a policy of one's own says",
 };
 
 /// For `dca`: what the delay window follows.
@@ -105,18 +114,21 @@ enum class pacing_kind : std::uint8_t {
   window,  ///< a window spread over the round trip
   adaptive,  ///< TCP-AP
   path,  ///< one packet a period of the path's slowest stretch
+  own,  ///< by the intervals that a policy of one's own says
 };
-inline constexpr words<pacing_kind, 4> pacing_words{{
+inline constexpr words<pacing_kind, 5> pacing_words{{
     {"none", pacing_kind::none},
     {"window", pacing_kind::window},
     {"adaptive", pacing_kind::adaptive},
     {"path", pacing_kind::path},
+    {"own", pacing_kind::own},
 }};
-inline constexpr std::array<const char*, 4> pacing_meanings{
+inline constexpr std::array<const char*, 5> pacing_meanings{
     "at once",
     "a window spread over the round trip",
     "TCP-AP",
     "one packet a period of the path's slowest stretch",
+    "by the intervals that a policy of one's own says",
 };
 
 /// For `adaptive`: what tells how much round trips vary.
@@ -131,6 +143,20 @@ inline constexpr words<round_trip_variation, 2> round_trip_variation_words{{
 inline constexpr std::array<const char*, 2> round_trip_variation_meanings{
     "the coefficient of variation, as in the paper",
     "the mean absolute deviation over the mean, as in the authors' simulator",
+};
+
+/// Congestion mark: which of the flow's packets a node marks as having met congestion, for a TCP that knows ECN.
+enum class ecn_kind : std::uint8_t {
+  none,  ///< none
+  service,  ///< those whose service on their way, with what waits before them here, exceeds a target
+};
+inline constexpr words<ecn_kind, 2> ecn_words{{
+    {"none", ecn_kind::none},
+    {"service", ecn_kind::service},
+}};
+inline constexpr std::array<const char*, 2> ecn_meanings{
+    "none",
+    "those whose service on their way, with what waits before them here, exceeds a target",
 };
 
 }  // namespace perhop::policy

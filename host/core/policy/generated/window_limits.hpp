@@ -11,7 +11,10 @@
 #include "host/core/policy/congestion_window_limit_hop.hpp"
 #include "host/core/policy/congestion_window_limit_delay.hpp"
 #include "host/core/policy/congestion_window_limit_pipeline.hpp"
+#include "host/core/policy/congestion_window_limit_abc.hpp"
+#include "host/core/policy/congestion_window_limit_own.hpp"
 #include "host/core/policy/generated/policies.hpp"
+#include "host/core/policy/own/own_policy.hpp"
 
 namespace perhop::policy {
 
@@ -20,6 +23,7 @@ struct cwl_config {
   cwl_kind kind = cwl_kind::delay;
   std::uint32_t fixed_packets = 8;  ///< for `fixed`: the limit
   cwl_rounding rounding = cwl_rounding::half_up;  ///< for `delay`: how Corollary 2's quotient becomes packets
+  std::uint32_t abc_target_ms = 20;  ///< for `abc`: the time that a packet may wait in a node before the node slows its flow, dt of the paper
   std::uint32_t ceiling_packets = default_ceiling_packets;  ///< the largest limit of kinds that find one
 
   friend bool operator==(const cwl_config&, const cwl_config&) = default;
@@ -31,6 +35,7 @@ void for_each_member_of_cwl_config(visitor&& visit) {
   visit("kind", &cwl_config::kind, "which limit");
   visit("fixed_packets", &cwl_config::fixed_packets, "for fixed: the limit", std::uint32_t{1});
   visit("rounding", &cwl_config::rounding, "for delay: how Corollary 2's quotient becomes packets");
+  visit("abc_target_ms", &cwl_config::abc_target_ms, "for abc: the time that a packet may wait in a node before the node slows its flow, dt of the paper", std::uint32_t{1});
   visit("ceiling_packets", &cwl_config::ceiling_packets, "the largest limit of kinds that find one", std::uint32_t{1});
 }
 
@@ -39,9 +44,12 @@ using any_window_limit = std::variant<std::monostate,
                                       congestion_window_limit_fixed,
                                       congestion_window_limit_hop,
                                       congestion_window_limit_delay,
-                                      congestion_window_limit_pipeline>;
+                                      congestion_window_limit_pipeline,
+                                      congestion_window_limit_abc,
+                                      congestion_window_limit_own>;
 
-inline any_window_limit make_window_limit(const cwl_config& config) {
+/// @param own with kind `own`: what says the limit; it outlives the limit
+inline any_window_limit make_window_limit(const cwl_config& config, own_policy* own) {
   switch (config.kind) {
     case cwl_kind::none:
       break;
@@ -53,6 +61,10 @@ inline any_window_limit make_window_limit(const cwl_config& config) {
       return congestion_window_limit_delay(config.rounding, config.ceiling_packets);
     case cwl_kind::pipeline:
       return congestion_window_limit_pipeline(config.ceiling_packets);
+    case cwl_kind::abc:
+      return congestion_window_limit_abc(config.ceiling_packets);
+    case cwl_kind::own:
+      return congestion_window_limit_own(own, config.ceiling_packets);
   }
   return std::monostate{};
 }

@@ -37,6 +37,13 @@ void read_policy_fields(fields& from, flow_policy& into) {
   } else if (round_ != cwl_rounding::half_up) {
     from.refuse("round", "has a meaning with cwl delay only; leave it out");
   }
+  const std::uint32_t abc_target_ms_ = from.count("abc_target_ms", 0, 1000);
+  if (into.cwl.kind == cwl_kind::abc) {
+    if (abc_target_ms_ < 1) from.refuse("abc_target_ms", "must be at least 1 with cwl abc");
+    into.cwl.abc_target_ms = abc_target_ms_;
+  } else if (abc_target_ms_ != 0) {
+    from.refuse("abc_target_ms", "has a meaning with cwl abc only; leave it out");
+  }
 
   into.tcp_ack.kind = word("tcp_ack", "TCP ACK policy", tcp_ack_words, tcp_ack_kind::every);
   const std::uint32_t tcp_ack_window_ = from.count("tcp_ack_window", 0, 255);
@@ -85,6 +92,15 @@ void read_policy_fields(fields& from, flow_policy& into) {
     into.pacing.adaptive.variation = pacing_variation_;
   } else if (pacing_variation_ != round_trip_variation::standard_deviation) {
     from.refuse("pacing_variation", "has a meaning with pacing adaptive only; leave it out");
+  }
+
+  into.ecn.kind = word("ecn", "congestion mark", ecn_words, ecn_kind::none);
+  const std::uint32_t ecn_target_ms_ = from.count("ecn_target_ms", 0, 1000);
+  if (into.ecn.kind == ecn_kind::service) {
+    if (ecn_target_ms_ < 1) from.refuse("ecn_target_ms", "must be at least 1 with ecn service");
+    into.ecn.target_ms = ecn_target_ms_;
+  } else if (ecn_target_ms_ != 0) {
+    from.refuse("ecn_target_ms", "has a meaning with ecn service only; leave it out");
   }
 }
 

@@ -34,13 +34,13 @@ struct path_header_fields {
   std::uint8_t hops = 0;  ///< 8 bits, hops: Radio hops so far
   std::uint16_t total_delay_16us = 0;  ///< 16 bits, 16 us: Sum of the hops' delays for this packet's size, saturating
   std::uint16_t max_delay_16us = 0;  ///< 16 bits, 16 us: Largest of them
-  std::uint16_t explicit_rate = 0;  ///< 16 bits, float16 b/s: Rate allowed by the routers so far: 5-bit exponent (high), 11-bit mantissa; mantissa x 2^exponent b/s
+  std::uint16_t explicit_rate = 0;  ///< 16 bits, float16 b/s: Rate allowed by the routers so far: 5-bit exponent (high), 11-bit mantissa; mantissa x 2^exponent b/s. Of a flow under ABC, all ones: accelerate; 0: brake
   std::uint16_t current_rate = 0;  ///< 16 bits, float16 b/s: Rate at which the sender sends
   std::uint8_t packets_in_flight = 0;  ///< 8 bits, packets: Unacknowledged packets of the sender, saturating; combined tells at most its delay window
   std::uint16_t echo_total_delay_16us = 0;  ///< 16 bits, 16 us: total_delay_16us of the opposite direction
   std::uint16_t echo_max_delay_16us = 0;  ///< 16 bits, 16 us: max_delay_16us of the opposite direction
   std::uint8_t echo_hops = 0;  ///< 8 bits, hops: hops of the opposite direction
-  std::uint16_t echo_rate = 0;  ///< 16 bits, float16 b/s: explicit_rate of the opposite direction
+  std::uint16_t echo_rate = 0;  ///< 16 bits, float16 b/s: explicit_rate of the opposite direction; where that is a flow under ABC, abc_echo
 
   /// Writes the frame. Bits of a value beyond its field are dropped.
   constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
@@ -102,6 +102,36 @@ struct path_header_fields {
   }
 
   friend constexpr bool operator==(const path_header_fields&, const path_header_fields&) = default;
+};
+
+/// What the receiver of a flow under ABC (accel-brake control) tells its sender in echo_rate: running counts, so that a TCP ACK that is lost or left out takes no mark with it.
+struct abc_echo {
+  static constexpr std::size_t size_bytes = 2;
+
+  std::uint8_t exponent = 0;  ///< 5 bits: What follows is the mantissa of a float16, which is exact
+  std::uint8_t accelerated_packets = 0;  ///< 5 bits, packets: Data packets that arrived and that no router had told to brake, modulo 2^5
+  std::uint8_t arrived_packets = 0;  ///< 6 bits, packets: Data packets that arrived, modulo 2^6
+
+  /// Writes the frame. Bits of a value beyond its field are dropped.
+  constexpr void encode(std::span<std::uint8_t, size_bytes> bytes) const {
+    const std::uint64_t word_0 = ((std::uint64_t{exponent} & 0x1f) << 11) | ((std::uint64_t{accelerated_packets} & 0x1f) << 6) | (std::uint64_t{arrived_packets} & 0x3f);
+    bytes[0] = static_cast<std::uint8_t>(word_0 >> 8);
+    bytes[1] = static_cast<std::uint8_t>(word_0);
+  }
+
+  /// Reads the frame at the front of `bytes`.
+  static constexpr std::optional<abc_echo> decode(std::span<const std::uint8_t> bytes) {
+    if (bytes.size() < size_bytes) return std::nullopt;
+    abc_echo frame;
+    const std::uint64_t word_0 = (std::uint64_t{bytes[0]} << 8) | std::uint64_t{bytes[1]};
+    frame.exponent = static_cast<std::uint8_t>((word_0 >> 11) & 0x1f);
+    if (frame.exponent != 0) return std::nullopt;
+    frame.accelerated_packets = static_cast<std::uint8_t>((word_0 >> 6) & 0x1f);
+    frame.arrived_packets = static_cast<std::uint8_t>(word_0 & 0x3f);
+    return frame;
+  }
+
+  friend constexpr bool operator==(const abc_echo&, const abc_echo&) = default;
 };
 
 /// What a data packet of an EXACT flow carries behind its path header. The rates are in the path header. The codec that knows its meaning is host/core/wire.
@@ -1487,7 +1517,7 @@ struct radiotap_header {
   std::uint8_t pad = 0;  ///< 8 bits: Unused
   std::uint16_t header_bytes = 0x16;  ///< 16 bits, bytes: Length of this header
   std::uint32_t present = 0xF;  ///< 32 bits: Which fields hold something; the octet of an absent rate is the padding in front of the channel
-  std::uint64_t tsft_us = 0;  ///< 64 bits, us: Time at which the first bit of the MPDU, behind preamble and PLCP header, was on the air
+  std::uint64_t tsft_us = 0;  ///< 64 bits, us: Time at which the last bit of the frame was on the air, which is where Wireshark expects it by default
   std::uint8_t flags = 0x10;  ///< 8 bits: Properties of the frame
   std::uint8_t rate_500kbps = 0;  ///< 8 bits, 500 kb/s: Rate; absent where it is no multiple of this unit
   std::uint16_t channel_mhz = 0;  ///< 16 bits, MHz: Centre frequency

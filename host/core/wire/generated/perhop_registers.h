@@ -1099,7 +1099,7 @@ enum perhop_event_kind {
 #define PERHOP_RADIO_VERSION_VERSION_MINOR_SHIFT 0u
 #define PERHOP_RADIO_VERSION_VERSION_MINOR_BITS 16u
 #define PERHOP_RADIO_VERSION_VERSION_MINOR_MASK 0x0000FFFFu
-#define PERHOP_RADIO_VERSION_VERSION_MINOR_RESET 1u
+#define PERHOP_RADIO_VERSION_VERSION_MINOR_RESET 2u
 /*   version_major, r: Changes when software written for the last one can fail. */
 #define PERHOP_RADIO_VERSION_VERSION_MAJOR_WORD_OFFSET 0u
 #define PERHOP_RADIO_VERSION_VERSION_MAJOR_SHIFT 16u
@@ -1166,6 +1166,52 @@ enum perhop_event_kind {
 #define PERHOP_RADIO_RSSI_BASE_DBM_RESET 0x188u
 #define PERHOP_RADIO_RSSI_BASE_DBM_MIN (-256)
 #define PERHOP_RADIO_RSSI_BASE_DBM_MAX 255
+
+/* Transmit power. What the station sends with, for the limit that it puts on the energy threshold (IEEE 802.11-2012, 16.4.8.5). May change while the MAC runs. */
+#define PERHOP_RADIO_TRANSMIT_POWER_ADDRESS 0x430u
+/*   dbm, rw, dBm, two's complement: Conducted power at full gain. Above 20 dBm the energy threshold is at most -80 dBm, above 17 dBm -76, else -70. */
+#define PERHOP_RADIO_TRANSMIT_POWER_DBM_WORD_OFFSET 0u
+#define PERHOP_RADIO_TRANSMIT_POWER_DBM_SHIFT 0u
+#define PERHOP_RADIO_TRANSMIT_POWER_DBM_BITS 8u
+#define PERHOP_RADIO_TRANSMIT_POWER_DBM_MASK 0x000000FFu
+#define PERHOP_RADIO_TRANSMIT_POWER_DBM_RESET 0x11u
+#define PERHOP_RADIO_TRANSMIT_POWER_DBM_MIN (-128)
+#define PERHOP_RADIO_TRANSMIT_POWER_DBM_MAX 127
+/*   limit_threshold, rw: 1: that limit holds, whatever clear_channel says. 0: there is none, as in a simulation whose medium says who hears whom. */
+#define PERHOP_RADIO_TRANSMIT_POWER_LIMIT_THRESHOLD_WORD_OFFSET 0u
+#define PERHOP_RADIO_TRANSMIT_POWER_LIMIT_THRESHOLD_SHIFT 8u
+#define PERHOP_RADIO_TRANSMIT_POWER_LIMIT_THRESHOLD_BITS 1u
+#define PERHOP_RADIO_TRANSMIT_POWER_LIMIT_THRESHOLD_MASK 0x00000100u
+#define PERHOP_RADIO_TRANSMIT_POWER_LIMIT_THRESHOLD_RESET 1u
+#define PERHOP_RADIO_TRANSMIT_POWER_LIMIT_THRESHOLD_MIN 0u
+#define PERHOP_RADIO_TRANSMIT_POWER_LIMIT_THRESHOLD_MAX 1u
+
+/* Front end. How a transmission begins and ends, in samples of the modem's transmitter: samples_per_chip a chip, 4 behind resamplers. */
+#define PERHOP_RADIO_FRONT_END_ADDRESS 0x434u
+/*   ramp_log2_samples, rw, log2(samples): The amplitude rises, and falls, in 2 to the power of this; at most 2 us (16.4.7.8). Allowed: at least 1; at most 5. */
+#define PERHOP_RADIO_FRONT_END_RAMP_LOG2_SAMPLES_WORD_OFFSET 0u
+#define PERHOP_RADIO_FRONT_END_RAMP_LOG2_SAMPLES_SHIFT 0u
+#define PERHOP_RADIO_FRONT_END_RAMP_LOG2_SAMPLES_BITS 3u
+#define PERHOP_RADIO_FRONT_END_RAMP_LOG2_SAMPLES_MASK 0x00000007u
+#define PERHOP_RADIO_FRONT_END_RAMP_LOG2_SAMPLES_RESET 4u
+#define PERHOP_RADIO_FRONT_END_RAMP_LOG2_SAMPLES_MIN 1u
+#define PERHOP_RADIO_FRONT_END_RAMP_LOG2_SAMPLES_MAX 5u
+/*   lead_samples, rw, samples: From tx_active to the frame's begin: time for switch and amplifier. It is part of phy_delay.tx_clocks. */
+#define PERHOP_RADIO_FRONT_END_LEAD_SAMPLES_WORD_OFFSET 0u
+#define PERHOP_RADIO_FRONT_END_LEAD_SAMPLES_SHIFT 8u
+#define PERHOP_RADIO_FRONT_END_LEAD_SAMPLES_BITS 7u
+#define PERHOP_RADIO_FRONT_END_LEAD_SAMPLES_MASK 0x00007F00u
+#define PERHOP_RADIO_FRONT_END_LEAD_SAMPLES_RESET 0u
+#define PERHOP_RADIO_FRONT_END_LEAD_SAMPLES_MIN 0u
+#define PERHOP_RADIO_FRONT_END_LEAD_SAMPLES_MAX 127u
+/*   hold_samples, rw, samples: From the frame's end to the fall of tx_active; the receiver is deaf until then. */
+#define PERHOP_RADIO_FRONT_END_HOLD_SAMPLES_WORD_OFFSET 0u
+#define PERHOP_RADIO_FRONT_END_HOLD_SAMPLES_SHIFT 16u
+#define PERHOP_RADIO_FRONT_END_HOLD_SAMPLES_BITS 7u
+#define PERHOP_RADIO_FRONT_END_HOLD_SAMPLES_MASK 0x007F0000u
+#define PERHOP_RADIO_FRONT_END_HOLD_SAMPLES_RESET 0u
+#define PERHOP_RADIO_FRONT_END_HOLD_SAMPLES_MIN 0u
+#define PERHOP_RADIO_FRONT_END_HOLD_SAMPLES_MAX 127u
 
 /* Frames begun whose PLCP header was good, at our rates */
 #define PERHOP_RADIO_STAT_RX_FRAMES_ADDRESS 0x600u
@@ -1247,6 +1293,11 @@ enum perhop_event_kind {
 #define PERHOP_RADIO_STATUS_SENDING_SHIFT 9u
 #define PERHOP_RADIO_STATUS_SENDING_BITS 1u
 #define PERHOP_RADIO_STATUS_SENDING_MASK 0x00000200u
+/*   energy_limit_dbm, r, dBm, two's complement: Most that the energy threshold can be at transmit_power; a higher one in clear_channel is this. 127: no limit. */
+#define PERHOP_RADIO_STATUS_ENERGY_LIMIT_DBM_WORD_OFFSET 0u
+#define PERHOP_RADIO_STATUS_ENERGY_LIMIT_DBM_SHIFT 16u
+#define PERHOP_RADIO_STATUS_ENERGY_LIMIT_DBM_BITS 8u
+#define PERHOP_RADIO_STATUS_ENERGY_LIMIT_DBM_MASK 0x00FF0000u
 
 /* Error. Why a write was refused. Write 1 to a bit to clear it. May change while the MAC runs. */
 #define PERHOP_RADIO_ERROR_ADDRESS 0x684u
@@ -1362,11 +1413,11 @@ enum perhop_event_kind {
 #define PERHOP_SHELL_VERSION_VERSION_MAJOR_SHIFT 16u
 #define PERHOP_SHELL_VERSION_VERSION_MAJOR_BITS 16u
 #define PERHOP_SHELL_VERSION_VERSION_MAJOR_MASK 0xFFFF0000u
-#define PERHOP_SHELL_VERSION_VERSION_MAJOR_RESET 1u
+#define PERHOP_SHELL_VERSION_VERSION_MAJOR_RESET 2u
 
 /* Route of the samples May change while the MAC runs. */
 #define PERHOP_SHELL_ROUTE_ADDRESS 0x820u
-/*   own_converter, rw: 1: the converter sends what the modem sends, and its front end switches with the modem. 0: the converter belongs to whatever else the image holds; the modem hears, and is not heard. */
+/*   own_converter, rw: 1: the converter sends what the modem sends, and its front end switches with the modem. 0: the converter belongs to whatever else the image holds; the modem hears, and is not heard. Becomes 0 by itself when the host is gone (heartbeat). */
 #define PERHOP_SHELL_ROUTE_OWN_CONVERTER_WORD_OFFSET 0u
 #define PERHOP_SHELL_ROUTE_OWN_CONVERTER_SHIFT 0u
 #define PERHOP_SHELL_ROUTE_OWN_CONVERTER_BITS 1u
@@ -1374,6 +1425,17 @@ enum perhop_event_kind {
 #define PERHOP_SHELL_ROUTE_OWN_CONVERTER_RESET 0u
 #define PERHOP_SHELL_ROUTE_OWN_CONVERTER_MIN 0u
 #define PERHOP_SHELL_ROUTE_OWN_CONVERTER_MAX 1u
+
+/* Heartbeat of the host May change while the MAC runs. */
+#define PERHOP_SHELL_HEARTBEAT_ADDRESS 0x824u
+/*   limit_ms, rw, ms: Every write of this register, of whatever value, is a beat. So long after the last one, or after own_converter was set where that was later, the host is gone: own_converter becomes 0, so that nothing is sent and nothing is answered, until a host sets it again. 0: a host is never gone. */
+#define PERHOP_SHELL_HEARTBEAT_LIMIT_MS_WORD_OFFSET 0u
+#define PERHOP_SHELL_HEARTBEAT_LIMIT_MS_SHIFT 0u
+#define PERHOP_SHELL_HEARTBEAT_LIMIT_MS_BITS 16u
+#define PERHOP_SHELL_HEARTBEAT_LIMIT_MS_MASK 0x0000FFFFu
+#define PERHOP_SHELL_HEARTBEAT_LIMIT_MS_RESET 0x3E8u
+#define PERHOP_SHELL_HEARTBEAT_LIMIT_MS_MIN 0u
+#define PERHOP_SHELL_HEARTBEAT_LIMIT_MS_MAX 65535u
 
 /* Packets of the host that went on to the MAC */
 #define PERHOP_SHELL_STAT_PACKETS_ADDRESS 0xA00u
@@ -1430,6 +1492,14 @@ enum perhop_event_kind {
 #define PERHOP_SHELL_STAT_SAMPLES_COUNT_SHIFT 0u
 #define PERHOP_SHELL_STAT_SAMPLES_COUNT_BITS 32u
 #define PERHOP_SHELL_STAT_SAMPLES_COUNT_MASK 0xFFFFFFFFu
+
+/* Times that the host was gone: the modem lost the converter */
+#define PERHOP_SHELL_STAT_HOSTS_GONE_ADDRESS 0xA1Cu
+/*   count, r, events: Count; wraps. */
+#define PERHOP_SHELL_STAT_HOSTS_GONE_COUNT_WORD_OFFSET 0u
+#define PERHOP_SHELL_STAT_HOSTS_GONE_COUNT_SHIFT 0u
+#define PERHOP_SHELL_STAT_HOSTS_GONE_COUNT_BITS 32u
+#define PERHOP_SHELL_STAT_HOSTS_GONE_COUNT_MASK 0xFFFFFFFFu
 
 /* Build */
 #define PERHOP_SHELL_BUILD_ADDRESS 0xA80u

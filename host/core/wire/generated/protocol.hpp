@@ -81,7 +81,17 @@ inline constexpr std::uint32_t radio_id = 0x52616469;
 /// The same as core_version_major, of the radio's registers.
 inline constexpr std::uint32_t radio_version_major = 2;
 /// The same as core_version_minor, of the radio's registers.
-inline constexpr std::uint32_t radio_version_minor = 1;
+inline constexpr std::uint32_t radio_version_minor = 2;
+/// Above this power the energy threshold is at most -cca_loud_limit_below_dbm (16.4.8.5), dBm.
+inline constexpr std::uint32_t cca_loud_power_dbm = 20;
+/// The same of -cca_middle_limit_below_dbm: above 50 mW, and up to it the third limit, dBm.
+inline constexpr std::uint32_t cca_middle_power_dbm = 17;
+/// Limit of the energy threshold above 100 mW, below 0 dBm, dB.
+inline constexpr std::uint32_t cca_loud_limit_below_dbm = 80;
+/// Limit above 50 mW, up to 100 mW, dB.
+inline constexpr std::uint32_t cca_middle_limit_below_dbm = 76;
+/// Limit up to 50 mW, dB.
+inline constexpr std::uint32_t cca_quiet_limit_below_dbm = 70;
 /// First address of the shell's registers, behind the radio's, bytes.
 inline constexpr std::uint32_t shell_registers_base = 2048;
 /// Addresses of a shell with its radio_top, rounded up, bytes.
@@ -89,9 +99,11 @@ inline constexpr std::uint32_t shell_space_bytes = 4096;
 /// First register of the shell: the letters Shel.
 inline constexpr std::uint32_t shell_id = 0x5368656C;
 /// The same as core_version_major, of the shell's registers.
-inline constexpr std::uint32_t shell_version_major = 1;
+inline constexpr std::uint32_t shell_version_major = 2;
 /// The same as core_version_minor, of the shell's registers.
 inline constexpr std::uint32_t shell_version_minor = 0;
+/// After which the shell takes a host that is silent to be gone, ms.
+inline constexpr std::uint32_t default_heartbeat_limit_ms = 1000;
 /// Drop-tail queue in front of the MAC, as in ns-2's papers, packets.
 inline constexpr std::uint32_t default_queue_packets = 50;
 /// dot11ShortRetryLimit (annex C), attempts.

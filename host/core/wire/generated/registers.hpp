@@ -836,7 +836,7 @@ namespace version {
 inline constexpr std::uint32_t address = 0x404;
 inline constexpr std::uint32_t width_bits = 32;
 /// Changes when something was added.
-inline constexpr field version_minor{"version_minor", 0, 16, registers::access::read_only, 1, "", 0, 65535u};
+inline constexpr field version_minor{"version_minor", 0, 16, registers::access::read_only, 2, "", 0, 65535u};
 /// Changes when software written for the last one can fail.
 inline constexpr field version_major{"version_major", 16, 16, registers::access::read_only, 2, "", 0, 65535u};
 inline constexpr std::array<field, 2> fields{{version_minor, version_major}};
@@ -881,6 +881,30 @@ inline constexpr std::uint32_t width_bits = 32;
 inline constexpr field base_dbm{"base_dbm", 0, 9, registers::access::read_write, 0x188, "dBm", 0, 511u, true};
 inline constexpr std::array<field, 1> fields{{base_dbm}};
 }  // namespace rssi
+
+/// Transmit power. What the station sends with, for the limit that it puts on the energy threshold (IEEE 802.11-2012, 16.4.8.5).
+namespace transmit_power {
+inline constexpr std::uint32_t address = 0x430;
+inline constexpr std::uint32_t width_bits = 32;
+/// Conducted power at full gain. Above 20 dBm the energy threshold is at most -80 dBm, above 17 dBm -76, else -70.
+inline constexpr field dbm{"dbm", 0, 8, registers::access::read_write, 0x11, "dBm", 0, 255u, true};
+/// 1: that limit holds, whatever clear_channel says. 0: there is none, as in a simulation whose medium says who hears whom.
+inline constexpr field limit_threshold{"limit_threshold", 8, 1, registers::access::read_write, 1, "", 0, 1u};
+inline constexpr std::array<field, 2> fields{{dbm, limit_threshold}};
+}  // namespace transmit_power
+
+/// Front end. How a transmission begins and ends, in samples of the modem's transmitter: samples_per_chip a chip, 4 behind resamplers.
+namespace front_end {
+inline constexpr std::uint32_t address = 0x434;
+inline constexpr std::uint32_t width_bits = 32;
+/// The amplitude rises, and falls, in 2 to the power of this; at most 2 us (16.4.7.8).
+inline constexpr field ramp_log2_samples{"ramp_log2_samples", 0, 3, registers::access::read_write, 4, "log2(samples)", 1, 5u};
+/// From tx_active to the frame's begin: time for switch and amplifier. It is part of phy_delay.tx_clocks.
+inline constexpr field lead_samples{"lead_samples", 8, 7, registers::access::read_write, 0, "samples", 0, 127u};
+/// From the frame's end to the fall of tx_active; the receiver is deaf until then.
+inline constexpr field hold_samples{"hold_samples", 16, 7, registers::access::read_write, 0, "samples", 0, 127u};
+inline constexpr std::array<field, 3> fields{{ramp_log2_samples, lead_samples, hold_samples}};
+}  // namespace front_end
 
 /// Frames begun whose PLCP header was good, at our rates
 namespace stat_rx_frames {
@@ -955,7 +979,9 @@ inline constexpr field rssi_dbm{"rssi_dbm", 0, 8, registers::access::read_only, 
 inline constexpr field busy{"busy", 8, 1, registers::access::read_only, 0, "", 0, 1u};
 /// The station sends.
 inline constexpr field sending{"sending", 9, 1, registers::access::read_only, 0, "", 0, 1u};
-inline constexpr std::array<field, 3> fields{{rssi_dbm, busy, sending}};
+/// Most that the energy threshold can be at transmit_power; a higher one in clear_channel is this. 127: no limit.
+inline constexpr field energy_limit_dbm{"energy_limit_dbm", 16, 8, registers::access::read_only, 0, "dBm", 0, 255u, true};
+inline constexpr std::array<field, 4> fields{{rssi_dbm, busy, sending, energy_limit_dbm}};
 }  // namespace status
 
 /// Error. Why a write was refused. Write 1 to a bit to clear it.
@@ -1008,13 +1034,15 @@ inline constexpr std::array<field, 3> fields{{samples_per_chip, rate_in, rate_22
 }  // namespace modem
 
 /// All registers in the order of their addresses.
-inline constexpr std::array<register_info, 17> all{{
+inline constexpr std::array<register_info, 19> all{{
     {"id", 0x400, 32, 1, 4, id::fields},
     {"version", 0x404, 32, 1, 4, version::fields},
     {"tx_gain", 0x420, 32, 1, 4, tx_gain::fields},
     {"preamble", 0x424, 32, 1, 4, preamble::fields},
     {"clear_channel", 0x428, 32, 1, 4, clear_channel::fields},
     {"rssi", 0x42C, 32, 1, 4, rssi::fields},
+    {"transmit_power", 0x430, 32, 1, 4, transmit_power::fields},
+    {"front_end", 0x434, 32, 1, 4, front_end::fields},
     {"stat_rx_frames", 0x600, 32, 1, 4, stat_rx_frames::fields},
     {"stat_rx_carrier_lost", 0x604, 32, 1, 4, stat_rx_carrier_lost::fields},
     {"stat_rx_header_errors", 0x608, 32, 1, 4, stat_rx_header_errors::fields},
@@ -1049,7 +1077,7 @@ inline constexpr std::uint32_t width_bits = 32;
 /// Changes when something was added.
 inline constexpr field version_minor{"version_minor", 0, 16, registers::access::read_only, 0, "", 0, 65535u};
 /// Changes when software written for the last one can fail.
-inline constexpr field version_major{"version_major", 16, 16, registers::access::read_only, 1, "", 0, 65535u};
+inline constexpr field version_major{"version_major", 16, 16, registers::access::read_only, 2, "", 0, 65535u};
 inline constexpr std::array<field, 2> fields{{version_minor, version_major}};
 }  // namespace version
 
@@ -1057,10 +1085,19 @@ inline constexpr std::array<field, 2> fields{{version_minor, version_major}};
 namespace route {
 inline constexpr std::uint32_t address = 0x820;
 inline constexpr std::uint32_t width_bits = 32;
-/// 1: the converter sends what the modem sends, and its front end switches with the modem. 0: the converter belongs to whatever else the image holds; the modem hears, and is not heard.
+/// 1: the converter sends what the modem sends, and its front end switches with the modem. 0: the converter belongs to whatever else the image holds; the modem hears, and is not heard. Becomes 0 by itself when the host is gone (heartbeat).
 inline constexpr field own_converter{"own_converter", 0, 1, registers::access::read_write, 0, "", 0, 1u};
 inline constexpr std::array<field, 1> fields{{own_converter}};
 }  // namespace route
+
+/// Heartbeat of the host
+namespace heartbeat {
+inline constexpr std::uint32_t address = 0x824;
+inline constexpr std::uint32_t width_bits = 32;
+/// Every write of this register, of whatever value, is a beat. So long after the last one, or after own_converter was set where that was later, the host is gone: own_converter becomes 0, so that nothing is sent and nothing is answered, until a host sets it again. 0: a host is never gone.
+inline constexpr field limit_ms{"limit_ms", 0, 16, registers::access::read_write, 0x3E8, "ms", 0, 65535u};
+inline constexpr std::array<field, 1> fields{{limit_ms}};
+}  // namespace heartbeat
 
 /// Packets of the host that went on to the MAC
 namespace stat_packets {
@@ -1125,6 +1162,15 @@ inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "e
 inline constexpr std::array<field, 1> fields{{count}};
 }  // namespace stat_samples
 
+/// Times that the host was gone: the modem lost the converter
+namespace stat_hosts_gone {
+inline constexpr std::uint32_t address = 0xA1C;
+inline constexpr std::uint32_t width_bits = 32;
+/// Count; wraps.
+inline constexpr field count{"count", 0, 32, registers::access::read_only, 0, "events", 0, 4294967295u};
+inline constexpr std::array<field, 1> fields{{count}};
+}  // namespace stat_hosts_gone
+
 /// Build
 namespace build {
 inline constexpr std::uint32_t address = 0xA80;
@@ -1141,10 +1187,11 @@ inline constexpr std::array<field, 4> fields{{loop_samples, decimation, channel,
 }  // namespace build
 
 /// All registers in the order of their addresses.
-inline constexpr std::array<register_info, 11> all{{
+inline constexpr std::array<register_info, 13> all{{
     {"id", 0x800, 32, 1, 4, id::fields},
     {"version", 0x804, 32, 1, 4, version::fields},
     {"route", 0x820, 32, 1, 4, route::fields},
+    {"heartbeat", 0x824, 32, 1, 4, heartbeat::fields},
     {"stat_packets", 0xA00, 32, 1, 4, stat_packets::fields},
     {"stat_packets_refused", 0xA04, 32, 1, 4, stat_packets_refused::fields},
     {"stat_frames", 0xA08, 32, 1, 4, stat_frames::fields},
@@ -1152,6 +1199,7 @@ inline constexpr std::array<register_info, 11> all{{
     {"stat_rx_samples_lost", 0xA10, 32, 1, 4, stat_rx_samples_lost::fields},
     {"stat_tx_samples_late", 0xA14, 32, 1, 4, stat_tx_samples_late::fields},
     {"stat_samples", 0xA18, 32, 1, 4, stat_samples::fields},
+    {"stat_hosts_gone", 0xA1C, 32, 1, 4, stat_hosts_gone::fields},
     {"build", 0xA80, 32, 1, 4, build::fields},
 }};
 
