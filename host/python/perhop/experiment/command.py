@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`perhop motion`: parse, call the library and print."""
+"""`perhop motion` and `perhop graph`: parse, call the library and print."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _tell(source: Path, overrides: list[str], quick: bool, out: Path | None) -> 
         if not isinstance(experiment.topology, library.Mobile):
             raise PerhopError(
                 f"{source}: topology.kind is {experiment.topology.kind}, whose nodes stand",
-                "give an experiment whose topology is random_waypoint or setdest",
+                "give an experiment whose topology is random_waypoint or a file of a trace",
             )
         swept = ", ".join(f"{name}={value}" for name, value in point.swept.items() if name.startswith("topology."))
         words = f"{experiment.duration_s:g} s, links up to {experiment.medium.tx_range_m:g} m: "
@@ -75,3 +75,49 @@ def _tell(source: Path, overrides: list[str], quick: bool, out: Path | None) -> 
             | (about.row() if about else {})
         )
     return told
+
+
+def graph(
+    experiment: Annotated[
+        Path,
+        typer.Argument(readable=False, help="An experiment file, its folder, or the name of one that perhop brings."),
+    ],
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="FIELD=VALUE", help="Override a field: --set topology.hops=3")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="The GraphML file; default: ./NAME.graphml.")] = None,
+    at_s: Annotated[float, typer.Option("--at", min=0, help="Of nodes that move: where they are at this second.")] = 0,
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Write the network of an experiment as GraphML: nodes with their places, links over the air and by wire."""
+    try:
+        name, text = _graph(paths.experiment_file(experiment), set_ or [], at_s)
+        target = out or Path(f"{name}.graphml")
+        files.write_text(target, text)
+    except PerhopError as error:
+        fail(error, json_)
+    nodes, edges = text.count("<node "), text.count("<edge ")
+    if json_:
+        print(json.dumps({"file": str(target), "nodes": nodes, "edges": edges}))
+        return
+    print(f"{paths.shown(target)}: {nodes} nodes, {edges} links")
+
+
+def _graph(source: Path, overrides: list[str], at_s: float) -> tuple[str, str]:
+    """The name of an experiment and its one network."""
+    from perhop.experiment import graphml
+    from perhop.experiment.load import load, located
+
+    found: dict[str, str] = {}
+    for point in load(source, overrides):
+        try:
+            found[graphml.text(point.experiment, source.parent, at_s)] = point.experiment.name
+        except FieldError as error:
+            raise located(point.document, error) from None
+    if len(found) > 1:
+        raise PerhopError(
+            f"{source}: its sweep has {len(found)} networks, and a file is of one",
+            "choose one, such as --set topology.hops=4",
+        )
+    ((text, name),) = found.items()
+    return name, text

@@ -13,11 +13,11 @@ from typing import Any
 from perhop.errors import FieldError
 from perhop.experiment import schema as ex
 from perhop.experiment import topology as topo
-from perhop.mobility import setdest, waypoint
+from perhop.mobility import formats, waypoint
 from perhop.mobility.links import survey
 from perhop.mobility.trace import Trace, Turn
 
-Mobile = ex.RandomWaypoint | ex.SetdestFile
+Mobile = ex.RandomWaypoint | ex.TraceBase
 
 # Whether links join all nodes is found by a look at every pair, each time that a node turns.
 MOST_SURVEYED_NODES = 1024
@@ -55,8 +55,8 @@ def topology_trace(experiment: ex.Experiment, folder: Path) -> Trace:
     match experiment.topology:
         case ex.RandomWaypoint():
             return _random_waypoint(experiment, experiment.topology).trace
-        case ex.SetdestFile():
-            trace = setdest.load(folder / experiment.topology.file)
+        case ex.TraceBase():
+            trace = formats.load(experiment.topology.kind, folder / experiment.topology.file).trace
             if experiment.topology.partitions == "reject":
                 _refuse_partition(trace, experiment)
             return trace

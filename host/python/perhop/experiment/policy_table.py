@@ -13,17 +13,20 @@ from perhop.experiment.policy_parts import Flag, Group, Kind, Number, Words
 class PolicyFields:
     """The object `policy` of run.json."""
 
-    cwl: Literal["none", "fixed", "hop", "delay", "pipeline"] = "none"
+    cwl: Literal["none", "fixed", "hop", "delay", "pipeline", "abc", "own"] = "none"
     cwl_packets: int = 0
     round: Literal["half_up", "floor"] = "half_up"
-    tcp_ack: Literal["every", "dca", "daa"] = "every"
+    abc_target_ms: int = 0
+    tcp_ack: Literal["every", "dca", "daa", "own"] = "every"
     tcp_ack_window: int = 0
     tcp_ack_whole_window: bool = False
     tcp_ack_rule: Literal["hop", "delay", "hop_and_delay", "airtime"] = "hop"
     tcp_ack_retransmission: bool = True
     tcp_ack_profile: Literal["own_papers", "as_in_001"] = "own_papers"
-    pacing: Literal["none", "window", "adaptive", "path"] = "none"
+    pacing: Literal["none", "window", "adaptive", "path", "own"] = "none"
     pacing_variation: Literal["standard_deviation", "mean_deviation"] = "standard_deviation"
+    ecn: Literal["none", "service"] = "none"
+    ecn_target_ms: int = 0
 
 
 GROUPS = (
@@ -84,6 +87,29 @@ GROUPS = (
                 parameters=(),
                 at_most_one_of=(),
             ),
+            Kind(
+                name="abc",
+                written="abc",
+                label="abc",
+                parameters=(
+                    Number(
+                        "abc_target_ms",
+                        "ms",
+                        least=1,
+                        most=1000,
+                        required=True,
+                        examples=("20", "10..30"),
+                    ),
+                ),
+                at_most_one_of=(),
+            ),
+            Kind(
+                name="own",
+                written="FILE:NAME",
+                label="FILE:NAME",
+                parameters=(),
+                at_most_one_of=(),
+            ),
         ),
     ),
     Group(
@@ -140,6 +166,13 @@ GROUPS = (
                 ),
                 at_most_one_of=(),
             ),
+            Kind(
+                name="own",
+                written="FILE:NAME",
+                label="FILE:NAME",
+                parameters=(),
+                at_most_one_of=(),
+            ),
         ),
     ),
     Group(
@@ -181,6 +214,43 @@ GROUPS = (
                 written="paced path",
                 label="paced path",
                 parameters=(),
+                at_most_one_of=(),
+            ),
+            Kind(
+                name="own",
+                written="FILE:NAME",
+                label="FILE:NAME",
+                parameters=(),
+                at_most_one_of=(),
+            ),
+        ),
+    ),
+    Group(
+        key="ecn",
+        title="congestion mark",
+        otherwise="none",
+        kinds=(
+            Kind(
+                name="none",
+                written="",
+                label="",
+                parameters=(),
+                at_most_one_of=(),
+            ),
+            Kind(
+                name="service",
+                written="ecn",
+                label="ecn",
+                parameters=(
+                    Number(
+                        "ecn_target_ms",
+                        "ms",
+                        least=1,
+                        most=1000,
+                        required=True,
+                        examples=("20", "10..30"),
+                    ),
+                ),
                 at_most_one_of=(),
             ),
         ),

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from perhop.errors import FieldError
+from perhop.errors import FieldError, PerhopError
 from perhop.experiment import motion, profiles
 from perhop.experiment import routes as static
 from perhop.experiment import schema as ex
@@ -37,12 +38,13 @@ from perhop.experiment.rules import (
     node_of,
 )
 from perhop.experiment.words import swept_word
+from perhop.own import files as own_files
 
 SCHEMA = 1
 # Outputs that a run has or has not, and that change nothing else in it.
 OPTIONAL_OUTPUTS = ("pcapng", "pcapng_nodes", "trace", "completions")
 LARGEST_UNSCALED_WINDOW_BYTES = 65_535
-LATER_TCP_FIELDS = {"max_rto_ms", "transfer_bytes", "rate_bps"}
+LATER_TCP_FIELDS = {"ecn", "max_rto_ms", "transfer_bytes", "rate_bps"}
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,8 @@ def _finish(run: Run, pcapng: bool) -> Run:
     config = {**run.config, "outputs": outputs}
     # With or without its optional outputs it is the same run.
     kept = {name: value for name, value in outputs.items() if name not in OPTIONAL_OUTPUTS}
-    canonical = json.dumps({"program": run.program, **config, "outputs": kept}, sort_keys=True, separators=(",", ":"))
+    said = own_files.nameless(config)
+    canonical = json.dumps({"program": run.program, **said, "outputs": kept}, sort_keys=True, separators=(",", ":"))
     return replace(run, config=config, id=hashlib.sha256(canonical.encode()).hexdigest()[:16])
 
 
@@ -173,6 +176,8 @@ def _resolve_point(point: Point) -> list[Run]:
     flows = _flows(experiment, len(nodes))
     found = static.Paths(links)
     paths = [_path(found, flow, experiment) for flow in flows]
+    programs = _programs(experiment, Path(point.document.source).parent, len(nodes))
+    paths += [_program_path(found, here, there) for here, there in _pairs(programs)]
     routes = static.routes_along(path for path in paths if path)
     check_neighbours(point.document, [route for route in routes if not wires.joins(route.node, route.next_hop)])
 
@@ -195,7 +200,9 @@ def _resolve_point(point: Point) -> list[Run]:
     hops = max(len(paths[0]) - 1, 0)
     own = [flow.model.policy for flow in flows if isinstance(flow.model, ex.TcpFlow)]
     texts = experiment.policies if None in own else own[:1] or ["none"]
-    policies = [policy for text in texts if text for policy in parse_policy(text)]
+    folder = Path(point.document.source).parent
+    where = ("policies",) if None in own else ("flows",)
+    policies = [_found(policy, folder, where) for text in texts if text for policy in parse_policy(text)]
     check_tcp_acks(flows, policies)
     check_bsd(flows)
     check_timeouts(flows)
@@ -231,7 +238,8 @@ def _resolve_point(point: Point) -> list[Run]:
                 **({"links": link_rates} if link_rates else {}),
                 **wires.run_json(),
                 **_routing(experiment, motion.moves(trace, experiment.duration_s)),
-                "flows": [_flow(flow, policy) for flow in flows],
+                "flows": [_flow(flow, policy, folder) for flow in flows],
+                **({"programs": programs} if programs else {}),
                 **({"exact": experiment.exact.model_dump()} if has_exact else {}),
                 **({"swan": experiment.swan.model_dump()} if experiment.swan is not None else {}),
                 "outputs": {
@@ -274,6 +282,33 @@ def _flows(experiment: ex.Experiment, node_count: int) -> list[ResolvedFlow]:
             raise FieldError(("flows", index, "dst"), f"node {dst} would send to itself", "name two different nodes")
         flows.append(ResolvedFlow(index, src, dst, flow))
     return flows
+
+
+def _programs(experiment: ex.Experiment, folder: Path, node_count: int) -> list[dict[str, Any]]:
+    found = []
+    for index, program in enumerate(experiment.programs):
+        file = (folder / program.initramfs).resolve()
+        if not file.is_file():
+            raise FieldError(("programs", index, "initramfs"), f"is {str(file)!r}, which is no file", "name an archive")
+        node = node_of(program.node, node_count, ("programs", index, "node"), 0)
+        found.append({**program.model_dump(), "node": node, "initramfs": str(file)})
+    return found
+
+
+def _pairs(programs: list[dict[str, Any]]) -> Iterator[tuple[int, int]]:
+    """Programs may talk to each other."""
+    return itertools.combinations(sorted({program["node"] for program in programs}), 2)
+
+
+def _program_path(paths: static.Paths, here: int, there: int) -> list[int]:
+    try:
+        return paths.find(here, there)
+    except static.Unreachable:
+        raise FieldError(
+            ("programs",),
+            f"node {there} cannot be reached from node {here}: no chain of links joins them",
+            "move nodes closer, widen medium.tx_range_m, or name another node",
+        ) from None
 
 
 def _ends(topology: ex.Topology, flow: ex.Flow, index: int, node_count: int, servers: int) -> list[tuple[int, int]]:
@@ -352,14 +387,23 @@ def _medium(medium: ex.Medium) -> dict[str, Any]:
     return medium.model_dump(exclude_none=True)
 
 
-def _flow(flow: ResolvedFlow, policy: Policy) -> dict[str, Any]:
+def _found(policy: Policy, folder: Path, where: tuple[str | int, ...]) -> Policy:
+    try:
+        return policy.found(folder)
+    except PerhopError as error:
+        raise FieldError(where, f"{policy.words}: {error.problem}", error.remedy) from None
+
+
+def _flow(flow: ResolvedFlow, policy: Policy, folder: Path) -> dict[str, Any]:
     # What came later is written only where it says something: runs of before keep their names.
     later = LATER_TCP_FIELDS - flow.model.model_dump(exclude_defaults=True).keys()
     left_out = {"policy", "stagger_s"}
     fields = flow.model.model_dump(exclude=left_out | later if isinstance(flow.model, ex.TcpFlow) else left_out)
     fields |= {"src": flow.src, "dst": flow.dst}
     if isinstance(flow.model, ex.TcpFlow):
-        own = parse_policy(flow.model.policy)[0] if flow.model.policy else policy
+        own = policy
+        if flow.model.policy:
+            own = _found(parse_policy(flow.model.policy)[0], folder, ("flows", flow.index, "policy"))
         fields["policy"] = own.run_json()
         if fields["policy"]["cwl"] != "none":
             # Where a limit rules, there is no window scaling.

@@ -216,11 +216,17 @@ def check_events(experiment: ex.Experiment, trace: Trace, wired: Callable[[int, 
                         )
 
 
+def check_no_programs(experiment: ex.Experiment) -> None:
+    """Programs run in Linux kernels in virtual time alone. Raises FieldError."""
+    if experiment.programs:
+        raise FieldError(("programs",), "need Linux kernels", "use --backend kernel, or leave them out")
+
+
 def check_jumps(experiment: ex.Experiment, where: str) -> None:
     """Raises FieldError for nodes that go along: `where` they can only be elsewhere at once."""
     problem = f"moves nodes along; {where} they can only be elsewhere at once"
     remedy = "use --backend sim and fidelity core or bytes"
-    if isinstance(experiment.topology, ex.RandomWaypoint | ex.SetdestFile):
+    if isinstance(experiment.topology, ex.RandomWaypoint | ex.TraceBase):
         raise FieldError(("topology", "kind"), f"is {experiment.topology.kind}, which {problem}", remedy)
     for index, event in enumerate(experiment.events):
         if isinstance(event, ex.MoveEvent) and event.speed_mps is not None:
@@ -260,7 +266,7 @@ def check_fama(mac: ex.Mac) -> None:
 def check_links(experiment: ex.Experiment, nodes: list[tuple[float, float]]) -> list[dict[str, int]]:
     """Links with a rate of their own are between two nodes that may hear each other. @return one entry a direction"""
     moving = {event.node for event in experiment.events if event.kind == "move"}
-    if isinstance(experiment.topology, ex.RandomWaypoint | ex.SetdestFile):
+    if isinstance(experiment.topology, ex.RandomWaypoint | ex.TraceBase):
         moving |= set(range(len(nodes)))
     found: dict[tuple[int, int], dict[str, int]] = {}
     for index, link in enumerate(experiment.links):

@@ -127,18 +127,55 @@ class RandomWaypoint(Section):
     )
 
 
-class SetdestFile(Section):
-    """Nodes that move as a file in the format of ns-2's setdest says."""
+class TraceBase(Section):
+    """Nodes that move as a file says, in one of perhop.mobility.formats."""
 
-    kind: Literal["setdest"] = "setdest"
+    kind: str
     file: str = Field(min_length=1, description="the trace; its path is looked for from the experiment file on")
     partitions: Literal["reject", "allow"] = Field(
         default="allow", description="reject: a trace whose links do not join all nodes at all times is an error"
     )
 
 
+class SetdestFile(TraceBase):
+    """Nodes that move as a file in the format of ns-2's setdest says."""
+
+    kind: Literal["setdest"] = "setdest"
+
+
+class BonnMotionFile(TraceBase):
+    """Nodes that move as a trace of BonnMotion says (NAME.movements.gz)."""
+
+    kind: Literal["bonnmotion"] = "bonnmotion"
+
+
+class SumoFile(TraceBase):
+    """Nodes that move as the vehicles and persons of SUMO do, in what it writes with --fcd-output."""
+
+    kind: Literal["sumo"] = "sumo"
+
+
+class EelFile(TraceBase):
+    """Nodes that move as the locations in an event log of EMANE (EEL) say."""
+
+    kind: Literal["eel"] = "eel"
+
+
 Topology = Annotated[
-    Chain | Ring | Grid | Cross | Random | Star | FullMesh | HiddenPair | Explicit | RandomWaypoint | SetdestFile,
+    Chain
+    | Ring
+    | Grid
+    | Cross
+    | Random
+    | Star
+    | FullMesh
+    | HiddenPair
+    | Explicit
+    | RandomWaypoint
+    | SetdestFile
+    | BonnMotionFile
+    | SumoFile
+    | EelFile,
     Field(discriminator="kind"),
 ]
 
@@ -351,16 +388,21 @@ class FlowBase(Section):
     stop_s: float | None = Field(default=None, gt=0, description="when it stops; null: at the end")
 
 
+TcpVariant = Literal["newreno", "reno", "linuxreno", "bsd", "cubic", "bbr", "dctcp", "vegas", "veno", "westwood"]
+
+
 class TcpFlow(FlowBase):
     """TCP, forwarded over the routes: bulk data without end, a transfer of a given size, or data at a given rate."""
 
     kind: Literal["tcp"] = "tcp"
-    variant: Literal["newreno", "reno", "linuxreno", "bsd", "cubic", "bbr", "vegas", "veno", "westwood"] = Field(
+    variant: TcpVariant = Field(
         default="newreno",
         description="reno leaves fast recovery at a partial TCP ACK; linuxreno grows by what a TCP ACK acknowledges; "
-        "bsd: FreeBSD 2.2.4 (min_rto_ms 1000); cubic, bbr (version 1), vegas, veno, westwood: as ns-3 models them",
+        "bsd: FreeBSD 2.2.4 (min_rto_ms 1000); cubic, bbr (version 1), dctcp, vegas, veno, westwood: as ns-3 models "
+        "them",
     )
     sack: bool = Field(default=False, description="selective acknowledgements")
+    ecn: bool = Field(default=False, description="ECN (RFC 3168); a policy with the part `ecn` has it in any case")
     segment_bytes: int = Field(default=1460, ge=1, le=2264, description="TCP payload of a full segment")
     tcp_ack_every: int = Field(default=1, ge=1, le=64, description="segments a TCP ACK confirms, or 200 ms")
     min_rto_ms: int = Field(
@@ -544,6 +586,22 @@ Event = Annotated[RouteEvent | LinkEvent | NodeEvent | LossEvent | MoveEvent, Fi
 # --- the file -------------------------------------------------------------------------------------------------------
 
 
+class Program(Section):
+    """A program of the user's in the Linux kernel of a node, with --backend kernel."""
+
+    node: End = Field(default="last", description="a node's index, first or last")
+    start_s: float = Field(default=0.1, ge=0, description="when it starts")
+    command: str = Field(
+        min_length=1, max_length=3000, pattern=r"^[^\n]*$", description="for /bin/sh, or where there is none its words"
+    )
+    initramfs: str = Field(
+        min_length=1, description="its files: a cpio archive, gzipped or not; looked for from the experiment file on"
+    )
+    traced: bool = Field(
+        default=False, description="kernel-N.log tells each call that reads from or writes to a connection of TCP"
+    )
+
+
 class Outputs(Section):
     """What the runs record."""
 
@@ -555,7 +613,9 @@ class Outputs(Section):
         description="packets.pcapng has what these nodes send and what is for them; empty: what all send",
     )
     trace: bool = Field(default=False, description="one line for each transmission and completion")
-    completions: bool = Field(default=False, description="every completion record as CSV")
+    completions: bool = Field(
+        default=False, description="every completion record as CSV; with --backend kernel also each packet's hops"
+    )
     interval_s: float = Field(default=1.0, gt=0, description="rows of results.parquet are this long")
 
 
@@ -580,6 +640,7 @@ class Experiment(Section):
         default=[], description="new routes; links and nodes that go and come back; moves; lost frames"
     )
     flows: list[Flow] = Field(min_length=1, description="who sends what to whom")
+    programs: list[Program] = Field(default=[], description="programs in Linux kernels, beside the flows")
     policies: list[PolicyText] = Field(default=["none"], min_length=1, description=f"a list of {POLICY_FORMS}")
     seeds: list[Annotated[int, Field(ge=0, lt=2**63)]] = Field(default=[1], min_length=1, description="one run a seed")
     duration_s: float = Field(gt=0, le=1e6, description="simulated seconds of each run")

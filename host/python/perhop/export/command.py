@@ -127,14 +127,21 @@ def metrics(
         str, typer.Option("--listen", metavar="[ADDRESS:]PORT", help="Where scrapes are answered.")
     ] = "127.0.0.1:9464",
     user: User = NOBODY,
+    dashboard: Annotated[
+        bool, typer.Option("--dashboard", help="Print a Grafana dashboard of these metrics, and do nothing else.")
+    ] = False,
 ) -> None:
     """An OpenMetrics endpoint for Prometheus, of a node or of a whole live network, until Ctrl-C.
 
     There is no authentication: whoever reaches the address is told.
     """
+    from perhop.export import grafana
     from perhop.export import openmetrics as library
     from perhop.export.nodes import find_nodes
 
+    if dashboard:
+        print(grafana.text(), end="")
+        return
     try:
         address, port = library.parse_endpoint(listen)
         library.serve(find_nodes(node, name, socket), address, port, user)
@@ -144,12 +151,21 @@ def metrics(
 
 def wireshark(
     install: Annotated[bool, typer.Option("--install", help="Copy it to where Wireshark finds it by itself.")] = False,
-    folder: Annotated[Path | None, typer.Option(help="With --install: another folder of Lua plugins.")] = None,
+    install_extcap: Annotated[
+        bool,
+        typer.Option("--install-extcap", help="Let Wireshark capture from running simulations and live networks."),
+    ] = False,
+    folder: Annotated[Path | None, typer.Option(help="With one of these: another folder than Wireshark's own.")] = None,
 ) -> None:
-    """Where the Wireshark dissector of path header, EXACT and hellos is."""
+    """Where the Wireshark dissector of path header, EXACT and hellos is; what else Wireshark gets."""
     from perhop import wireshark as library
 
     try:
-        print(library.install(folder) if install else library.dissector())
+        if install and install_extcap and folder is not None:
+            raise PerhopError("--folder is of one of the two", "give --install or --install-extcap")
+        if install or not install_extcap:
+            print(library.install(folder) if install else library.dissector())
+        if install_extcap:
+            print(library.install_extcap(folder))
     except PerhopError as error:
         fail(error)

@@ -13,20 +13,15 @@ may say is an error. ns-2 itself takes places strictly within its topography onl
 
 from __future__ import annotations
 
-import math
 import re
 from pathlib import Path
 
 from perhop.errors import ExperimentError
+from perhop.mobility import trace_file
 from perhop.mobility.trace import Trace, Turn
+from perhop.mobility.trace_file import LEAST_MPS, MOST_M, MOST_MPS, MOST_NODES, MOST_S
 
-MOST_BYTES = 50_000_000
-# As in an experiment file (perhop.experiment.schema).
-MOST_NODES = 65_536
-# As in run.json.
-MOST_M = 1e7
-MOST_S = 1e9
-LEAST_MPS, MOST_MPS = 1e-6, 1e6
+LEFT_OUT = "heights (Z_) and shortest paths (god), where it tells any"
 
 _NODE = r"\$node_\((\d{1,9})\)"
 _NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
@@ -37,23 +32,7 @@ _PASSED_OVER = re.compile(r'#.*|\$god_\s.*|\$ns_\s+at\s+\S+\s+"\s*\$god_\s.*"|se
 
 def load(file: Path) -> Trace:
     """The trace in a file. Raises ExperimentError."""
-    try:
-        with file.open("rb") as opened:
-            content = opened.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise ExperimentError(
-            f"cannot be read: {error.strerror}", "give the path of a trace in setdest's format", file=str(file)
-        ) from error
-    if len(content) > MOST_BYTES:
-        raise ExperimentError(f"has more than {MOST_BYTES} bytes", "give a shorter trace", file=str(file))
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise ExperimentError(
-            "is not a text file in UTF-8", "give a trace in setdest's format", file=str(file), line=line
-        ) from error
-    return parse(text, str(file))
+    return parse(trace_file.read_text(file, "a trace in setdest's format"), str(file))
 
 
 def parse(text: str, name: str) -> Trace:
@@ -123,10 +102,7 @@ class _Reader:
         return node
 
     def _number(self, line: int, text: str, what: str, least: float, most: float) -> float:
-        value = float(text)
-        if not (math.isfinite(value) and least <= value <= most):
-            raise self._error(line, f"{what} is {text[:30]}", f"give a number from {least:g} to {most:g}")
-        return value + 0.0  # no -0.0
+        return trace_file.number(text, what, least, most, lambda problem, remedy: self._error(line, problem, remedy))
 
     def _trace(self) -> Trace:
         if not self._starts:
