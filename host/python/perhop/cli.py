@@ -18,24 +18,28 @@ from perhop import front, paths
 from perhop.compare.command import compare
 from perhop.dlep.command import dlep
 from perhop.errors import PerhopError
-from perhop.experiment.command import motion
+from perhop.experiment.command import graph, motion
+from perhop.experiment.policy_command import app as policy_app
 from perhop.export import command as export_commands
 from perhop.flowgraph.command import flowgraph
+from perhop.imports.command import import_
 from perhop.live.command import app as live_app
 from perhop.node.command import node
 from perhop.terminal import EXIT_FAILED, EXIT_INTERRUPTED, Commands, Scheduler, fail, table_console
 
 app = typer.Typer(
     cls=Commands,
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(live_app, name="live")
+app.add_typer(policy_app, name="policy")
 app.command()(compare)
 app.command()(motion)
+app.command()(graph)
+app.command("import")(import_)
 app.command()(node)
 app.command()(flowgraph)
 export_commands.register(app)

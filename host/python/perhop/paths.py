@@ -26,6 +26,7 @@ PROGRAMS = {
     "perhop-exact": "sim/exact/perhop-exact",
     "perhop-live-air": "sim/live/perhop-live-air",
     "perhop-node": "host/node/perhop-node",
+    "perhop-policy": "host/own/perhop-policy",
 }
 
 # Compiled parts of this package -> the make target that builds them in a checkout.
@@ -84,6 +85,11 @@ def libraries() -> Path | None:
 def experiments() -> Path:
     """The experiments that perhop brings, a folder each, and rows.yaml."""
     return repository() / "sim" / "experiments"
+
+
+def policy_headers() -> tuple[Path, Path]:
+    """Where a policy of one's own finds perhop_policy.h, the interface, and perhop_policy.hpp, for C++."""
+    return repository() / "host" / "core" / "policy" / "own", repository() / "host" / "own"
 
 
 def specification() -> Path:

@@ -47,7 +47,7 @@ def test_every_name_that_is_listed_is_there_and_says_what_it_is():
         assert getattr(library, name).__doc__, name
     assert set(names.__all__) <= set(dir(library))
     sections = {name for name, value in vars(schema).items() if name[:1].isupper() and hasattr(value, "model_fields")}
-    assert sections - {"Section", "ExactSettings", "FlowBase", "EventBase"} <= set(names.__all__)
+    assert sections - {"Section", "ExactSettings", "FlowBase", "EventBase", "TraceBase"} <= set(names.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Chian'"):
         _ = library.Chian
 
@@ -71,6 +71,17 @@ def test_the_text_of_an_object_gives_the_runs_of_its_file(name, tmp_path):
         return [run.id for run in resolve.resolve(load.load(source, quick=True))]
 
     assert ids(written) == ids(file)
+
+
+def test_files_that_an_experiment_names_are_found_from_elsewhere(tmp_path):
+    (tmp_path / "files.cpio").write_bytes(b"")
+    program = library.Program(command="ls", initramfs="files.cpio")
+    (tmp_path / "mine.yaml").write_text(small(programs=[program], sweep={}).to_yaml())
+    experiment = library.Experiment.from_file(tmp_path / "mine.yaml")
+    assert [Path(program.initramfs) for program in experiment.programs] == [tmp_path / "files.cpio"]
+    # What is written for it lies elsewhere.
+    assert experiment.file is None
+    assert library.Experiment.from_yaml(experiment.but(seeds=[1]).to_yaml()).programs == experiment.programs
 
 
 def test_an_object_says_what_a_file_says(experiment):

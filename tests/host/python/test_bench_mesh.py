@@ -53,6 +53,13 @@ def test_loss_is_that_of_all_packets():
     assert bench_mesh.lost_share([{"delivered_packets": 0, "loss_share": 1.0}]) == 1.0
 
 
+def test_reports_are_a_quarter_of_the_packets_and_five_a_second_of_slower_flows():
+    packet_bits = 8 * 1472
+    assert bench_mesh.reports_per_s(40 * packet_bits) == pytest.approx(10)
+    assert bench_mesh.reports_per_s(10 * packet_bits) == pytest.approx(5)
+    assert bench_mesh.reports_per_s(2 * packet_bits) == pytest.approx(2), "no packet, no report"
+
+
 def test_flows_cross_in_the_middle_four_hops_each():
     assert "src: 38, dst: 42" in bench_mesh.crossing(9)
     assert "src: 22, dst: 58" in bench_mesh.crossing(9)
@@ -62,19 +69,21 @@ def test_flows_cross_in_the_middle_four_hops_each():
 def test_the_page_names_what_does_not_hold_first_with_what_was_tried(tmp_path, monkeypatch):
     meshes = {1: replace(MESH, ratios=[0.9, 1.0]), 2: replace(MESH, ratios=[0.5, 1.0])}
     paced = {1: replace(MESH, ratios=[0.9]), 2: replace(MESH, ratios=[0.6])}
+    answered = {1: replace(MESH, ratios=[0.9]), 2: replace(MESH, ratios=[0.4])}
     page = tmp_path / "page.md"
 
     def written(notes):
         (tmp_path / "tried.yaml").write_text(notes)
         monkeypatch.setattr(mesh_document, "TRIED", tmp_path / "tried.yaml")
         failed = bench_mesh.judge({}, meshes)
-        mesh_document.write({}, meshes, paced, 0.9, failed, bench_mesh.is_within, page)
+        mesh_document.write({}, meshes, paced, answered, 0.9, failed, bench_mesh.is_within, page)
         return page.read_text()
 
     text = written("mesh-2: It was\n tried.\n")
     assert text.index("Of 2 random meshes 1 have") < text.index("**mesh 2**") < text.index("## What is judged")
-    assert "- **mesh 2**: a flow is 50% off. Paced UDP misses it, too, by 40%. It was tried." in text
-    assert "| 2 | 0.50 1.00 | 50.0% | 3.00% | 0.60 | 50.0% | **no** |" in text
+    paced_udp, answered_udp = "Paced UDP misses it, too, by 40%", "answered UDP misses it, too, by 60%"
+    assert f"- **mesh 2**: a flow is 50% off. {paced_udp}, {answered_udp}. It was tried." in text
+    assert "| 2 | 0.50 1.00 | 50.0% | 3.00% | 0.60 | 0.40 | **no** |" in text
     with pytest.raises(PerhopError, match="mesh-1"):
         written("mesh-1: It holds.")
 

@@ -70,12 +70,26 @@ def cells(check, **odd):
         ({"gains": {"delay": 1.16, "hop": 1.18}}, "fail"),
         ({"gains": {"delay": 1.11}}, "fail"),
         ({"traces": 4}, "fail"),
+        ({"gains": {"hop": 0.99, "delay": 0.95}}, "finding"),
+        ({"gains": {"hop": 0.9, "delay": 0.95}}, "fail"),
+        ({"gains": {"hop": 0.99, "delay": 0.8}}, "fail"),
     ],
-    ids=["as in the paper", "hop too little", "hop too much", "delay less", "delay too much", "delay above hop", "few"],
+    ids=[
+        "as in the paper",
+        "hop too little",
+        "hop too much",
+        "delay less",
+        "delay too much",
+        "delay above hop",
+        "few",
+        "no gain",
+        "hop loses",
+        "delay loses",
+    ],
 )
 def test_gains_are_those_within_a_trace_and_in_the_papers_bounds(check, odd, verdict):
     found = check["_gains"](*cells(check, **odd))
-    assert found.verdict == verdict
+    assert found.verdict == verdict and bool(found.evidence) == (verdict == "finding")
     assert "3.00 / 3.00 / 3.00" in found.measured, "false link failures a second"
     if not odd:
         assert "hop-based +10.0% ± 0.0%" in found.measured
@@ -97,10 +111,17 @@ def test_delay_and_drops_are_below_those_of_256_at_each_load(check, odd, verdict
 
 @pytest.mark.parametrize(
     ("gains", "verdict"),
-    [({}, "pass"), ({"hop + paced": 1.16}, "fail"), ({"delay + paced": 0.99}, "fail")],
+    [
+        ({}, "pass"),
+        ({"hop + paced": 1.16}, "fail"),
+        ({"delay + paced": 0.99}, "fail"),
+        ({"hop + paced": 1.05, "delay + paced": 0.84}, "finding"),
+        ({"hop + paced": 0.97, "delay + paced": 0.84}, "fail"),
+    ],
 )
 def test_pacing_changes_less_than_a_twentieth_under_both_limits(check, gains, verdict):
-    assert check["_pacing"](*cells(check, gains=gains)).verdict == verdict
+    found = check["_pacing"](*cells(check, gains=gains))
+    assert found.verdict == verdict and bool(found.evidence) == (verdict == "finding")
 
 
 @pytest.mark.parametrize("fault", [None, "trace", "seed", "contender", "timeout"])

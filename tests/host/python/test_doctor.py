@@ -10,6 +10,7 @@ import pytest
 import typer
 from perhop import __version__, doctor
 from perhop.cli import app
+from perhop.features import FEATURES
 
 ROOT = Path(__file__).parents[3]
 
@@ -136,14 +137,14 @@ def test_a_feature_that_misses_nothing_is_ok(fake_build, perhop):
     done = perhop("doctor", "--json")
     assert features(done)["simulations"] == {
         "feature": "simulations",
-        "commands": list(doctor.FEATURES[0].commands),
+        "commands": list(FEATURES[0].commands),
         "ok": True,
         "optional": False,
         "missing": [],
         "remedies": [],
     }
     shown = perhop("doctor").stdout
-    for feature in doctor.FEATURES:
+    for feature in FEATURES:
         assert all(word in shown for word in feature.name.split())
 
 
@@ -157,7 +158,7 @@ def test_bindings_that_cannot_be_loaded_are_not_taken_for_built(perhop, monkeypa
 
 
 def test_every_command_and_every_target_belongs_to_a_feature():
-    covered = {command for feature in doctor.FEATURES for command in feature.commands}
+    covered = {command for feature in FEATURES for command in feature.commands}
     commands = {f"perhop {name}" for name in typer.main.get_command(app).commands}
     targets = {
         f"make {name}" for name in re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
@@ -168,7 +169,7 @@ def test_every_command_and_every_target_belongs_to_a_feature():
 
 
 def test_every_need_of_a_feature_is_looked_at_and_nothing_else(bare_machine):
-    assert {need for feature in doctor.FEATURES for need in feature.needs} == set(bare_machine["findings"])
+    assert {need for feature in FEATURES for need in feature.needs} == set(bare_machine["findings"])
 
 
 def test_every_debian_package_of_the_lists_is_some_remedy(bare_machine):

@@ -90,6 +90,7 @@ RFNOC = {
         ("args", ""),
         ("channel", 8),
         ("energy_threshold_dbm", -129),
+        ("energy_threshold_dbm", -62),
         ("profile", "ofdm_20mhz"),
         ("seed", -1),
         ("antenna", "TX/RX"),

@@ -35,6 +35,7 @@ REFUSED = {
     ),
     "four addresses": (["mac.four_address=true"], "mac.four_address", "is true", "leave it out"),
     "SACK of some": (["flows=[{kind: tcp}, {kind: tcp, sack: true}]"], "flows.1.sack", "differs", "one for all"),
+    "ECN of some": (["flows=[{kind: tcp}, {kind: tcp, ecn: true}]"], "flows.1.ecn", "differs", "one for all"),
     "policies of their own": (
         ["flows=[{kind: tcp, policy: none}, {kind: tcp, policy: fixed 3}]"],
         "flows",
@@ -112,6 +113,53 @@ def test_a_run_of_kernels_is_none_of_the_simulator(experiment):
     assert {run.program for run in adapted} == {"perhop-kernel"}
     assert not {run.id for run in runs} & {run.id for run in adapted}
     assert [run.config for run in runs] == [run.config for run in adapted]
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Settings of two programs, and their archive."""
+    archive = tmp_path / "programs.cpio"
+    archive.write_bytes(b"an archive")
+    told = [{"node": node, "command": f"run it: {node}", "initramfs": str(archive)} for node in ("first", "last")]
+    return [f"programs={json.dumps(told)}"], archive
+
+
+def test_programs_are_told_and_reach_each_other(experiment, program):
+    config = resolve(load(experiment, program[0]))[0].config
+    last = len(config["nodes"]) - 1
+    assert [entry["node"] for entry in config["programs"]] == [0, last]
+    assert config["programs"][0]["command"] == "run it: 0" or config["programs"][0]["command"] == "run it: first"
+    assert {(0, last), (last, 0)} <= {(route[0], route[1]) for route in config["routes"]}
+    assert "programs" not in resolve(load(experiment))[0].config, "runs of before keep their names"
+
+
+def test_another_archive_makes_the_runs_again(kernel, experiment, program, perhop, home, made, tmp_path):
+    settings, archive = program
+
+    def run():
+        words = [word for setting in (*settings, "seeds=[1]") for word in ("--set", setting)]
+        done = perhop("run", experiment, "--backend", "kernel", *words, "--out", tmp_path / "out", "--json")
+        assert done.code == 0, done.stderr
+        return len(made())
+
+    assert run() > 0
+    assert run() == 0, "they are there"
+    archive.write_bytes(b"another archive")
+    assert run() > 0
+
+
+@pytest.mark.parametrize("backend", ["sim", "live"])
+def test_only_kernels_have_programs(backend, experiment, program, fake_build, perhop, tmp_path):
+    words = [word for setting in program[0] for word in ("--set", setting)]
+    done = perhop("run", experiment, "--backend", backend, *words, "--out", tmp_path / "out")
+    assert done.code == 2, done.stdout
+    assert "programs" in done.said and "--backend kernel" in done.said.split("remedy:")[1]
+
+
+def test_an_archive_that_is_not_there_is_told(experiment, fake_build, perhop, tmp_path):
+    told = "programs=[{command: go, initramfs: nowhere.cpio}]"
+    done = perhop("run", experiment, "--backend", "kernel", "--set", told, "--out", tmp_path / "out")
+    assert done.code == 2 and "programs.0.initramfs" in done.said and "no file" in done.said
 
 
 def test_no_scheduler_makes_runs_of_kernels(kernel, experiment, perhop, tmp_path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What `pip install host/python` brings: the whole package, with its data."""
+"""What an installed perhop has of Python: the whole package, with its data. `make wheel` tries the rest."""
 
 import shutil
 import subprocess
@@ -7,22 +7,27 @@ import sys
 import zipfile
 from pathlib import Path
 
-SOURCE = Path(__file__).parents[3] / "host/python"
-BUILD = "import sys, setuptools.build_meta as backend; print(backend.build_wheel(sys.argv[1]))"
+ROOT = Path(__file__).parents[3]
+SETTINGS = {"wheel.cmake": "false", "wheel.py-api": "py3"}
+BUILD = f"import sys, scikit_build_core.build as backend; backend.build_wheel(sys.argv[1], {SETTINGS})"
 
 
 def test_the_wheel_holds_every_file_of_the_package(tmp_path):
     copy = tmp_path / "source"
-    built = shutil.ignore_patterns("__pycache__", "*.egg-info", "build", "core.*", "modem.*", "station.*")
-    shutil.copytree(SOURCE, copy, ignore=built)
-    # setuptools here and now, as pip would in an environment of its own: nothing is fetched.
+    built = shutil.ignore_patterns("__pycache__", "core.*", "modem.*", "station.*")
+    shutil.copytree(ROOT / "host/python", copy / "host/python", ignore=built)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy2(ROOT / name, copy)
+    # Its CMake is left out: nothing is compiled, nothing fetched.
     done = subprocess.run(
         [sys.executable, "-c", BUILD, str(tmp_path)], cwd=copy, capture_output=True, text=True, check=False, timeout=600
     )
     assert done.returncode == 0, done.stderr
-    with zipfile.ZipFile(tmp_path / done.stdout.split()[-1]) as wheel:
+    (file,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(file) as wheel:
         packed = {name for name in wheel.namelist() if name.startswith("perhop/")}
-    wanted = {str(path.relative_to(copy)) for path in (copy / "perhop").rglob("*") if path.is_file()}
+    package = copy / "host/python"
+    wanted = {str(path.relative_to(package)) for path in (package / "perhop").rglob("*") if path.is_file()}
     assert "perhop/flowgraph/link.py" in wanted and "perhop/wireshark/perhop.lua" in wanted
     assert packed == wanted
 

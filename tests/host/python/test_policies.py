@@ -43,6 +43,8 @@ NEW = {
     "dca 2 no resend": ("dca 2 no resend", {"tcp_ack": "dca", "tcp_ack_window": 2, "tcp_ack_retransmission": False}),
     "daa": ("daa", {"tcp_ack": "daa"}),
     "daa as in 001": ("daa as in 001", {"tcp_ack": "daa", "tcp_ack_profile": "as_in_001"}),
+    "abc 20": ("abc 20", {"cwl": "abc", "abc_target_ms": 20}),
+    "dca 3 + abc 50": ("abc 50 + dca 3", {"cwl": "abc", "abc_target_ms": 50, "tcp_ack": "dca", "tcp_ack_window": 3}),
     "none + dca": ("dca", {"tcp_ack": "dca"}),
     "paced": ("paced", {"pacing": "window"}),
     "paced path": ("paced path", {"pacing": "path"}),

@@ -4,6 +4,7 @@
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,20 +13,10 @@ from pathlib import Path
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from perhop import paths
-from perhop.errors import PerhopError
+from built import needs
 from waiting import wait_until
 
 EXPERIMENTS = Path(__file__).resolve().parents[3] / "sim" / "experiments"
-
-
-def needs(name):
-    """Skip, and say so, where the program is not built."""
-    try:
-        paths.program(name)
-    except PerhopError as error:
-        return pytest.mark.skipif(True, reason=" ".join(str(error).split()))
-    return pytest.mark.skipif(False, reason="")
 
 
 @needs("perhop-air")
@@ -42,6 +33,42 @@ def test_five_saturated_stations_get_what_the_model_says(perhop, tmp_path):
     done = perhop("run", EXPERIMENTS / "bianchi", *settings, "--out", tmp_path, "--json")
     told = json.loads(done.stdout)
     assert done.code == 0 and [abs(case["error"]) < 0.03 for case in told["cases"]] == [True, True]
+
+
+FIELDS = ("frame.interface_name", "wlan.fc.type_subtype", "wlan.ta", "wlan.ra", "wlan.seq", "wlan.fc.retry")
+KINDS = {"0x001b": "rts", "0x001c": "cts", "0x001d": "mac_ack", "0x0020": "data"}
+
+
+@needs("perhop-sim")
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+def test_wireshark_reckons_sifs_and_sees_resent_frames_of_the_chain_with_its_own_settings(perhop, tmp_path):
+    settings = ("--set", "topology.hops=8", "--set", "policies=[none]")
+    done = perhop("run", EXPERIMENTS / "chain", "--quick", *settings, "--out", tmp_path)
+    assert done.code == 0, done.stderr
+    # In a home of its own: settings of whoever tests could be others.
+    command = ["tshark", "-n", "-r", tmp_path / "packets.pcapng", "-T", "fields"]
+    command += [word for field in (*FIELDS, "wlan_radio.ifs") for word in ("-e", field)]
+    environment = {**os.environ, "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
+    told = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
+    frames = [line.split("\t") for line in told.splitlines()]
+    answers = {("rts", "cts"): [], ("cts", "data"): [], ("data", "mac_ack"): []}
+    resent, sent = 0, set()
+    before = ("", "", "")
+    for _, subtype, sender, receiver, sequence, retry, space_us in frames:
+        kind, before_kind = KINDS[subtype], before[0]
+        # A CTS and a MAC ACK go to whom they answer; DATA comes from whom the CTS was for.
+        fits = sender == before[2] if kind == "data" else receiver == before[1]
+        if (before_kind, kind) in answers and fits:
+            answers[before_kind, kind].append(int(space_us))
+        if kind == "data":
+            assert (retry == "1") == ((sender, sequence) in sent), (sender, sequence)
+            resent += retry == "1"
+            sent.add((sender, sequence))
+        before = (kind, sender, receiver)
+    assert resent > 10
+    for kinds, spaces_us in answers.items():
+        assert len(spaces_us) > 500 and set(spaces_us) == {11}, kinds
+    assert {name for name, *_ in frames} == {f"n{node}" for node in range(9)}
 
 
 @needs("perhop-sim")

@@ -34,20 +34,28 @@ class Recorder(threading.Thread):
     """Sums of all flow ends here, and of the daemon, at moments that are the same on all nodes."""
 
     def __init__(
-        self, ends: dict[int, traffic.End], socket_path: str, start_ns: int, times_s: list[float], measure_from_s: float
+        self,
+        ends: dict[int, traffic.End],
+        socket_path: str,
+        start_ns: int,
+        times_s: list[float],
+        measure_from_s: float,
+        slow_down: int,
     ) -> None:
+        """`times_s` are of the run, whose time passes `slow_down` times slower than the clock."""
         super().__init__(daemon=True)
         self.ends = ends
         self.socket_path = socket_path
         self.start_ns = start_ns
         self.times_s = times_s
         self.measure_from_s = measure_from_s
+        self.slow_down = slow_down
         self.stopping = threading.Event()
         self.records: list[dict[str, Any]] = []
 
     def run(self) -> None:
         for at_s in self.times_s:
-            at_ns = self.start_ns + int(at_s * SECOND_NS)
+            at_ns = self.start_ns + int(at_s * SECOND_NS * self.slow_down)
             while at_ns - time.monotonic_ns() > traffic.LOOK_S * SECOND_NS and not self.stopping.is_set():
                 self.stopping.wait(traffic.LOOK_S)
                 for end in self.ends.values():
@@ -173,8 +181,8 @@ class Agent:
                 raise host.HostError(f"flow {told['flow']} cannot begin: {end.problem or 'no socket'}")
         return {}
 
-    def do_record(self, start_ns: int, times_s: list[float], measure_from_s: float) -> dict[str, Any]:
-        self.recorder = Recorder(self.ends, self.control_socket, start_ns, times_s, measure_from_s)
+    def do_record(self, start_ns: int, times_s: list[float], measure_from_s: float, slow_down: int) -> dict[str, Any]:
+        self.recorder = Recorder(self.ends, self.control_socket, start_ns, times_s, measure_from_s, slow_down)
         self.recorder.start()
         return {}
 

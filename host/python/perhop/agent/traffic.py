@@ -184,7 +184,12 @@ class TcpReceiver(End):
                     continue
                 with connection:
                     connection.settimeout(0.2)
+                    self._hold_window(connection)
                     self._take(connection)
+
+    def _hold_window(self, connection: socket.socket) -> None:
+        """As sim/kernel/flow_end does, which says why."""
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_WINDOW_CLAMP, self.told["window_bytes"])
 
     def _take(self, connection: socket.socket) -> None:
         while not self.stopping.is_set():
@@ -197,6 +202,7 @@ class TcpReceiver(End):
             if not data:
                 return
             self.received_bytes += len(data)
+            self._hold_window(connection)
 
     def counters(self) -> dict[str, Any]:
         return {"received_bytes": self.received_bytes}

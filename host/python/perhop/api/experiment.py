@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from perhop import paths
 from perhop.errors import ExperimentError
 from perhop.experiment import load, schema
 from perhop.experiment.load import Document
-from perhop.experiment.policies import Policy
+from perhop.experiment.policies import Policy, parse_policy
 from perhop.experiment.section import Section
+from perhop.own import words as own_words
 
 
 class Experiment(schema.Experiment):
@@ -53,13 +55,10 @@ class Experiment(schema.Experiment):
         Raises ExperimentError.
         """
         file = paths.experiment_file(Path(target)).resolve()
-        experiment = _experiment_of(load.read(file))
-        topology = experiment.topology
-        if isinstance(topology, schema.SetdestFile):
-            # The file of a trace is looked for from the experiment file on.
-            topology = topology.model_copy(update={"file": str(file.parent / topology.file)})
-            return experiment.model_copy(update={"topology": topology})
-        experiment._file = file
+        said = _experiment_of(load.read(file))
+        experiment = _found_from_anywhere(said, file.parent)
+        if experiment is said:
+            experiment._file = file
         return experiment
 
     @staticmethod
@@ -87,6 +86,39 @@ class Experiment(schema.Experiment):
     def file(self) -> Path | None:
         """The file that says exactly this, where there is one."""
         return self._file if self._file is not None and _is_said_by(self, self._file) else None
+
+
+def _found_from_anywhere(experiment: Experiment, folder: Path) -> Experiment:
+    """The files that it names are looked for from its own folder on; what is written elsewhere names them in full."""
+    named: dict[str, Any] = {}
+    topology = experiment.topology
+    if isinstance(topology, schema.TraceBase):
+        named["topology"] = topology.model_copy(update={"file": str(folder / topology.file)})
+    if experiment.programs:
+        named["programs"] = [
+            program.model_copy(update={"initramfs": str(folder / program.initramfs)}) for program in experiment.programs
+        ]
+    if any(map(_has_own, experiment.policies)):
+        named["policies"] = [each for text in experiment.policies for each in _own_found_from(text, folder)]
+    if any(_has_own(getattr(flow, "policy", None)) for flow in experiment.flows):
+        named["flows"] = [
+            flow.model_copy(update={"policy": _own_found_from(flow.policy, folder)[0]})
+            if isinstance(flow, schema.TcpFlow) and _has_own(flow.policy)
+            else flow
+            for flow in experiment.flows
+        ]
+    return experiment.model_copy(update=named) if named else experiment
+
+
+def _has_own(text: str | None) -> bool:
+    return text is not None and any(policy.own for policy in parse_policy(text))
+
+
+def _own_found_from(text: str, folder: Path) -> list[str]:
+    return [
+        replace(policy, own=own_words.found_from(policy.own, folder)).words if policy.own else policy.words
+        for policy in parse_policy(text)
+    ]
 
 
 def _is_said_by(experiment: Experiment, file: Path) -> bool:

@@ -4,12 +4,15 @@
 from perhop.api.experiment import Experiment
 from perhop.api.results import Results
 from perhop.api.running import CheckFailed, RunsFailed, run
+from perhop.api.simulation import Simulation
 from perhop.errors import ExperimentError, PerhopError
 from perhop.experiment.policies import Policy
 from perhop.experiment.schema import (
+    BonnMotionFile,
     CbrFlow,
     Chain,
     Cross,
+    EelFile,
     Exact,
     ExactFlow,
     Explicit,
@@ -28,6 +31,7 @@ from perhop.experiment.schema import (
     NodeEvent,
     Outputs,
     Position,
+    Program,
     Random,
     RandomWaypoint,
     Ring,
@@ -36,6 +40,7 @@ from perhop.experiment.schema import (
     Samples,
     SetdestFile,
     Star,
+    SumoFile,
     SwanSettings,
     Tap,
     TcpFlow,
@@ -44,10 +49,12 @@ from perhop.experiment.schema import (
 )
 
 __all__ = [
+    "BonnMotionFile",
     "CbrFlow",
     "Chain",
     "CheckFailed",
     "Cross",
+    "EelFile",
     "Exact",
     "ExactFlow",
     "Experiment",
@@ -70,6 +77,7 @@ __all__ = [
     "PerhopError",
     "Policy",
     "Position",
+    "Program",
     "Random",
     "RandomWaypoint",
     "Results",
@@ -79,7 +87,9 @@ __all__ = [
     "RunsFailed",
     "Samples",
     "SetdestFile",
+    "Simulation",
     "Star",
+    "SumoFile",
     "SwanSettings",
     "Tap",
     "TcpFlow",

@@ -17,7 +17,6 @@ from perhop.compare.paired import ALPHA, NO_TEST, Estimate
 from perhop.compare.sides import Side
 from perhop.report import figures, page, pair_figures
 from perhop.report.page import text as _text
-from perhop.report.study_tables import section
 
 # What a sentence at the head is about, in this order: what is sought first.
 HEADLINES = ("goodput_bps", "rtt_ms", "delay_ms")
@@ -207,7 +206,7 @@ def _outcome(done: Finished) -> str:
         name = f'<th scope="row" class="left">{_text(row.quantity.title)}{unit}</th>'
         lines.append(f"<tr{mark}>{''.join(begin)}{name}{cells}</tr>")
     table = page.table("Differences: a line for each quantity", head, lines, left=["where", "quantity"])
-    return section("What came out", lead, f"{_reaches(done)}<p>{_text(note)}</p>{table}")
+    return page.section("What came out", lead, f"{_reaches(done)}<p>{_text(note)}</p>{table}")
 
 
 def _cells(done: Finished, row: Compared) -> list[str]:
@@ -258,7 +257,7 @@ def _reaches(done: Finished) -> str:
             if of_name:
                 reaches = [pair_figures.Reach(row.place or "all", *_percent(relative)) for row, relative in of_name]
                 panels.append((f"{of_name[0][0].quantity.title}, B less A", "% of A", reaches))
-    return pair_figures.reaches_figure(panels) if panels else ""
+    return page.panels(pair_figures.reaches_figure(panels)) if panels else ""
 
 
 def _percent(estimate: Estimate) -> tuple[float, float | None, float | None]:
@@ -285,7 +284,7 @@ def _pairs(done: Finished) -> str:
     rest = f" The other {len(rows) - len(shown)} are in pairs.parquet." if len(rows) > len(shown) else ""
     lead = f"A line joins the two runs of a seed: where all rise, or all fall, more than chance is at work.{rest}"
     a, b = (done.title(side) for side in done.planned.sides)
-    return section("Each pair", _text(lead), pair_figures.pairs_figure(panels, (a, b)))
+    return page.section("Each pair", _text(lead), page.panels(pair_figures.pairs_figure(panels, (a, b))))
 
 
 def _time(done: Finished) -> str:
@@ -297,18 +296,19 @@ def _time(done: Finished) -> str:
         f"Goodput by intervals of {done.planned.a.interval_s:g} s, means over the seeds; bands are 95 % intervals, "
         "each for its moment alone." + (f" The other {rest} places are in over_time.parquet." if rest else "")
     )
-    return section("Effect over time", _text(lead), "".join(_time_panels(done, line) for line in shown))
+    return page.section("Effect over time", _text(lead), "".join(_time_panels(done, line) for line in shown))
 
 
 def _time_panels(done: Finished, line: OverTime) -> str:
     a, b = (done.title(side) for side in done.planned.sides)
-    return pair_figures.over_time_figure(
+    figure = pair_figures.over_time_figure(
         f", {line.place}" if line.place else "",
         [(moment.t_start_s, moment.t_end_s) for moment in line.moments],
         [(f"A: {a}", [moment.a for moment in line.moments]), (f"B: {b}", [moment.b for moment in line.moments])],
         [moment.difference for moment in line.moments],
         done.planned.a.warmup_s,
     )
+    return page.panels(figure)
 
 
 def _tests(done: Finished) -> str:
@@ -332,7 +332,7 @@ def _tests(done: Finished) -> str:
             f" {tests} tests were made: where nothing differs, {tests * ALPHA:.1f} of them find something by chance."
         )
     table = page.table("Tests: a line for each reason", ["test", "why", "for"], lines, left=["test", "why", "for"])
-    return section("By which test", _text(lead), table)
+    return page.section("By which test", _text(lead), table)
 
 
 def _named(row: Compared) -> str:
@@ -358,7 +358,7 @@ def _what_was_compared(done: Finished, command: list[str]) -> str:
         f"<pre>{_text(json.dumps(side.settings, indent=1))}</pre></details>"
         for side in planned.sides
     )
-    return section("What was compared", "Enough to make every number again.", f"<dl>{items}</dl>{settings}")
+    return page.section("What was compared", "Enough to make every number again.", f"<dl>{items}</dl>{settings}")
 
 
 def _side(done: Finished, side: Side) -> str:

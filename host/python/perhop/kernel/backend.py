@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from perhop import paths
 from perhop.errors import FieldError, PerhopError
@@ -51,7 +52,8 @@ class Kernel:
     @contextmanager
     def ready(self, runs: list[Run]) -> Iterator[Programs]:
         kernel, program = image.check(), paths.program(image.PROGRAM)
-        parts = [program, kernel, *(program.parent / name for name in BESIDE)]
+        archives = sorted({entry["initramfs"] for run in runs for entry in run.config.get("programs", [])})
+        parts = [program, kernel, *(program.parent / name for name in BESIDE), *map(Path, archives)]
         command = [str(program), "--kernel", str(kernel)]
         yield {image.PROGRAM: Program(command, joint_hash([hash_of(part) for part in parts]))}
 
@@ -83,10 +85,11 @@ def _check(experiment: ex.Experiment) -> None:
                     f"is set, which {WHERE} has not: its TCP is Linux', its data without end",
                     f"leave it out, {FEWER}",
                 )
-        if flow.sack != _first_tcp(experiment).sack:
-            raise FieldError(
-                (*here, "sack"), "differs from that of the first flow; a kernel has one for all", "use one for all"
-            )
+        for field in ("sack", "ecn"):
+            if getattr(flow, field) != getattr(_first_tcp(experiment), field):
+                raise FieldError(
+                    (*here, field), "differs from that of the first flow; a kernel has one for all", "use one for all"
+                )
     if len({flow.policy for flow in experiment.flows if isinstance(flow, ex.TcpFlow)}) > 1:
         raise FieldError(("flows",), f"have policies of their own; with {WHERE} all have one", "use `policies`")
 

@@ -47,6 +47,9 @@ def up(
             help="How the window limit holds the kernel's TCP: window lowers what ACKs advertise, ebpf clamps cwnd."
         ),
     ] = "window",
+    capture: Annotated[
+        bool, typer.Option("--capture", help="Record each node's packets, so that Wireshark can capture them.")
+    ] = False,
     json_: Json = False,
 ) -> None:
     """Bring a network up: a namespace, a TUN interface and a daemon for each node, and the medium between them."""
@@ -56,7 +59,7 @@ def up(
         planned = plan.make_plan(experiment, set_ or (), policy, name, exact, routing, udp, enforce)
         for text in planned.cautions:
             Console(stderr=True).print(f"[bold yellow]warning:[/] {text}", highlight=False)
-        done = network.up(planned, lambda text: Console(stderr=True).print(text, highlight=False))
+        done = network.up(planned, lambda text: Console(stderr=True).print(text, highlight=False), captures=capture)
     except PerhopError as error:
         _fail(error, json_)
     if json_:

@@ -62,6 +62,8 @@ def settings(plan: LivePlan) -> dict[str, int]:
     if plan.enforce == "ebpf":
         # A loss probe goes beyond every congestion window (RFC 8985, 7.3), not beyond a window that was lowered.
         found["net/ipv4/tcp_early_retrans"] = 0
+    if plan.policy_json.get("ecn", "none") != "none":
+        found["net/ipv4/tcp_ecn"] = 1
     if plan.sack is not None:
         found["net/ipv4/tcp_sack"] = int(plan.sack)
     return found

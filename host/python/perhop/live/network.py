@@ -19,6 +19,7 @@ from perhop.errors import PerhopError, choose_from
 from perhop.live import babel, events, messages, namespaces, state_files
 from perhop.live.plan import NAME, LivePlan, node_config, rates_socket
 from perhop.live.plan import one_policy as plan_policy
+from perhop.live.state_files import capture_file, names, state_folder
 from perhop.node import ebpf
 
 UP_TIMEOUT_S = 15
@@ -28,17 +29,6 @@ POLL_S = 0.02
 # A daemon answers within milliseconds; one that was killed is back within this time.
 TELL_TIMEOUT_S = 2
 TELL_AGAIN_S = 3
-
-
-def state_folder() -> Path:
-    """Where live networks are recorded: PERHOP_LIVE_STATE, or /run/perhop-live."""
-    return Path(os.environ.get("PERHOP_LIVE_STATE", "/run/perhop-live"))
-
-
-def names() -> list[str]:
-    """All live networks recorded here, running or not."""
-    folder = state_folder()
-    return sorted(entry.name for entry in folder.iterdir() if entry.is_dir()) if folder.is_dir() else []
 
 
 def only_name(name: str | None) -> str:
@@ -123,11 +113,6 @@ def up(
         "policy": plan.policy,
         "setup_s": round(time.monotonic() - start_s, 2),
     }
-
-
-def capture_file(folder: Path, index: int) -> Path:
-    """Where a node of the network with this state folder records its packets."""
-    return folder / f"capture-{index}.pcapng"
 
 
 def _create(plan: LivePlan, folder: Path, programs: dict[str, Path], cgroup: str | None, captures: bool) -> None:
@@ -322,7 +307,7 @@ def set_policy(name: str, text: str) -> str:
     All nodes or none: recorded first, so that a daemon that starts meanwhile has it, then told. If a node does not take
     it, the record and the others go back.
     """
-    chosen = plan_policy(text)
+    chosen = plan_policy(text).found(Path.cwd())
     folder = state_folder() / name
     nodes = [node["index"] for node in read_state(name)["nodes"]]
     with state_files.locked(folder):
@@ -335,8 +320,9 @@ def set_policy(name: str, text: str) -> str:
             )
         try:
             with state_files.trying_policy(folder, chosen.label, chosen.run_json()):
+                new = state_files.read_policy(folder)
                 for node in nodes:
-                    _tell_policy(folder, node, chosen.run_json())
+                    _tell_policy(folder, node, new["policy"])
         except BaseException as error:
             untold = _tell_again(folder, nodes, old["policy"])
             if not isinstance(error, PerhopError):

@@ -32,6 +32,7 @@ MTU_BYTES = 1500
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
 # As in the simulator (sim/ns3/node-address.h), 250 nodes in each block of 256 addresses.
 NETWORK = ipaddress.IPv4Network("10.0.0.0/16")
+LEAST_RTO_MS = 200  # of Linux' TCP
 # Each has a namespace, a daemon and routes to all others, on one machine.
 MOST_NODES = 256
 
@@ -66,6 +67,7 @@ class LivePlan:
     enforce: str = "window"  # or ebpf: how TCP senders are held to their limit
     sack: bool | None = None  # selective acknowledgements of TCP; None: as the kernel has them
     cautions: tuple[str, ...] = ()  # sentences for whoever brings it up
+    slow_down: int = 1  # how many times slower than the hosts' clocks everything goes, with virtual radios
 
 
 def namespace(name: str, index: int) -> str:
@@ -129,7 +131,7 @@ def make_plan(
     run = resolve.resolve(points)[0]
     check_size(points[0], run)
     if policy is not None:
-        chosen = one_policy(policy)
+        chosen = one_policy(policy).found(Path.cwd())
         label, policy_json = chosen.label, chosen.run_json()
     else:
         label, policy_json = run.policy or "no limit", None
@@ -169,10 +171,12 @@ def plan_run(
     network: ipaddress.IPv4Network = NETWORK,
     as_simulated: bool = False,
     said: Iterable[str] = (),
+    slow_down: int = 1,
 ) -> LivePlan:
     """The network of one run (resolve.Run.config), with the policy that its TCP flows have or with `policy_json`.
 
-    `as_simulated`: TCP has what the run says of it, not what the kernel has by default. `said`: LivePlan.cautions.
+    `as_simulated`: TCP has what the run says of it, not what the kernel has by default. `said`: LivePlan.cautions,
+    `slow_down`: LivePlan.slow_down.
     """
     if policy_json is None:
         policy_json = next((flow["policy"] for flow in run["flows"] if "policy" in flow), {})
@@ -192,6 +196,8 @@ def plan_run(
         metrics += ["initcwnd", "1"]
         metrics += ["quickack", "1"] if first.get("tcp_ack_every", 1) == 1 else []
         metrics += ["window", str(first["max_window_packets"] * first["segment_bytes"])]
+        # The kernel's clock is not slowed down; what its TCP would repeat too early is held by the least time-out.
+        metrics += ["rto_min", f"{LEAST_RTO_MS * slow_down}ms"] if slow_down > 1 else []
     flow = config["flows"][0]
     return LivePlan(
         name=name,
@@ -208,6 +214,7 @@ def plan_run(
         enforce=enforce,
         sack=first["sack"] if as_simulated and first is not None else None,
         cautions=tuple(said),
+        slow_down=slow_down,
     )
 
 
@@ -282,6 +289,7 @@ def node_config(
         **exact,
         **({"swan": plan.run["swan"]} if "swan" in plan.run else {}),
         **cwl,
+        **({"slow_down": plan.slow_down} if plan.slow_down > 1 else {}),
         "name": f"{plan.name} node {node.index}",
         "interface": INTERFACE,
         "driver": driver,

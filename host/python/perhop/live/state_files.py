@@ -15,11 +15,28 @@ from typing import Any
 
 from perhop import files
 from perhop.errors import PerhopError
+from perhop.own import files as own_files
 
 # Of the player of scripted events.
 PROGRESS = "events.json"
 # The policy of all TCP flows: {label, policy}. Every daemon reads it as it starts.
 POLICY = "policy.json"
+
+
+def state_folder() -> Path:
+    """Where live networks are recorded: PERHOP_LIVE_STATE, or /run/perhop-live."""
+    return Path(os.environ.get("PERHOP_LIVE_STATE", "/run/perhop-live"))
+
+
+def names() -> list[str]:
+    """All live networks recorded here, running or not."""
+    folder = state_folder()
+    return sorted(entry.name for entry in folder.iterdir() if entry.is_dir()) if folder.is_dir() else []
+
+
+def capture_file(folder: Path, index: int) -> Path:
+    """Where a node of the network with this state folder records its packets."""
+    return folder / f"capture-{index}.pcapng"
 
 
 @contextlib.contextmanager
@@ -76,8 +93,11 @@ def read_policy(folder: Path) -> dict[str, Any]:
 
 
 def record_policy(folder: Path, label: str, policy: dict[str, Any]) -> None:
-    """The policy that every daemon has that starts from now on. Raises OSError, and then nothing has changed."""
-    files.write_json(folder / POLICY, {"label": label, "policy": policy})
+    """The policy that every daemon has that starts from now on; the file of one of one's own is copied.
+
+    Raises OSError or PerhopError, and then nothing has changed.
+    """
+    files.write_json(folder / POLICY, {"label": label, "policy": own_files.placed(policy, folder)})
 
 
 @contextlib.contextmanager

@@ -25,6 +25,7 @@ from typing import Any, BinaryIO
 
 from perhop import files
 from perhop.live import state_files
+from perhop.own import files as own_files
 
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 2.0
@@ -108,7 +109,9 @@ class Supervisor:
             child.started_s = time.monotonic()
             try:
                 with self._log_of(child.name) as log:
-                    child.process = subprocess.Popen(child.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                    child.process = subprocess.Popen(
+                        child.command, env=own_files.environment(), stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                    )
             except OSError as error:
                 self._say(child.name, f"cannot be started: {error}")
                 self._put_off(child)

@@ -25,6 +25,7 @@ def node(
     """Run the daemon of a node: TUN interface, shim and driver, as a file says. Ends at SIGTERM."""
     from perhop import files, paths
     from perhop.node import configuration, ebpf, interface
+    from perhop.own import files as own_files
 
     if schema:
         print(json.dumps(configuration.NodeFile.model_json_schema(), indent=1))
@@ -35,7 +36,7 @@ def node(
         # systemd says where; the folder is gone when the service ends.
         runtime = Path(os.environ.get("RUNTIME_DIRECTORY", str(RUNTIME)).split(":")[0])
         wanted = configuration.load_file(file)
-        told = configuration.daemon_json(wanted, runtime)
+        told = configuration.daemon_json(wanted, runtime, file.parent)
         if check:
             print(json.dumps(told, indent=1))
             return
@@ -54,4 +55,4 @@ def node(
         interface.set_up(wanted)
     except PerhopError as error:
         fail(error)
-    os.execv(program, [str(program), str(config)])
+    os.execve(program, [str(program), str(config)], own_files.environment())

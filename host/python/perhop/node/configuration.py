@@ -101,6 +101,12 @@ class NodeFile(Section):
     control_socket: Socket | None = Field(default=None, description="null: node.sock in the runtime folder")
     rates_socket: Socket | None = Field(default=None, description="with exact; null: rates.sock in the runtime folder")
     log: Literal["text", "json"] = Field(default="text", description="json: one object a line")
+    slow_down: int = Field(
+        default=1,
+        ge=1,
+        le=10_000,
+        description="how many times slower than the clock: a virtual radio (hw/virtual_usrp)",
+    )
 
 
 def load_file(file: Path) -> NodeFile:
@@ -112,21 +118,23 @@ def load_file(file: Path) -> NodeFile:
         raise explained(document, error, NodeFile) from None
 
 
-def daemon_json(node: NodeFile, runtime: Path) -> dict[str, Any]:
-    """What perhop-node reads."""
+def daemon_json(node: NodeFile, runtime: Path, folder: Path = Path()) -> dict[str, Any]:
+    """What perhop-node reads. `folder`: the file's, from which a policy of one's own is found. Raises PerhopError."""
+    policy = parse_policy(node.policy)[0].found(folder).run_json() if node.policy else {}
     told: dict[str, Any] = {
         "name": node.name,
         "interface": node.interface,
         "mtu_bytes": node.mtu_bytes,
         "driver": node.driver.model_dump(exclude_none=True),
         "queue_packets": node.queue_packets,
-        "policy": parse_policy(node.policy)[0].run_json() if node.policy else {},
+        "policy": policy,
         "neighbours": [
             {"address": address, **neighbour.model_dump(exclude_none=True)}
             for address, neighbour in node.neighbours.items()
         ],
         "control_socket": node.control_socket or str(runtime / "node.sock"),
         "log": node.log,
+        "slow_down": node.slow_down,
     }
     if node.tell_window != "path_header":
         told["tell_window"] = node.tell_window

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from perhop.doctor import Finding
 from perhop.errors import PerhopError
@@ -20,7 +21,7 @@ from perhop.live.plan import make_node
 from perhop.radio import checks
 from perhop.radio import inventory as inv
 from perhop.radio.checks import Looked, Wanted
-from perhop.realtime.backend import check_real_time, run_command, section
+from perhop.realtime.backend import check_real_time, check_slow_down, run_command, section
 
 TOKEN = "PERHOP_RADIO_TOKEN"
 
@@ -53,7 +54,11 @@ class Radio:
             }
             for index, host in enumerate(self.inventory.nodes)
         ]
-        more = {"network": self.inventory.network, "nodes": nodes}
+        more: dict[str, Any] = {"network": self.inventory.network, "nodes": nodes}
+        if self.inventory.slow_down > 1:
+            for point in points:
+                check_slow_down(point)
+            more["slow_down"] = self.inventory.slow_down
         return [resolve.elsewhere(run, "radio", section("radio", run, **more)) for run in runs]
 
     def jobs(self, asked: int | None) -> int | None:
@@ -100,6 +105,11 @@ class Radio:
             f"{len(found)} hosts, {count} checks, all well; clocks: time of day within {offset_ms:.3f} ms of ours, "
             f"flows begin within {bound_ms:.3f} ms of the common moment"
         )
+        if self.inventory.slow_down > 1:
+            self.note(
+                f"virtual radios, {self.inventory.slow_down} times slower than real ones: "
+                "all times and rates are told in the radios' time"
+            )
 
 
 def failing_lines(findings: list[Finding]) -> str:

@@ -106,6 +106,10 @@ class Inventory(Section):
         default="10.0.0.0/16", description="the nodes' addresses on the radio; no host may use it for something else"
     )
     limits: Limits = Limits()
+    slow_down: int = Field(
+        default=1, ge=1, le=600,
+        description="how many times slower than radios the hosts' virtual radios run (hw/virtual_usrp); 1: real ones",
+    )  # fmt: skip
     nodes: list[Host] = Field(min_length=2, max_length=256, description="the hosts; the first is node 0")
 
     def access(self, node: int) -> Access:

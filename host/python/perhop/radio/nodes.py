@@ -43,6 +43,7 @@ class RadioNodes:
             exact=exact_of_run(run),
             network=ipaddress.IPv4Network(told["network"]),
             as_simulated=True,
+            slow_down=told.get("slow_down", 1),
         )
         self.captures = bool(run["outputs"]["pcapng"])
         self.members: list[Member] = []

@@ -9,8 +9,9 @@ from typing import Any
 from perhop.errors import FieldError
 from perhop.experiment import schema as ex
 from perhop.experiment.load import Point, located
+from perhop.experiment.policies import parse_policy
 from perhop.experiment.resolve import Run
-from perhop.experiment.rules import IP_FLOWS, check_jumps
+from perhop.experiment.rules import IP_FLOWS, check_jumps, check_no_programs
 
 MOST_RADIO_RATE_MBPS = 2
 
@@ -33,8 +34,21 @@ def check_real_time(point: Point, backend: str) -> None:
         raise located(point.document, error) from None
 
 
+def check_slow_down(point: Point) -> None:
+    """Raises ExperimentError for flows that know no other time than the clock's."""
+    for index, flow in enumerate(point.experiment.flows):
+        if isinstance(flow, ex.ExactFlow):
+            error = FieldError(
+                ("flows", index, "kind"),
+                "is exact, whose rates a slowed network has not (`slow_down` of the inventory)",
+                "use tcp or cbr",
+            )
+            raise located(point.document, error)
+
+
 def _check(experiment: ex.Experiment, backend: str) -> None:
     where = f"--backend {backend}"
+    check_no_programs(experiment)
     check_jumps(experiment, f"with {where}")
     if experiment.wires:
         raise FieldError(
@@ -69,6 +83,13 @@ def _check(experiment: ex.Experiment, backend: str) -> None:
     if len(own) > 1:
         raise FieldError(
             ("flows",), f"have policies of their own; with {where} all TCP flows have one", "use `policies`"
+        )
+    texts = [*experiment.policies, *(text for text in own if text)]
+    if backend == "radio" and any(policy.own for text in texts for policy in parse_policy(text)):
+        raise FieldError(
+            ("policies",),
+            "name a policy in a file, which is not sent to hosts",
+            "use --backend live, or name the file in each host's own file of `perhop node`",
         )
     sacks = {flow.sack for flow in experiment.flows if isinstance(flow, ex.TcpFlow)}
     if len(sacks) > 1:

@@ -56,6 +56,7 @@ def times_s(run: dict[str, Any]) -> list[float]:
 def ends(plan: LivePlan, start_ns: list[int], rates_sockets: list[str], role: str) -> dict[int, list[Told]]:
     """What each node has to send or to receive. @param start_ns of the run, by each node's own monotonic clock"""
     found: dict[int, list[Told]] = {}
+    second_ns = SECOND_NS * plan.slow_down
     for index, flow in enumerate(plan.run["flows"]):
         src, dst = flow["src"], flow["dst"]
         here = src if role == "send" else dst
@@ -68,17 +69,20 @@ def ends(plan: LivePlan, start_ns: list[int], rates_sockets: list[str], role: st
             "source_port": FIRST_SOURCE_PORT + index,
             "destination": plan.nodes[dst].ipv4,
             "destination_port": FIRST_SINK_PORT + index,
-            "start_ns": start_ns[here] + int(flow["start_s"] * SECOND_NS),
-            "stop_ns": start_ns[here] + int(stop_s * SECOND_NS),
+            "start_ns": start_ns[here] + int(flow["start_s"] * second_ns),
+            "stop_ns": start_ns[here] + int(stop_s * second_ns),
             "ahead_ns": start_ns[dst] - start_ns[src],
             "rates_socket": rates_sockets[here],
         }
         if flow["kind"] == "tcp":
             told["mss_bytes"] = max(LEAST_MSS_BYTES, flow["segment_bytes"] + TCP_TIMESTAMP_BYTES)
+            told["window_bytes"] = flow["max_window_packets"] * flow["segment_bytes"]
             told["congestion_control"] = LINUX_TCP.get(flow["variant"], flow["variant"])
         told |= {
             name: flow[name] for name in ("payload_bytes", "rate_bps", "burst_packets", "demand_bps") if name in flow
         }
+        if "rate_bps" in told:
+            told["rate_bps"] /= plan.slow_down
         found.setdefault(here, []).append(told)
     return found
 
@@ -130,6 +134,8 @@ def result(plan: LivePlan, counted: Counted, interrupted: bool, backend: str) ->
         "sum_mismatches": 0,
         "interrupted": interrupted,
     }
+    if plan.slow_down > 1:
+        whole["slow_down"] = plan.slow_down
     if not enough:
         return whole
     inside = [at_s for at_s in measured if at_s > from_s]
@@ -160,6 +166,11 @@ def _limit(counted: Counted, src: int, port: int, at_s: float) -> float | None:
         if known["source_port"] == port and "cwl_packets" in known:
             return float(known["cwl_packets"])
     return None
+
+
+def _slowed(plan: LivePlan, by_clock: float | None) -> float | None:
+    """A time by the hosts' clocks as it is in the network's own time."""
+    return None if by_clock is None else by_clock / plan.slow_down
 
 
 def _mean(values: list[float | None]) -> float | None:
@@ -194,8 +205,8 @@ def _flow(
         told |= {
             "packets_per_s": goodput_bps / 8 / flow["segment_bytes"],
             "delivered_packets": packets,
-            "rtt_ms": sent["rtt_us"] / looks / 1000 if looks else None,
-            "rtt_p95_ms": ends.get("rtt_p95_ms"),
+            "rtt_ms": sent["rtt_us"] / looks / 1000 / plan.slow_down if looks else None,
+            "rtt_p95_ms": _slowed(plan, ends.get("rtt_p95_ms")),
             "cwl_packets": _mean([_limit(counted, src, FIRST_SOURCE_PORT + index, at_s) for at_s in inside]),
             "cwnd_packets": sent["window_packets"] / looks if looks else None,
             "retransmissions": sent.get("retransmissions"),
@@ -213,8 +224,8 @@ def _flow(
         "packets_per_s": delivered / seconds,
         "delivered_packets": delivered,
         "sent_packets": sent.get("sent_packets", 0),
-        "delay_ms": got["delay_us"] / delivered / 1000 if delivered else None,
-        "delay_p95_ms": ends.get("delay_p95_ms"),
+        "delay_ms": got["delay_us"] / delivered / 1000 / plan.slow_down if delivered else None,
+        "delay_p95_ms": _slowed(plan, ends.get("delay_p95_ms")),
     }
     if told["sent_packets"]:
         # What is under way at the two edges is counted at one only; a loss that is not there must not be negative.

@@ -43,6 +43,7 @@ class Measured:
 
     counted: Counted
     clocks: list[Clock]
+    begin_ns: int = 0  # of the run, by our monotonic clock
     failure: NodeError | None = None
     stopped: bool = False
     drift_us: list[float] = field(default_factory=list)
@@ -70,7 +71,8 @@ def measure(
 ) -> Measured:
     """Raises NodeError where a node fails before the flows are there; later failures end the run early.
 
-    `on_start` is told when the run begins by our monotonic clock; `on_tick` is called with the run's time.
+    `on_start` is told when the run begins by our monotonic clock; `on_tick` is called with the run's time, which passes
+    `plan.slow_down` times slower than the clocks.
     """
     clocks: list[Clock] = each(members, lambda _, session: session.clock())
     rates_sockets = [member.rates_socket for member in members]
@@ -86,11 +88,13 @@ def measure(
     times_s, from_s = flows.times_s(plan.run), float(plan.run["warmup_s"])
     each(
         members,
-        lambda index, session: session.ask("record", start_ns=start_ns[index], times_s=times_s, measure_from_s=from_s),
+        lambda index, session: session.ask(
+            "record", start_ns=start_ns[index], times_s=times_s, measure_from_s=from_s, slow_down=plan.slow_down
+        ),
     )
     start("send", start_ns)
     on_start(begin_ns)
-    measured = Measured(Counted([[] for _ in members], [{} for _ in members]), clocks)
+    measured = Measured(Counted([[] for _ in members], [{} for _ in members]), clocks, begin_ns)
     try:
         _follow(plan, members, measured, begin_ns, times_s[-1], on_progress, stop, on_tick)
     except NodeError as error:
@@ -118,7 +122,7 @@ def _follow(
         problems.update({int(flow): f"flow {flow}: {problem}" for flow, problem in said["problems"].items()})
 
     while not stop():
-        at_s = (time.monotonic_ns() - begin_ns) / NS_PER_S
+        at_s = (time.monotonic_ns() - begin_ns) / NS_PER_S / plan.slow_down
         on_tick(at_s)
         each(members, hear)
         measured.problems = list(problems.values())
@@ -130,10 +134,10 @@ def _follow(
         on_progress(max(0.0, min(at_s, end_s)))
         if all(done):
             return
-        if at_s > end_s + LATE_S:
+        if at_s > end_s + LATE_S / plan.slow_down:
             late = members[done.index(False)].session.node
             raise NodeError(late, "counts no more", "is the machine overloaded? Run again")
-        time.sleep(min(POLL_S, max(0.05, end_s - at_s)))
+        time.sleep(min(POLL_S, max(0.05, (end_s - at_s) * plan.slow_down)))
     measured.stopped = True
 
 

@@ -14,6 +14,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -122,7 +123,8 @@ def _fetch_captures(network: Network, measured: Measured, folder: Path) -> int:
             if session.fetch(file, to):
                 ahead_us = measured.clocks[index].time_of_day_ns // 1000
                 found.append(captures.Capture(session.node, to, ahead_us))
-    packets = captures.join(found, folder / "packets.pcapng")
+    begin_us = (time.time_ns() - time.monotonic_ns() + measured.begin_ns) // 1000
+    packets = captures.join(found, folder / "packets.pcapng", network.plan.slow_down, begin_us)
     for capture in found:
         capture.file.unlink()
     return packets

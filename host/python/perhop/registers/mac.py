@@ -117,8 +117,8 @@ def mixed_seed(number: int) -> int:
 class MacRegisters(MappedRegisters):
     """The registers of one MAC."""
 
-    def __init__(self, bus: Bus) -> None:
-        super().__init__(bus, REGISTERS, "MAC", CORE_ID, CORE_VERSION_MAJOR)
+    def __init__(self, bus: Bus, registers: Mapping[str, Register] = REGISTERS) -> None:
+        super().__init__(bus, registers, "MAC", CORE_ID, CORE_VERSION_MAJOR)
 
     def load_profile(self, name: str, tx_delay_clocks: int | None = None, rx_delay_clocks: int | None = None) -> None:
         """Writes a timing profile of protocol.yaml, and what the PHY delays; the MAC must not run.

@@ -23,7 +23,7 @@ from perhop.registers.spec_generated import RADIO_ID, RADIO_REGISTERS, RADIO_VER
 LONG_PREAMBLE, SHORT_PREAMBLE = "dsss_long", "dsss_short"
 """The timing profiles that the modem can keep."""
 
-DELAYS = {2: ((8.0, 1.5), (3.5, 20.0)), 4: ((13.0, 1.5), (7.5, 21.0))}
+DELAYS = {2: ((8.0, 1.5), (3.5, 20.0)), 4: ((13.0, 1.5), (17.5, 26.0))}
 """By samples a chip, of transmission and reception: samples and clocks that dsss_phy takes; its tests measure them."""
 
 RESAMPLED_DELAYS = {(25, 22): ((10.0, 0.6), (4.4, 22.8)), (256, 275): ((8.0, 3.0), (4.0, 22.0))}
@@ -45,12 +45,12 @@ class LastFrame:
     carrier_lost: bool
 
 
-def modem_delays_clocks(clocks_per_sample: float, modem: Mapping[str, int]) -> tuple[int, int]:
+def modem_delays_clocks(clocks_per_sample: float, modem: Mapping[str, int], lead_samples: int = 0) -> tuple[int, int]:
     """Clocks from phy_tx_start to a frame's first chip on the air, and from the end of its last chip to phy_rx_end.
 
-    `modem` are the fields of the register of that name. Their sum is within half a clock of the mean (two clocks behind
-    resamplers); a sample is what a frame's begin and end on the air are rounded to. RegisterError for a modem whose
-    delays nobody has measured.
+    `modem` are the fields of the register of that name, `lead_samples` that of front_end. Their sum is within half a
+    clock of the mean (two clocks behind resamplers); a sample is what a frame's begin and end on the air are rounded
+    to. RegisterError for a modem whose delays nobody has measured.
     """
     if modem["rate_in"]:
         delays = RESAMPLED_DELAYS.get((modem["rate_in"], modem["rate_22"]))
@@ -60,7 +60,9 @@ def modem_delays_clocks(clocks_per_sample: float, modem: Mapping[str, int]) -> t
     if delays is None:
         raise RegisterError(f"no delays are known of a modem with {dict(modem)}", f"build it with {known}")
     (tx_samples, tx_clocks), (rx_samples, rx_clocks) = delays
-    tx = tx_samples * clocks_per_sample + tx_clocks
+    # A lead is in the transmitter's samples; behind a resampler these are others than the converter's.
+    lead = lead_samples * modem["rate_in"] / (2 * modem["rate_22"]) if modem["rate_in"] else lead_samples
+    tx = (tx_samples + lead) * clocks_per_sample + tx_clocks
     both = tx + rx_samples * clocks_per_sample + rx_clocks
     return round(tx), round(both) - round(tx)
 
@@ -83,7 +85,9 @@ class RadioRegisters(MappedRegisters):
                 f"the modem cannot keep the timing profile {name!r}", f"use {LONG_PREAMBLE} or {SHORT_PREAMBLE}"
             )
         clocks_per_sample = mac.read("clock")["per_us"] / samples_per_us
-        modem_clocks = modem_delays_clocks(clocks_per_sample, self.read("modem"))
+        modem_clocks = modem_delays_clocks(
+            clocks_per_sample, self.read("modem"), self.read("front_end")["lead_samples"]
+        )
         delays_clocks = [modem + more for modem, more in zip(modem_clocks, more_clocks, strict=True)]
         self.write("preamble", short_preamble=int(name == SHORT_PREAMBLE))
         mac.load_profile(name, *delays_clocks)

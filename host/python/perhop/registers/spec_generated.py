@@ -45,12 +45,18 @@ RADIO_REGISTERS_BASE = 1024  # First address of the radio's registers, behind th
 RADIO_SPACE_BYTES = 2048  # Addresses of radio_top: the MAC's registers and the radio's, bytes
 RADIO_ID = 0x52616469  # First register of the radio: the letters Radi
 RADIO_VERSION_MAJOR = 2  # The same as core_version_major, of the radio's registers
-RADIO_VERSION_MINOR = 1  # The same as core_version_minor, of the radio's registers
+RADIO_VERSION_MINOR = 2  # The same as core_version_minor, of the radio's registers
+CCA_LOUD_POWER_DBM = 20  # Above this power the energy threshold is at most -cca_loud_limit_below_dbm (16.4.8.5), dBm
+CCA_MIDDLE_POWER_DBM = 17  # The same of -cca_middle_limit_below_dbm: above 50 mW, and up to it the third limit, dBm
+CCA_LOUD_LIMIT_BELOW_DBM = 80  # Limit of the energy threshold above 100 mW, below 0 dBm, dB
+CCA_MIDDLE_LIMIT_BELOW_DBM = 76  # Limit above 50 mW, up to 100 mW, dB
+CCA_QUIET_LIMIT_BELOW_DBM = 70  # Limit up to 50 mW, dB
 SHELL_REGISTERS_BASE = 2048  # First address of the shell's registers, behind the radio's, bytes
 SHELL_SPACE_BYTES = 4096  # Addresses of a shell with its radio_top, rounded up, bytes
 SHELL_ID = 0x5368656C  # First register of the shell: the letters Shel
-SHELL_VERSION_MAJOR = 1  # The same as core_version_major, of the shell's registers
+SHELL_VERSION_MAJOR = 2  # The same as core_version_major, of the shell's registers
 SHELL_VERSION_MINOR = 0  # The same as core_version_minor, of the shell's registers
+DEFAULT_HEARTBEAT_LIMIT_MS = 1000  # After which the shell takes a host that is silent to be gone, ms
 DEFAULT_QUEUE_PACKETS = 50  # Drop-tail queue in front of the MAC, as in ns-2's papers, packets
 DEFAULT_SHORT_RETRY_LIMIT = 7  # dot11ShortRetryLimit (annex C), attempts
 DEFAULT_LONG_RETRY_LIMIT = 4  # dot11LongRetryLimit (annex C), attempts
@@ -480,13 +486,13 @@ class PathHeaderFields(_Frame):
     hops: int = 0  # 8 bits, hops: Radio hops so far
     total_delay_16us: int = 0  # 16 bits, 16 us: Sum of the hops' delays for this packet's size, saturating
     max_delay_16us: int = 0  # 16 bits, 16 us: Largest of them
-    explicit_rate: int = 0  # 16 bits, float16 b/s: Rate allowed by the routers so far: 5-bit exponent (high), 11-bit mantissa; mantissa x 2^exponent b/s
+    explicit_rate: int = 0  # 16 bits, float16 b/s: Rate allowed by the routers so far: 5-bit exponent (high), 11-bit mantissa; mantissa x 2^exponent b/s. Of a flow under ABC, all ones: accelerate; 0: brake
     current_rate: int = 0  # 16 bits, float16 b/s: Rate at which the sender sends
     packets_in_flight: int = 0  # 8 bits, packets: Unacknowledged packets of the sender, saturating; combined tells at most its delay window
     echo_total_delay_16us: int = 0  # 16 bits, 16 us: total_delay_16us of the opposite direction
     echo_max_delay_16us: int = 0  # 16 bits, 16 us: max_delay_16us of the opposite direction
     echo_hops: int = 0  # 8 bits, hops: hops of the opposite direction
-    echo_rate: int = 0  # 16 bits, float16 b/s: explicit_rate of the opposite direction
+    echo_rate: int = 0  # 16 bits, float16 b/s: explicit_rate of the opposite direction; where that is a flow under ABC, abc_echo
 
     SIZE_BYTES: ClassVar[int] = 18
     FLAGS_WIRED_HOP_SEEN: ClassVar[int] = 0x1  # A hop of the path was not a radio hop
@@ -506,6 +512,21 @@ class PathHeaderFields(_Frame):
         Word(13, 2, "big", (("echo_max_delay_16us", 16, 0),)),
         Word(15, 1, "big", (("echo_hops", 8, 0),)),
         Word(16, 2, "big", (("echo_rate", 16, 0),)),
+    )
+
+
+@dataclass(frozen=True)
+class AbcEcho(_Frame):
+    """What the receiver of a flow under ABC (accel-brake control) tells its sender in echo_rate: running counts, so that a TCP ACK that is lost or left out takes no mark with it."""
+
+    exponent: int = 0  # 5 bits: What follows is the mantissa of a float16, which is exact
+    accelerated_packets: int = 0  # 5 bits, packets: Data packets that arrived and that no router had told to brake, modulo 2^5
+    arrived_packets: int = 0  # 6 bits, packets: Data packets that arrived, modulo 2^6
+
+    SIZE_BYTES: ClassVar[int] = 2
+    MUST_BE: ClassVar[Mapping[str, int]] = MappingProxyType({"exponent": 0})
+    WORDS: ClassVar[tuple[Word, ...]] = (
+        Word(0, 2, "big", (("exponent", 5, 11), ("accelerated_packets", 5, 6), ("arrived_packets", 6, 0),)),
     )
 
 
@@ -1089,7 +1110,7 @@ class RadiotapHeader(_Frame):
     pad: int = 0  # 8 bits: Unused
     header_bytes: int = 0x16  # 16 bits, bytes: Length of this header
     present: int = 0xF  # 32 bits: Which fields hold something; the octet of an absent rate is the padding in front of the channel
-    tsft_us: int = 0  # 64 bits, us: Time at which the first bit of the MPDU, behind preamble and PLCP header, was on the air
+    tsft_us: int = 0  # 64 bits, us: Time at which the last bit of the frame was on the air, which is where Wireshark expects it by default
     flags: int = 0x10  # 8 bits: Properties of the frame
     rate_500kbps: int = 0  # 8 bits, 500 kb/s: Rate; absent where it is no multiple of this unit
     channel_mhz: int = 0  # 16 bits, MHz: Centre frequency
@@ -1453,6 +1474,7 @@ class AirRegisterValue(_Frame):
 # By the name of the C++ struct in perhop::wire.
 FRAMES: Mapping[str, type[_Frame]] = MappingProxyType({
     "path_header_fields": PathHeaderFields,
+    "abc_echo": AbcEcho,
     "exact_data": ExactData,
     "exact_feedback": ExactFeedback,
     "exact_hello": ExactHello,
@@ -2077,7 +2099,7 @@ RADIO_REGISTERS: Mapping[str, Register] = MappingProxyType({
     ),
     "version": _register(
         "version", "Version", 0x404, 32, 1, 4, False, False,
-        RegisterField("version_minor", 0, 16, "r", 1, "", "", "Changes when something was added.", 0, 65535),
+        RegisterField("version_minor", 0, 16, "r", 2, "", "", "Changes when something was added.", 0, 65535),
         RegisterField("version_major", 16, 16, "r", 2, "", "", "Changes when software written for the last one can fail.", 0, 65535),
     ),
     "tx_gain": _register(
@@ -2097,6 +2119,17 @@ RADIO_REGISTERS: Mapping[str, Register] = MappingProxyType({
     "rssi": _register(
         "rssi", "RSSI", 0x42C, 32, 1, 4, False, True,
         RegisterField("base_dbm", 0, 9, "rw", 0x188, "dBm", "cfg_rssi_base_dbm", "Received power at which |I| + |Q| of the converter sum to 1 over 22 samples: what the receiver's gain and converter make it; lower than any level that is told.", -256, 255, signed=True),
+    ),
+    "transmit_power": _register(
+        "transmit_power", "Transmit power", 0x430, 32, 1, 4, False, True,
+        RegisterField("dbm", 0, 8, "rw", 0x11, "dBm", "cfg_transmit_power_dbm", "Conducted power at full gain. Above 20 dBm the energy threshold is at most -80 dBm, above 17 dBm -76, else -70.", -128, 127, signed=True),
+        RegisterField("limit_threshold", 8, 1, "rw", 1, "", "cfg_limit_threshold", "1: that limit holds, whatever clear_channel says. 0: there is none, as in a simulation whose medium says who hears whom.", 0, 1),
+    ),
+    "front_end": _register(
+        "front_end", "Front end", 0x434, 32, 1, 4, False, False,
+        RegisterField("ramp_log2_samples", 0, 3, "rw", 4, "log2(samples)", "cfg_ramp_log2_samples", "The amplitude rises, and falls, in 2 to the power of this; at most 2 us (16.4.7.8).", 1, 5),
+        RegisterField("lead_samples", 8, 7, "rw", 0, "samples", "cfg_lead_samples", "From tx_active to the frame's begin: time for switch and amplifier. It is part of phy_delay.tx_clocks.", 0, 127),
+        RegisterField("hold_samples", 16, 7, "rw", 0, "samples", "cfg_hold_samples", "From the frame's end to the fall of tx_active; the receiver is deaf until then.", 0, 127),
     ),
     "stat_rx_frames": _register(
         "stat_rx_frames", "Frames begun whose PLCP header was good, at our rates", 0x600, 32, 1, 4, False, False,
@@ -2131,6 +2164,7 @@ RADIO_REGISTERS: Mapping[str, Register] = MappingProxyType({
         RegisterField("rssi_dbm", 0, 8, "r", None, "dBm", "level_dbm", "Received power, averaged over some blocks of 22 samples; rssi.base_dbm while the station sends.", -128, 127, signed=True),
         RegisterField("busy", 8, 1, "r", None, "", "phy_cca_busy", "The medium is busy.", 0, 1),
         RegisterField("sending", 9, 1, "r", None, "", "tx_active", "The station sends.", 0, 1),
+        RegisterField("energy_limit_dbm", 16, 8, "r", None, "dBm", "energy_limit_dbm", "Most that the energy threshold can be at transmit_power; a higher one in clear_channel is this. 127: no limit.", -128, 127, signed=True),
     ),
     "error": _register(
         "error", "Error", 0x684, 32, 1, 4, False, True,
@@ -2165,11 +2199,15 @@ SHELL_REGISTERS: Mapping[str, Register] = MappingProxyType({
     "version": _register(
         "version", "Version", 0x804, 32, 1, 4, False, False,
         RegisterField("version_minor", 0, 16, "r", 0, "", "", "Changes when something was added.", 0, 65535),
-        RegisterField("version_major", 16, 16, "r", 1, "", "", "Changes when software written for the last one can fail.", 0, 65535),
+        RegisterField("version_major", 16, 16, "r", 2, "", "", "Changes when software written for the last one can fail.", 0, 65535),
     ),
     "route": _register(
         "route", "Route of the samples", 0x820, 32, 1, 4, False, True,
-        RegisterField("own_converter", 0, 1, "rw", 0, "", "cfg_own_converter", "1: the converter sends what the modem sends, and its front end switches with the modem. 0: the converter belongs to whatever else the image holds; the modem hears, and is not heard.", 0, 1),
+        RegisterField("own_converter", 0, 1, "rw", 0, "", "cfg_own_converter", "1: the converter sends what the modem sends, and its front end switches with the modem. 0: the converter belongs to whatever else the image holds; the modem hears, and is not heard. Becomes 0 by itself when the host is gone (heartbeat).", 0, 1),
+    ),
+    "heartbeat": _register(
+        "heartbeat", "Heartbeat of the host", 0x824, 32, 1, 4, False, True,
+        RegisterField("limit_ms", 0, 16, "rw", 0x3E8, "ms", "cfg_limit_ms", "Every write of this register, of whatever value, is a beat. So long after the last one, or after own_converter was set where that was later, the host is gone: own_converter becomes 0, so that nothing is sent and nothing is answered, until a host sets it again. 0: a host is never gone.", 0, 65535),
     ),
     "stat_packets": _register(
         "stat_packets", "Packets of the host that went on to the MAC", 0xA00, 32, 1, 4, False, False,
@@ -2197,6 +2235,10 @@ SHELL_REGISTERS: Mapping[str, Register] = MappingProxyType({
     ),
     "stat_samples": _register(
         "stat_samples", "Samples that the modem heard: two reads and the time between tell the rate", 0xA18, 32, 1, 4, False, False,
+        RegisterField("count", 0, 32, "r", None, "events", "", "Count; wraps.", 0, 4294967295),
+    ),
+    "stat_hosts_gone": _register(
+        "stat_hosts_gone", "Times that the host was gone: the modem lost the converter", 0xA1C, 32, 1, 4, False, False,
         RegisterField("count", 0, 32, "r", None, "events", "", "Count; wraps.", 0, 4294967295),
     ),
     "build": _register(

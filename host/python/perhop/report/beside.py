@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,19 +119,33 @@ def service_ms(summary: Summary) -> Mean | None:
     return Mean(sum(hop.service_time_us for hop in hops) / 1e3, 0.0, 1) if hops else None
 
 
-def section(places: list[Place]) -> str:
-    """HTML: a figure and a table. Empty where nothing is the same."""
+@dataclass(frozen=True)
+class Shown:
+    """A lead, a figure and a table."""
+
+    lead: str
+    figure: Any
+    table: page.Table
+
+
+def shown(places: list[Place]) -> Shown | None:
+    """The places' results side by side; None where nothing is the same."""
     found = rows(places)
     if not found:
-        return ""
+        return None
     from perhop.report import figures
 
     names = [place.backend for place in places]
-    shown = [one for _, each in found for one in each.values()]
-    several = any(len(summary.flows) > 1 for summary in shown)
+    all_shown = [one for _, each in found for one in each.values()]
+    several = any(len(summary.flows) > 1 for summary in all_shown)
     labels = [_caption(summary) for summary, _ in found]
     panels = [
-        (figures.goodput_title(shown), "kb/s", [[each[name].goodput_bps for _, each in found] for name in names], 1e-3),
+        (
+            figures.goodput_title(all_shown),
+            "kb/s",
+            [[each[name].goodput_bps for _, each in found] for name in names],
+            1e-3,
+        ),
         ("Round-trip time", "ms", [[each[name].rtt_ms for _, each in found] for name in names], 1.0),
         (
             "Service time, links of all flows" if several else "Service time, all hops",
@@ -142,44 +155,39 @@ def section(places: list[Place]) -> str:
         ),
     ]
     panels = [panel for panel in panels if any(value is not None for line in panel[2] for value in line)]
-    picture = figures.grouped_figure(panels, labels, [TITLES[name] for name in names])
-    links = data_links(shown)
+    links = data_links(all_shown)
     if len(links) > MOST_HOPS:
         links = []
-    goodput = "goodput, sum<br>kb/s" if several else "goodput<br>kb/s"
-    cost_of_all = "all links<br>ms" if several else "all hops<br>ms"
-    head = ["point", "where", goodput, "RTT<br>ms", "window<br>packets", "retries", "drops", cost_of_all]
-    head += [f"{link_name(link)}<br>ms" for link in links]
+    goodput = "goodput, sum\nkb/s" if several else "goodput\nkb/s"
+    cost_of_all = "all links\nms" if several else "all hops\nms"
+    head = ["point", "where", goodput, "RTT\nms", "window\npackets", "retries", "drops", cost_of_all]
+    head += [f"{link_name(link)}\nms" for link in links]
     lines = []
     for label, (_, each) in zip(labels, found, strict=True):
         for name in names:
             one = each[name]
-            line = [_cell(one.goodput_bps, 1e-3, 0), _cell(one.rtt_ms, 1, 1), _cell(one.cwnd_packets, 1, 1)]
-            line += ["-" if count is None else f"{count:.0f}" for count in (one.retries, one.drops)]
-            line.append(_cell(service_ms(one), 1, 2))
-            cost = {hop.link: f"{hop.service_time_us / 1e3:.2f}" for hop in one.forward}
-            line += [cost.get(link, "") for link in links]
             first = name == names[0]
             whose = name + (f" (n {one.short_of_seeds})" if one.short_of_seeds else "")
-            # Each line says its point, or those who hear the table would not know it; it is seen once.
-            unseen = "" if first else ' class="unseen"'
-            begin = (
-                f'<th scope="row" class="left"><b{unseen}>{html.escape(label)}</b></th><td class="left">{whose}</td>'
-            )
-            mark = ' class="first"' if first else ""
-            lines.append(f"<tr{mark}>{begin}{''.join(f'<td>{cell}</td>' for cell in line)}</tr>")
+            line = [page.Cell(label, strong=True, unseen=not first), page.Cell(whose)]
+            line += [_cell(one.goodput_bps, 1e-3, 0), _cell(one.rtt_ms, 1, 1), _cell(one.cwnd_packets, 1, 1)]
+            line += [page.Cell("-" if count is None else f"{count:.0f}") for count in (one.retries, one.drops)]
+            line.append(_cell(service_ms(one), 1, 2))
+            cost = {hop.link: f"{hop.service_time_us / 1e3:.2f}" for hop in one.forward}
+            line += [page.Cell(cost.get(link, "")) for link in links]
+            lines.append(page.Row(first, line))
     runs = "; ".join(f"{TITLES[place.backend]}: {place.seeds} runs of {place.duration_s:g} s" for place in places)
     lead = (
         "The same file, gateware and policies, in each place that has results of it; hops are service times. "
-        f"± is a 95 % interval over seeds. {html.escape(runs)}."
+        f"± is a 95 % interval over seeds. {runs}."
     )
     lead += "".join(
         f" {TITLES[place.backend]}: {MIXED}."
         for place in places
         if any(hop.direction == "both" for summary in place.summaries for hop in summary.forward)
     )
-    table = page.table("Side by side: a line for each point and place", head, lines, left=["point", "where"])
-    return f"<section><h2>Side by side</h2><p>{lead}</p>{picture}{table}</section>"
+    caption = "Side by side: a line for each point and place"
+    table = page.Table(caption, head, lines, named_by="point", left=("point", "where"))
+    return Shown(lead, figures.grouped_figure(panels, labels, [TITLES[name] for name in names]), table)
 
 
 def _caption(summary: Summary) -> str:
@@ -193,8 +201,8 @@ def _caption(summary: Summary) -> str:
     return ", ".join(words) or "all"
 
 
-def _cell(value: Mean | None, factor: float, digits: int) -> str:
+def _cell(value: Mean | None, factor: float, digits: int) -> page.Cell:
     if value is None:
-        return "-"
-    half = f" <small>±{value.half * factor:.{digits}f}</small>" if value.count > 1 else ""
-    return f"{value.value * factor:.{digits}f}{half}"
+        return page.Cell("-")
+    below = f"±{value.half * factor:.{digits}f}" if value.count > 1 else ""
+    return page.Cell(f"{value.value * factor:.{digits}f}", below)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The report's plots: panels of SVG in HTML that flow with the page's width, and the figures of checks.
+"""The report's plots: panels of SVG that flow with the page's width, and the figures of checks.
 
 Colours are told apart by colour-blind readers, and markers differ too. Titles and legends are HTML, which wraps. In the
 page each colour has a counterpart for dark mode.
@@ -7,43 +7,32 @@ page each colour has a counterpart for dark mode.
 
 from __future__ import annotations
 
+import csv
 import html
 import io
 import itertools
 import math
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
+from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from perhop import files
 from perhop.report.compact_svg import compact
-from perhop.study.summaries import Hop, Mean, Summary
+from perhop.study.summaries import Mean, Summary
 
 # Okabe and Ito's palette, without its yellow (too pale on white), and a grey.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
-
-# From the bottom of a bar: what is air, in blues, then what is contention, from light to dark; queueing comes on top.
-PART_STYLES: dict[str, tuple[str, str]] = {
-    "data": ("DATA on the air", "#08519C"),
-    "control": ("RTS on the air", "#4292C6"),
-    "response": ("SIFS, CTS and MAC ACK", "#9ECAE1"),
-    "ifs": ("inter-frame space", "#FFF2B8"),
-    "backoff": ("backoff slots", "#FDD465"),
-    "frozen_cca": ("frozen: medium busy", "#F59331"),
-    "frozen_nav": ("frozen: NAV", "#BF4B05"),
-    "responder": ("answering others", "#8E6BB1"),
-    "timeout": ("waiting for a response in vain", "#3D2B4F"),
-}
-QUEUE_LABEL = "queued in the MAC (not service time)"
 
 # How a legend in HTML shows the markers and the line styles.
 MARKER_SIGNS = ("●", "■", "▲", "◆", "▼", "✚", "✖", "⬢")
@@ -75,6 +64,13 @@ DARK = {
     "#bf4b05": "#d65a10",
     "#8e6bb1": "#b797d6",
     "#3d2b4f": "#7b6796",
+    # In the dark much is light.
+    "#edf8e4": "#26324f",
+    "#c7e9b4": "#26426b",
+    "#7fcdbb": "#245a82",
+    "#41b6c4": "#236c86",
+    "#24709f": "#6fd0c0",
+    "#253494": "#d3f2c4",
 }
 
 # Inches. A panel of the first size is at least 340 pixels wide on the page, one of the second 260.
@@ -83,7 +79,6 @@ SMALL_PANEL_SIZE = (3.4, 2.8)
 # What labels of the other axis take, and how many characters of a label have room on an inch.
 AXIS_MARGIN_INCHES = 0.9
 CHARACTERS_PER_INCH = 10
-BAR_LABELS_MAX = 16
 GROUP_LABEL_CHARACTERS = 24
 
 RC = {
@@ -145,36 +140,66 @@ def themed(svg: str) -> str:
     return re.sub(r"\b(fill|stroke): (#[0-9a-fA-F]{6})", lambda found: f"{found[1]}: {colour(found[2])}", styled)
 
 
-def inline(svg: str, label: str) -> str:
+def inline(svg: str, label: str) -> Markup:
     """The figure as part of a page; `label` says what it shows to those who do not see it."""
     # What nothing refers to would be there several times on a page of several figures.
     whole = re.sub(r' id="[A-Za-z0-9.]+_\d+"', "", themed(svg[svg.index("<svg") :]))
-    return whole.replace("<svg ", f'<svg role="img" aria-label="{html.escape(label)}" ', 1)
+    return Markup(whole.replace("<svg ", f'<svg role="img" aria-label="{html.escape(label)}" ', 1))
 
 
-def panel_html(figure: Figure, title: str, unit: str, label: str) -> str:
-    """A picture with its title and unit; `label` says what it shows to those who do not see it."""
-    shown_unit = f" <span>{html.escape(unit)}</span>" if unit else ""
-    caption = f"<figcaption><b>{html.escape(title)}</b>{shown_unit}</figcaption>"
-    return f"<figure>{caption}{inline(_svg(figure), label)}</figure>"
+@dataclass(frozen=True)
+class Panel:
+    """A picture with its title and unit, and what it shows as CSV."""
+
+    title: str
+    unit: str
+    svg: Markup
+    csv: str
 
 
-def panels_html(panels: Sequence[str], legend: Sequence[tuple[str, str]], small: bool = False) -> str:
-    """Panels beside or below each other, as the page has room. `legend` is signs (HTML) and names."""
-    entries = "".join(f"<li>{sign}{html.escape(name)}</li>" for sign, name in legend)
-    shown_legend = f'<ul class="legend">{entries}</ul>' if len(legend) > 1 else ""
-    return f'<div class="panels{" small" if small else ""}">{"".join(panels)}</div>{shown_legend}'
+@dataclass(frozen=True)
+class Panels:
+    """Panels beside or below each other, as the page has room. `legend` is signs and names."""
+
+    panels: list[Panel]
+    legend: list[tuple[Markup, str]]
+    small: bool = False
 
 
-def _line_sign(index: int) -> str:
+def panel(figure: Figure, title: str, unit: str, label: str, rows: Iterable[Sequence[object]]) -> Panel:
+    """@param label what it shows to those who do not see it; @param rows what it shows, the first one the headings"""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return Panel(title, unit, inline(_svg(figure), label), text.getvalue())
+
+
+def line_sign(index: int) -> Markup:
+    """How a legend in HTML shows a line."""
     sign = MARKER_SIGNS[index % len(MARKER_SIGNS)] + LINE_SIGNS[index // len(COLOURS) % len(LINE_SIGNS)]
-    return f'<i aria-hidden="true" style="color:{colour(COLOURS[index % len(COLOURS)])}">{sign}</i>'
+    return Markup(f'<i aria-hidden="true" style="color:{colour(COLOURS[index % len(COLOURS)])}">{sign}</i>')
 
 
-def area_sign(light: str, hatched: bool = False) -> str:
+def area_sign(light: str, hatched: bool = False) -> Markup:
     """How a legend in HTML shows an area of a colour."""
     kind = "area hatched" if hatched else "area"
-    return f'<i aria-hidden="true" class="{kind}" style="--colour:{colour(light)}"></i>'
+    return Markup(f'<i aria-hidden="true" class="{kind}" style="--colour:{colour(light)}"></i>')
+
+
+def line_style(index: int, points: int) -> dict[str, Any]:
+    """How line `index` through so many points looks, with a few markers."""
+    return {
+        "color": COLOURS[index % len(COLOURS)],
+        "marker": MARKERS[index % len(MARKERS)],
+        "markersize": 5,
+        # Those of lines that lie on each other do not.
+        "markevery": (index * points // 50 % max(1, points // 6), max(1, points // 6)),
+        "linestyle": LINE_STYLES[index // len(COLOURS) % len(LINE_STYLES)],
+    }
+
+
+def wrapped(label: str) -> str:
+    """A label beside an axis, in lines that have room there."""
+    return "\n".join(textwrap.wrap(label, GROUP_LABEL_CHARACTERS)) or label
 
 
 def means_line(axis: Axes, points: Sequence[tuple[float, Mean]], index: int, label: str, factor: float = 1.0) -> None:
@@ -193,7 +218,7 @@ def means_line(axis: Axes, points: Sequence[tuple[float, Mean]], index: int, lab
     )
 
 
-def lines_figure(summaries: Sequence[Summary], x_name: str, caption: Callable[[Summary], str]) -> str:
+def lines_figure(summaries: Sequence[Summary], x_name: str, caption: Callable[[Summary], str]) -> Panels:
     """Goodput and, for TCP, RTT and the window limit against `x_name` (`hops` or a swept field); one line a `caption`.
 
     Error bars are 95 % intervals over seeds.
@@ -218,8 +243,27 @@ def lines_figure(summaries: Sequence[Summary], x_name: str, caption: Callable[[S
             label = (
                 f"{title} in {unit} by {along}, a line each for {'; '.join(captions)}. All numbers are in the table."
             )
-            shown.append(panel_html(figure, title, unit, label))
-    return panels_html(shown, [(_line_sign(index), name) for index, name in enumerate(captions)])
+            means = [(summary, read(summary)) for summary in summaries]
+            rows = [
+                [caption(summary), f"{x_value(summary, x_name):g}", *mean_cells(mean, factor)]
+                for summary, mean in means
+                if mean is not None
+            ]
+            shown.append(
+                panel(
+                    figure,
+                    title,
+                    unit,
+                    label,
+                    [["line", along, f"{title} in {unit}", "half of its 95 % interval"], *rows],
+                )
+            )
+    return Panels(shown, [(line_sign(index), name) for index, name in enumerate(captions)])
+
+
+def mean_cells(mean: Mean, factor: float = 1.0) -> list[str]:
+    """A mean and half of its interval for a table; no interval of a single value."""
+    return [f"{mean.value * factor:.6g}", f"{mean.half * factor:.6g}" if mean.count > 1 else ""]
 
 
 def panel_figure(size: tuple[float, float]) -> tuple[Figure, Axes]:
@@ -236,21 +280,35 @@ def grouped_figure(
     panels: Sequence[tuple[str, str, Sequence[Sequence[Mean | None]], float]],
     labels: Sequence[str],
     names: Sequence[str],
-) -> str:
+) -> Panels:
     """A panel (title, unit, values[name][label], factor) a quantity: bars in groups by label, a colour a name."""
-    wrapped = ["\n".join(textwrap.wrap(label, GROUP_LABEL_CHARACTERS)) or label for label in labels]
-    rows = sum(max(len(names), 1 + label.count("\n")) for label in wrapped)
+    beside = [wrapped(label) for label in labels]
+    lines = sum(max(len(names), 1 + label.count("\n")) for label in beside)
     shown = []
     for title, unit, values, factor in panels:
         with mpl.rc_context(RC):
-            figure, axis = panel_figure((PANEL_SIZE[0], max(2.2, 0.8 + 0.24 * rows)))
-            _groups(axis, values, factor, wrapped, names)
+            figure, axis = panel_figure((PANEL_SIZE[0], max(2.2, 0.8 + 0.24 * lines)))
+            _groups(axis, values, factor, beside, names)
             axis.set_xlabel(unit)
             label = (
                 f"{title} in {unit}, bars for {', '.join(names)} at {'; '.join(labels)}. All numbers are in the table."
             )
-            shown.append(panel_html(figure, title, unit, label))
-    return panels_html(shown, [(area_sign(COLOURS[index]), name) for index, name in enumerate(names)])
+            rows = [
+                [point, name, *mean_cells(mean, factor)]
+                for name, line in zip(names, values, strict=True)
+                for point, mean in zip(labels, line, strict=True)
+                if mean is not None
+            ]
+            shown.append(
+                panel(
+                    figure,
+                    title,
+                    unit,
+                    label,
+                    [["point", "bar", f"{title} in {unit}", "half of its 95 % interval"], *rows],
+                )
+            )
+    return Panels(shown, [(area_sign(COLOURS[index]), name) for index, name in enumerate(names)])
 
 
 def _groups(
@@ -299,48 +357,6 @@ def _values(axis: Axes) -> list[float]:
     return [float(y) for container in axis.containers for y in container[0].get_ydata() if not math.isnan(y)]
 
 
-@dataclass(frozen=True)
-class Bars:
-    """A panel of bars, one a link; `labels` are under them and `axis_label` under those."""
-
-    title: str
-    labels: Sequence[str]
-    hops: Sequence[Hop]
-    axis_label: str
-
-
-def path_bars(title: str, hops: Sequence[Hop]) -> Bars:
-    """A panel of the links that carry data."""
-    return Bars(title, [hop.name for hop in hops], hops, "link")
-
-
-def parts_figure(panels: Sequence[Bars], queue: bool = True) -> str:
-    """Where a packet's time goes, part by part; `queue` adds the wait in the MAC's queue, which is no service time."""
-    tallest_ms = max((_height_ms(hop, queue) for panel in panels for hop in panel.hops), default=0.0)
-    parts = ", ".join(label for label, _ in PART_STYLES.values())
-    shown = []
-    for panel in panels:
-        with mpl.rc_context(RC):
-            figure, axis = panel_figure(SMALL_PANEL_SIZE)
-            _bars(axis, panel, queue)
-            # One scale for all, or the eye compares what cannot be compared.
-            axis.set_ylim(0, tallest_ms * 1.05 or 1.0)
-            axis.set_xlabel(panel.axis_label)
-            label = (
-                f"{panel.title}: ms for each packet by {panel.axis_label}, bars of {parts}. "
-                "The sums are in the table, the parts in hops.parquet."
-            )
-            shown.append(panel_html(figure, panel.title, "ms for each packet", label))
-    legend = [(area_sign(light), label) for label, light in PART_STYLES.values()]
-    if queue:
-        legend.append((area_sign("#9AA5B1", hatched=True), QUEUE_LABEL))
-    return panels_html(shown, legend, small=True)
-
-
-def _height_ms(hop: Hop, queue: bool) -> float:
-    return sum(hop.parts_us[part] for part in (*PART_STYLES, *(["queue"] if queue else []))) / 1e3
-
-
 def _lines(
     axis: Axes,
     summaries: Sequence[Summary],
@@ -363,10 +379,10 @@ def _lines(
     axis.set_ylim(0, max(means, default=1.0) * 1.2 or 1.0)
     ticks = sorted({x for points in groups.values() for x, _ in points})
     if 1 < len(ticks) <= 16:
-        _label_below(axis, ticks, [f"{tick:g}" for tick in ticks], PANEL_SIZE)
+        label_below(axis, ticks, [f"{tick:g}" for tick in ticks], PANEL_SIZE)
 
 
-def _label_below(axis: Axes, places: Sequence[float], labels: Sequence[str], size: tuple[float, float]) -> None:
+def label_below(axis: Axes, places: Sequence[float], labels: Sequence[str], size: tuple[float, float]) -> None:
     """Labels under an axis; upwards where they would run into each other."""
     ordered = sorted(places)
     closest = min((high - low for low, high in itertools.pairwise(ordered)), default=1.0)
@@ -378,23 +394,6 @@ def _label_below(axis: Axes, places: Sequence[float], labels: Sequence[str], siz
 
 def x_value(summary: Summary, x_name: str) -> float:
     return float(summary.hops if x_name == "hops" else summary.swept[x_name])
-
-
-def _bars(axis: Axes, panel: Bars, queue: bool) -> None:
-    places = range(len(panel.hops))
-    floor = [0.0] * len(panel.hops)
-    for part, (_, colour) in PART_STYLES.items():
-        heights = [hop.parts_us[part] / 1e3 for hop in panel.hops]
-        axis.bar(places, heights, bottom=floor, color=colour, width=0.74)
-        floor = [low + high for low, high in zip(floor, heights, strict=True)]
-    if queue:
-        waits = [hop.parts_us["queue"] / 1e3 for hop in panel.hops]
-        style = {"color": "#FFFFFF", "edgecolor": "#9AA5B1", "hatch": "////", "linewidth": 0.6}
-        axis.bar(places, waits, bottom=floor, width=0.74, **style)
-    # Of many links only some have room for their names.
-    step = math.ceil(len(panel.labels) / BAR_LABELS_MAX) or 1
-    _label_below(axis, list(places)[::step], panel.labels[::step], SMALL_PANEL_SIZE)
-    axis.grid(axis="x", visible=False)
 
 
 def _svg(figure: Figure) -> str:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,11 +22,11 @@ class Reach:
     high: float | None
 
 
-def reaches_figure(panels: Sequence[tuple[str, str, Sequence[Reach]]]) -> str:
+def reaches_figure(panels: Sequence[tuple[str, str, Sequence[Reach]]]) -> figures.Panels:
     """A panel (title, unit, values) each: a point and its interval a line, beside a line at zero."""
     shown = []
     for title, unit, reaches in panels:
-        wrapped = [_wrapped(reach.label) for reach in reaches]
+        wrapped = [figures.wrapped(reach.label) for reach in reaches]
         rows = sum(1.4 + label.count("\n") for label in wrapped)
         with mpl.rc_context(figures.RC):
             figure, axis = figures.panel_figure((figures.PANEL_SIZE[0], max(1.6, 0.8 + 0.2 * rows)))
@@ -51,19 +50,19 @@ def reaches_figure(panels: Sequence[tuple[str, str, Sequence[Reach]]]) -> str:
             axis.set_xlabel(unit)
             told = "; ".join(f"{reach.label} {reach.value:.3g}" for reach in reaches)
             label = f"{title} in {unit} with intervals: {told}. All are in the table."
-            shown.append(figures.panel_html(figure, title, unit, label))
-    return figures.panels_html(shown, [])
-
-
-def _wrapped(label: str) -> str:
-    return "\n".join(textwrap.wrap(label, figures.GROUP_LABEL_CHARACTERS)) or label
+            rows = [[reach.label, reach.value, reach.low, reach.high] for reach in reaches]
+            head = ["of", f"{title} in {unit}", "from", "to"]
+            shown.append(figures.panel(figure, title, unit, label, [head, *rows]))
+    return figures.Panels(shown, [])
 
 
 def _has_ends(reach: Reach) -> bool:
     return reach.low is not None and reach.high is not None
 
 
-def pairs_figure(panels: Sequence[tuple[str, str, Sequence[tuple[float, float]]]], names: tuple[str, str]) -> str:
+def pairs_figure(
+    panels: Sequence[tuple[str, str, Sequence[tuple[float, float]]]], names: tuple[str, str]
+) -> figures.Panels:
     """A panel (title, unit, pairs) each: a line joins what both sides got with one seed; bars are the means."""
     shown = []
     for title, unit, pairs in panels:
@@ -75,14 +74,15 @@ def pairs_figure(panels: Sequence[tuple[str, str, Sequence[tuple[float, float]]]
                 middle = sum(pair[at] for pair in pairs) / len(pairs)
                 axis.plot([at - 0.18, at + 0.18], [middle, middle], color=figures.COLOURS[at], linewidth=3)
             axis.set_xlim(-0.5, 1.5)
-            axis.set_xticks([0, 1], [_wrapped(name) for name in names])
+            axis.set_xticks([0, 1], [figures.wrapped(name) for name in names])
             axis.grid(axis="x", visible=False)
             axis.margins(y=0.12)
             label = f"{title} in {unit} of each seed's pair of runs, {names[0]} on the left, {names[1]} on the right."
-            shown.append(figures.panel_html(figure, title, unit, label))
+            head = [f"{name}, {title} in {unit}" for name in names]
+            shown.append(figures.panel(figure, title, unit, label, [head, *pairs]))
     legend = [(figures.area_sign("#9AA5B1"), "the runs of one seed")]
     legend += [(figures.area_sign(figures.COLOURS[at]), f"mean: {names[at]}") for at in (0, 1)]
-    return figures.panels_html(shown, legend, small=True)
+    return figures.Panels(shown, legend, small=True)
 
 
 def over_time_figure(
@@ -91,7 +91,7 @@ def over_time_figure(
     lines: Sequence[tuple[str, Sequence[Mean]]],
     apart: Sequence[Mean],
     warmup_s: float,
-) -> str:
+) -> figures.Panels:
     """Goodput by interval, with bands for the 95 % intervals: of each side, and of their difference. In kb/s."""
     shown = []
     middles = [(start + end) / 2 for start, end in edges_s]
@@ -115,8 +115,14 @@ def over_time_figure(
             axis.set_xlim(edges_s[0][0], edges_s[-1][1])
             names = " and ".join(name for _, name, _ in drawn)
             label = f"{heading} in kb/s over time of {names}, means over seeds. The numbers are in over_time.parquet."
-            shown.append(figures.panel_html(figure, heading, "kb/s", label))
+            rows = [
+                [name, start_s, end_s, *figures.mean_cells(mean, 1e-3)]
+                for _, name, means in drawn
+                for (start_s, end_s), mean in zip(edges_s, means, strict=True)
+            ]
+            head = ["line", "from s", "to s", f"{heading} in kb/s", "half of its 95 % interval"]
+            shown.append(figures.panel(figure, heading, "kb/s", label, [head, *rows]))
     legend = [(figures.area_sign(light), name) for _, drawn in panels for light, name, _ in drawn]
     if warmup_s > edges_s[0][0]:
         legend.append((figures.area_sign("#E6EAEE"), "left out of all other numbers: warm-up"))
-    return figures.panels_html(shown, legend)
+    return figures.Panels(shown, legend)

@@ -10,22 +10,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from perhop import files, paths
 from perhop.experiment import motion
 from perhop.experiment.schema import Link
 from perhop.experiment.words import swept_word
-from perhop.report import beside, page
+from perhop.report import answer, beside, events, focus, page, table
 from perhop.report.beside import Place
-from perhop.report.page import text as _text
-from perhop.report.study_tables import flows_section, numbers_section, plain_name, section
+from perhop.report.focus import Focus, hops_words
+from perhop.report.study_tables import flow_lines, flows_table, numbers_table, plain_name
 from perhop.study import results as res
 from perhop.study.backend import NAMES
-from perhop.study.check import Check
 from perhop.study.outcomes import Study
 from perhop.study.plan import Plan
 from perhop.study.studies import Finished
 from perhop.study.summaries import Hop, Summary
 
+TIMELINE_SCRIPT = Path(__file__).with_name("timeline.js")
+
+# The first table has so many lines; the rest is further down the page.
+FIRST_LINES_MAX = 24
 # Panels of bars beyond this many are left to hops.parquet.
 PANELS_MAX = 12
 # Of more links than this a panel shows the slowest; all are in hops.parquet.
@@ -59,55 +64,78 @@ def write(done: Finished, command: list[str]) -> Finished:
     others = beside.find(experiment.model_dump(), here.backend, plan.others)
     places = sorted([here, *others], key=lambda place: NAMES.index(place.backend))
     file = plan.folder / "report.html"
-    files.write_text(file, render(plan, done.study, done.summaries, command, done.check, places))
+    files.write_text(file, render(done, command, places))
     return replace(done, written={**done.written, "report": file})
 
 
-def render(
-    plan: Plan, study: Study, summaries: list[Summary], command: list[str], check: Check | None, places: list[Place]
-) -> str:
+def render(done: Finished, command: list[str], places: list[Place]) -> str:
     """The whole page. It names no file outside itself but those beside it in the output folder.
 
     `places` are where the experiment has been made, this one among them: two or more are shown side by side.
     """
-    from perhop.report import figures  # matplotlib takes a second to load, which `perhop doctor` need not wait for
+    # matplotlib takes a second to load, which `perhop doctor` need not wait for.
+    from perhop.report import drops, figures, over_time, timeline, topology_map
 
+    plan, study, summaries = done.plan, done.study, done.summaries
     experiment = plan.points[0].experiment
+    at = focus.find(plan, study, summaries)
+    marks = events.marks(at.experiment)
+    shown_marks = marks[: events.MARKS_MAX]
     x_name = _x_name(summaries)
-    parts = [
-        f"<header><h1>{_text(experiment.name)}</h1><p>{_text(experiment.description)}</p></header>",
-        _facts(plan, study),
-        _notes(study),
-    ]
-    if check is not None:
-        parts.append(_check(check))
-    if cards := _cards(summaries, [figures.colour(light) for light in figures.COLOURS]):
-        parts.append(cards)
-    if len(places) > 1:
-        parts.append(beside.section(places))
-    if x_name:
-        spread = (
-            " Bars are 95 % confidence intervals over seeds."
-            if len(experiment.seeds) > 1
-            else " One seed: no interval."
-        )
-        parts.append(
-            section(
-                f"Results by {plain_name(x_name)}",
-                f"Means over the measured time, without the first {experiment.warmup_s:g} s.{spread}",
-                figures.lines_figure(summaries, x_name, lambda summary: _caption(summary, x_name)),
-            )
-        )
-    parts.append(_where_time_goes(summaries, x_name, figures))
-    parts.append(flows_section(summaries))
-    parts.append(numbers_section(summaries))
-    parts.append(_what_was_run(plan, study, command))
-    return page.document(f"{experiment.name} · perhop", parts, style=figures.dark_style())
-
-
-def _facts(plan: Plan, study: Study) -> str:
-    experiment = plan.points[0].experiment
+    first, left_out = _first_lines(summaries, at)
+    several = any(len(summary.flows) > 1 for summary in summaries)
+    of_drops, drops_counted = drops.figure(at, done.results.flows)
+    air = timeline.make(at, shown_marks)
     version = paths.version()
+    return page.render(
+        "study.html.jinja",
+        f"{experiment.name} · perhop",
+        figures.dark_style(),
+        experiment=experiment,
+        answer=answer.sentences(at, summaries, x_name, marks, WHERE[plan.backend.name]),
+        first_table=flows_table("What came out", first),
+        first_table_left_out=left_out,
+        several=several,
+        facts=_facts(plan, study, version),
+        notes=_notes(study),
+        check=done.check,
+        check_pictures=[_picture(file) for file in done.check.figures] if done.check else [],
+        beside=beside.shown(places) if len(places) > 1 else None,
+        by_x=_by_x(summaries, x_name, experiment.warmup_s, len(experiment.seeds), figures),
+        sweep=_sweep(summaries),
+        at=f", {at.words}" if at.words else "",
+        over_time=over_time.figure(at, done.results.intervals, done.results.queues, shown_marks),
+        over_time_lead=_over_time_lead(at, shown_marks),
+        marks=shown_marks,
+        marks_left_out=len(marks) - len(shown_marks),
+        where_time_goes=_where_time_goes(summaries, x_name, figures),
+        map=topology_map.figure(at),
+        map_lead=_map_lead(at),
+        air=air,
+        timeline_script=Markup(TIMELINE_SCRIPT.read_text(encoding="utf-8")),
+        drops=of_drops,
+        drops_counted=drops_counted,
+        spread=over_time.spread(at, done.results.intervals),
+        spread_lead=_spread_lead(at),
+        flows_table=flows_table("Each flow", summaries) if several and left_out else None,
+        numbers_table=numbers_table(summaries),
+        table_notes=table.notes(summaries),
+        provenance=_provenance(plan, study, command, version),
+        experiment_text=plan.source.read_text(encoding="utf-8"),
+        configuration=json.dumps(experiment.model_dump(), indent=1),
+        runs=[f"{o.run.id}  {o.status:<11}  {o.wall_s:6.1f} s  {o.run.label}" for o in study.outcomes],
+    )
+
+
+def _first_lines(summaries: list[Summary], at: Focus) -> tuple[list[Summary], int]:
+    """The summaries that the first table is of, and how many lines that leaves to the other ones."""
+    if flow_lines(summaries) <= FIRST_LINES_MAX:
+        return summaries, 0
+    return at.summaries, flow_lines(summaries) - flow_lines(at.summaries)
+
+
+def _facts(plan: Plan, study: Study, version: dict[str, str | None]) -> dict[str, str]:
+    experiment = plan.points[0].experiment
     rts = experiment.mac.rts_threshold_bytes
     facts = {
         "where": WHERE[plan.backend.name],
@@ -129,8 +157,7 @@ def _facts(plan: Plan, study: Study) -> str:
     swept = {name for point in plan.points for name in point.swept}
     if any(name.startswith("mac.rts") for name in swept):
         del facts["RTS/CTS"]
-    items = "".join(f"<li><b>{_text(name)}</b>{_text(value)}</li>" for name, value in facts.items())
-    return f'<ul class="facts">{items}</ul>'
+    return facts
 
 
 def _motion(plan: Plan) -> dict[str, str]:
@@ -148,7 +175,7 @@ def _link(link: Link) -> str:
     return f"{link.data_rate_mbps:g} Mb/s {where}"
 
 
-def _notes(study: Study) -> str:
+def _notes(study: Study) -> list[str]:
     notes = []
     cut = [outcome.run.label for outcome in study.outcomes if outcome.status == "interrupted"]
     missing = sum(outcome.status in ("pending", "running") for outcome in study.outcomes)
@@ -156,9 +183,7 @@ def _notes(study: Study) -> str:
         notes.append(
             f"Interrupted: {len(cut)} runs were cut short and {missing} not begun. The same command resumes them."
         )
-    for outcome in study.failed:
-        notes.append(f"{outcome.run.label}: {outcome.message}")
-    return "".join(f'<div class="note">{_text(note)}</div>' for note in notes)
+    return [*notes, *(f"{outcome.run.label}: {outcome.message}" for outcome in study.failed)]
 
 
 def _x_name(summaries: list[Summary]) -> str | None:
@@ -183,62 +208,97 @@ def _caption(summary: Summary, x_name: str) -> str:
     return ", ".join(words) or "all"
 
 
-def _cards(summaries: list[Summary], colours: list[str]) -> str:
-    """The longest topology's policies at a glance."""
-    longest = max((summary.hops for summary in summaries), default=0)
-    chosen = [summary for summary in summaries if summary.hops == longest]
-    if len(chosen) > 8 or not all(summary.has_tcp for summary in chosen):
-        return ""
-    several = any(len(summary.flows) > 1 for summary in chosen)
-    cards = []
-    for index, summary in enumerate(chosen):
-        rtt = f"RTT {summary.rtt_ms.value:.0f} ms" if summary.rtt_ms else ""
-        window = f" · window {summary.cwnd_packets.value:.1f}" if summary.cwnd_packets else ""
-        dropped = summary.drops or 0.0
-        drops = "1&nbsp;drop" if round(dropped) == 1 else f"{dropped:.0f}&nbsp;drops"
-        short = f" · n {summary.short_of_seeds}" if summary.short_of_seeds else ""
-        total = " sum of all flows" if len(summary.flows) > 1 else ""
-        goodput = f"{summary.goodput_bps.value / 1e3:.0f}" if summary.goodput_bps else "-"
-        cards.append(
-            f'<div class="card" style="--colour:{colours[index % len(colours)]}">'
-            f'<div class="name">{_text(_caption(summary, "hops"))}</div>'
-            f'<div class="big">{goodput} <small>kb/s{total}</small></div>'
-            f'<div class="rest">{rtt}{window} · {drops}{short}</div></div>'
-        )
-    whose = "Sum of the goodput of all flows" if several else "Goodput of TCP"
-    lead = f"{whose} under each limit of its congestion window; a limit of packets in flight is called CWL."
-    return section(f"At {_hops(longest)}", lead, f'<div class="cards">{"".join(cards)}</div>')
+def _by_x(summaries: list[Summary], x_name: str | None, warmup_s: float, seeds: int, figures: Any) -> Any:
+    """Lines over the only field that varies; a sweep over several has heat maps or small panels."""
+    from perhop.report import sweep_figures
+
+    if not x_name or len(sweep_figures.axes(summaries)) > 1:
+        return None
+    spread = "Bars are 95 % confidence intervals over seeds." if seeds > 1 else "One seed: no interval."
+    return {
+        "name": plain_name(x_name),
+        "lead": f"Means over the measured time, without the first {warmup_s:g} s. {spread}",
+        "figure": figures.lines_figure(summaries, x_name, lambda summary: _caption(summary, x_name)),
+    }
 
 
-def _hops(count: int) -> str:
-    return "1 hop" if count == 1 else f"{count} hops"
+def _sweep(summaries: list[Summary]) -> Any:
+    """Two fields that vary: heat maps; three or more: a small panel for each combination of all but the first."""
+    from perhop.report import sweep_figures
+
+    axes = sweep_figures.axes(summaries)
+    if len(axes) < 2:
+        return None
+    title = "Results by " + " and ".join(axis.title for axis in axes)
+    if len(axes) == 2:
+        lead = "A map for each policy; all maps of a quantity have one scale of colours, and say means over seeds."
+        return {"title": title, "lead": lead, "groups": sweep_figures.heat_maps(summaries, *axes)}
+    groups, left_out = sweep_figures.small_multiples(summaries, axes[0], axes[1:])
+    lead = (
+        f"A panel for each combination of the other fields, over {axes[0].title}; bars are 95 % intervals over seeds."
+    )
+    lead += f" {left_out} other combinations are in flows.parquet." if left_out else ""
+    return {"title": title, "lead": lead, "groups": groups}
 
 
-def _where_time_goes(summaries: list[Summary], x_name: str | None, figures: Any) -> str:
+def _over_time_lead(at: Focus, marks: list[Any]) -> str:
+    interval_s = at.experiment.outputs.interval_s
+    seeds = len({outcome.run.seed for outcome in at.runs})
+    of = f"means over {seeds} seeds" if seeds > 1 else "of one seed"
+    few = " A panel of few lines has 95 % intervals as bands." if seeds >= 3 else ""
+    marked = " A dashed line marks each event:" if marks else ""
+    return f"Intervals of {interval_s:g} s, {of}.{few}{marked}"
+
+
+def _map_lead(at: Focus) -> str:
+    moves = any(event["kind"] == "move" for event in at.outcome.run.config.get("events", []))
+    stand = "Where the nodes are at the start of the run" if moves else "Where the nodes stand"
+    failed = any(event["kind"] == "node_down" for event in at.outcome.run.config.get("events", []))
+    red = " A node that fails during the run has an orange rim." if failed else ""
+    return (
+        f"{stand}, and the mean service time of all packets on each link that carried some. Of the two directions of a "
+        f"link each is on its right-hand side. Where flows begin and end nodes have a thick rim.{red}"
+    )
+
+
+def _spread_lead(at: Focus) -> str:
+    interval_s = at.experiment.outputs.interval_s
+    recorded = at.experiment.outputs.completions
+    packets = (
+        " Service times are those of single packets."
+        if recorded
+        else (" With `outputs: {completions: true}` service times of single packets are here, too.")
+    )
+    return (
+        f"Cumulative distributions over intervals of {interval_s:g} s after the warm-up, all seeds together.{packets}"
+    )
+
+
+def _where_time_goes(summaries: list[Summary], x_name: str | None, figures: Any) -> Any:
+    from perhop.report import parts_figures
+
     with_links = [summary for summary in summaries if summary.links]
     if not with_links:
-        return ""
-    lead = (
-        "Every microsecond from the head of the MAC's queue to the MAC ACK (or the drop), measured by the gateware: "
-        "blue is air time, yellow to brown is contention."
-    )
+        return None
     if not all(summary.has_tcp for summary in with_links):
         title = "Where the time of a packet goes"
-        return section(title, lead, figures.parts_figure(_link_panels(with_links, x_name, figures), queue=False))
+        panels = parts_figures.parts_figure(_link_panels(with_links, x_name, figures), queue=False)
+        return {"title": title, "figure": panels, "more": []}
 
-    def at(hops: int) -> str:
+    def at(hops: int) -> Any:
         chosen = [summary for summary in with_links if summary.hops == hops][:PANELS_MAX]
-        return figures.parts_figure(
-            [figures.path_bars(*_shown_links(_caption(summary, "hops"), summary.forward)) for summary in chosen]
+        return parts_figures.parts_figure(
+            [parts_figures.path_bars(*_shown_links(_caption(summary, "hops"), summary.forward)) for summary in chosen]
         )
 
     lengths = sorted({summary.hops for summary in with_links})
     longest = lengths[-1]
-    body = at(longest)
-    if len(lengths) > 2:
-        middle = lengths[len(lengths) // 2 - 1]
-        body += f"<details><summary>The same at {_hops(middle)}</summary>{at(middle)}</details>"
-    return section("Where the time of a data packet goes" + (f", {longest} hops" if longest > 1 else ""), lead, body)
+    middle = lengths[len(lengths) // 2 - 1]
+    return {
+        "title": "Where the time of a data packet goes" + (f", {longest} hops" if longest > 1 else ""),
+        "figure": at(longest),
+        "more": [(f"The same at {hops_words(middle)}", at(middle))] if len(lengths) > 2 else [],
+    }
 
 
 def _shown_links(title: str, links: list[Hop]) -> tuple[str, list[Hop]]:
@@ -252,6 +312,8 @@ def _shown_links(title: str, links: list[Hop]) -> tuple[str, list[Hop]]:
 
 def _link_panels(summaries: list[Summary], x_name: str | None, figures: Any) -> list[Any]:
     """MAC-level traffic: a panel for each combination of what is not on the x axis, a bar the mean over its links."""
+    from perhop.report import parts_figures
+
     groups: dict[str, list[Summary]] = {}
     for summary in summaries:
         groups.setdefault(_caption(summary, x_name or ""), []).append(summary)
@@ -259,72 +321,53 @@ def _link_panels(summaries: list[Summary], x_name: str | None, figures: Any) -> 
     for title, group in list(groups.items())[:PANELS_MAX]:
         labels = [f"{figures.x_value(summary, x_name):g}" if x_name else "" for summary in group]
         panels.append(
-            figures.Bars(title, labels, [summary.mean_link for summary in group], plain_name(x_name or "mean of links"))
+            parts_figures.Bars(
+                title, labels, [summary.mean_link for summary in group], plain_name(x_name or "mean of links")
+            )
         )
     return panels
 
 
-def _check(check: Check) -> str:
-    word, style = ("holds", "pass") if check.passed else ("does not hold", "fail")
-    lines = _text("\n".join(check.lines))
-    pictures = "".join(_picture(file) for file in check.figures)
-    return (
-        f'<section><h2>Check: <span class="verdict {style}">{word}</span></h2>'
-        f"<p>What the experiment claims, against what was measured.</p>{pictures}<pre>{lines}</pre></section>"
-    )
-
-
-def _picture(file: Path) -> str:
+def _picture(file: Path) -> tuple[Markup, str]:
+    """A figure of the check, and what it is of."""
     from perhop.report import figures
 
     label = "Figure of the check: " + file.stem.replace("_", " ")
     if file.suffix == ".svg":
-        return page.wide(figures.inline(file.read_text(encoding="utf-8"), label), label)
+        return figures.inline(file.read_text(encoding="utf-8"), label), label
     data = base64.b64encode(file.read_bytes()).decode()
-    return page.wide(f'<img alt="{_text(label)}" src="data:image/png;base64,{data}">', label)
+    return Markup('<img alt="{}" src="data:image/png;base64,{}">').format(label, data), label
 
 
-def _what_was_run(plan: Plan, study: Study, command: list[str]) -> str:
+def _provenance(plan: Plan, study: Study, command: list[str], version: dict[str, str | None]) -> dict[str, Any]:
     experiment = plan.points[0].experiment
-    version = paths.version()
     recorded = res.packets(study)
     swept = {name: [point.swept[name] for point in plan.points] for name in plan.points[0].swept}
-    swept_text = "; ".join(
-        f"{name} = {', '.join(dict.fromkeys(str(swept_word(v)) for v in values))}" for name, values in swept.items()
-    )
     facts = {
-        "command": f"<code>{_text(' '.join(command))}</code>" if command else "",
-        "version": _text(f"perhop {version['perhop']}, tree {version['git'] or 'not under git'}"),
-        "seeds": _text(", ".join(str(seed) for seed in experiment.seeds)),
-        "sweep": _text(swept_text),
-        "reception": _text(
-            f"{experiment.medium.reception}: {RECEPTION_RULES[experiment.medium.reception]}; "
-            f"frames read up to {experiment.medium.tx_range_m:g} m, sensed up to {experiment.medium.cs_range_m:g} m"
-            if plan.backend.name != "radio"
-            else "what the radios hear; topology and medium of the file are where the nodes were meant to stand"
+        "command": Markup("<code>{}</code>").format(" ".join(command)) if command else "",
+        "version": f"perhop {version['perhop']}, tree {version['git'] or 'not under git'}",
+        "seeds": ", ".join(str(seed) for seed in experiment.seeds),
+        "sweep": "; ".join(
+            f"{name} = {', '.join(dict.fromkeys(str(swept_word(v)) for v in values))}" for name, values in swept.items()
         ),
-        "nodes": _text(_hosts(study)),
-        "common time": _text(_clocks(study)),
-        "service-time sums": _text(
-            f"{study.total('completions_checked'):,} completion records checked, "
-            f"{study.total('sum_mismatches')} whose parts do not sum to the whole"
+        "reception": f"{experiment.medium.reception}: {RECEPTION_RULES[experiment.medium.reception]}; "
+        f"frames read up to {experiment.medium.tx_range_m:g} m, sensed up to {experiment.medium.cs_range_m:g} m"
+        if plan.backend.name != "radio"
+        else "what the radios hear; topology and medium of the file are where the nodes were meant to stand",
+        "nodes": _hosts(study),
+        "common time": _clocks(study),
+        "service-time sums": f"{study.total('completions_checked'):,} completion records checked, "
+        f"{study.total('sum_mismatches')} whose parts do not sum to the whole",
+        "packets": f"packets.pcapng holds the run {recorded.title}" if recorded else "",
+        "programs (SHA-256)": ", ".join(f"{name} {sha[:12]}" for name, sha in sorted(study.program_hashes.items())),
+        "machine": f"{platform.machine()}, Python {platform.python_version()}",
+        "data beside this page": Markup(
+            "<code>results.parquet</code> (flow and interval), <code>flows.parquet</code>, <code>hops.parquet</code> "
+            "(run, link and direction), <code>queues.parquet</code> (node and interval), <code>runs.parquet</code>, "
+            "<code>provenance.json</code>, <code>runs/&lt;id&gt;/</code>"
         ),
-        "packets": _text(f"packets.pcapng holds the run {recorded.title}") if recorded else "",
-        "machine": _text(f"{platform.machine()}, Python {platform.python_version()}"),
-        "data beside this page": "<code>results.parquet</code> (flow and interval), <code>flows.parquet</code>, "
-        "<code>hops.parquet</code> (run, link and direction), <code>runs.parquet</code>, "
-        "<code>provenance.json</code>, <code>runs/&lt;id&gt;/</code>",
     }
-    items = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts.items() if value)
-    config = _text(json.dumps(experiment.model_dump(), indent=1))
-    runs = _text("\n".join(f"{o.run.id}  {o.status:<11}  {o.wall_s:6.1f} s  {o.run.label}" for o in study.outcomes))
-    return section(
-        "What was run",
-        "Enough to make every number again.",
-        f"<dl>{items}</dl>"
-        f"<details><summary>Configuration of the first point, defaults spelt out</summary><pre>{config}</pre></details>"
-        f"<details><summary>The {len(study.outcomes)} runs</summary><pre>{runs}</pre></details>",
-    )
+    return {name: value for name, value in facts.items() if value}
 
 
 def _hosts(study: Study) -> str:

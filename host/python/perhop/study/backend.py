@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from perhop.experiment.load import Point
+from perhop.errors import FieldError
+from perhop.experiment.load import Point, located
 from perhop.experiment.program import Programs
 from perhop.experiment.resolve import Run
+from perhop.experiment.rules import check_no_programs
 from perhop.study import runner
 
 # Simulated, with Linux kernels in virtual time, in namespaces in real time, on hosts with radios: as they are shown.
@@ -47,6 +49,11 @@ class Sim:
         self.note: Callable[[str], None] = lambda text: None
 
     def adapt(self, points: list[Point], runs: list[Run]) -> list[Run]:
+        for point in points:
+            try:
+                check_no_programs(point.experiment)
+            except FieldError as error:
+                raise located(point.document, error) from None
         return runs
 
     def jobs(self, asked: int | None) -> int | None:

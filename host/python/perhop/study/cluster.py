@@ -26,6 +26,7 @@ from typing import Any
 from perhop.errors import PerhopError
 from perhop.experiment.program import Programs
 from perhop.experiment.resolve import Run
+from perhop.own import files as own_files
 from perhop.study import run_folder, worker
 from perhop.study.outcomes import Outcome, Study
 from perhop.study.parts import Part, parts_of
@@ -375,6 +376,7 @@ class Pool:
             "parts": {name: part.sha256 for name, part in self._fitness.parts[run.program].items()},
             "config": config,
             "config_sha256": hashlib.sha256(config.encode()).hexdigest(),
+            "own": own_files.contents(run.config),
         }
 
     async def _collect(self) -> None:

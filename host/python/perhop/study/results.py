@@ -5,6 +5,7 @@ results.parquet  one row a flow and interval
 runs.parquet     one row a run, those without results too: what became of it, the sum over its flows, Jain's index
 flows.parquet    one row a run and flow: means over the measured time
 hops.parquet     one row a run, link and direction: where the service time went
+queues.parquet   one row a run, node and interval at which packets waited in front of the MAC
 packets.pcapng   the packets of one run
 records          what outputs.completions asks for, in parts by run and nodes (perhop.study.records)
 provenance.json  configuration, version, seeds, command, reception rule
@@ -111,6 +112,7 @@ HOP_NUMBERS = (
     "drops",
     "path_header_delay_us",
 )
+QUEUE_NUMBERS = ("t_start_s", "t_end_s", "queue_packets", "queue_most_packets")
 TABLE_NUMBERS = ("mean_service_us", "avg_contention_us", "avg_overhead_us", "avg_data_attempts")
 
 Row = dict[str, Any]
@@ -120,13 +122,15 @@ Row = dict[str, Any]
 class Results:
     """Rows of the runs that have results; `interrupted` marks those of runs that were cut short.
 
-    `runs` has a row for each run that was asked for.
+    `runs` has a row for each run that was asked for. `queues` are those of runs of perhop-sim; a node and interval
+    without a row had nothing waiting.
     """
 
     flows: list[Row]
     hops: list[Row]
     intervals: list[Row]
     runs: list[Row] = field(default_factory=list)
+    queues: list[Row] = field(default_factory=list)
 
 
 def collect(study: Study) -> Results:
@@ -142,6 +146,7 @@ def collect(study: Study) -> Results:
             results.flows.extend(flows)
             results.hops.extend({**about, **_hop(hop)} for hop in outcome.result["hops"])
             results.intervals.extend({**about, **row} for row in _intervals(outcome))
+            results.queues.extend({**about, **row} for row in _queues(outcome))
         results.runs.append({**about, **_run(outcome, flows)})
     return results
 
@@ -189,6 +194,11 @@ def write(study: Study, results: Results, points: list[Point], command: list[str
     _parquet(written["flows"], results.flows)
     _parquet(written["hops"], results.hops)
     _parquet(written["runs"], results.runs)
+    if results.queues:
+        written["queues"] = folder / "queues.parquet"
+        _parquet(written["queues"], results.queues)
+    else:
+        (folder / "queues.parquet").unlink(missing_ok=True)
     files.write_json(written["provenance"], provenance(study, points, command, source))
     files.write_whole(written["experiment"], lambda temporary: shutil.copyfile(source, temporary) and None)
     if (parts := records.write(study, folder)) is not None:
@@ -320,6 +330,16 @@ def _intervals(outcome: Outcome) -> Iterator[Row]:
                 "dst": ends["dst"],
                 **{name: _number(row.get(name)) for name in INTERVAL_NUMBERS},
             }
+
+
+def _queues(outcome: Outcome) -> Iterator[Row]:
+    assert outcome.folder is not None
+    file = outcome.folder / "queues.csv"
+    if not file.is_file():
+        return
+    with file.open(newline="", encoding="utf-8") as lines:
+        for row in csv.DictReader(lines):
+            yield {"node": int(row["node"]), **{name: _number(row[name]) for name in QUEUE_NUMBERS}}
 
 
 def _number(value: Any) -> float | None:

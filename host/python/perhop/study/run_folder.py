@@ -10,6 +10,7 @@ from typing import Any
 
 from perhop import files
 from perhop.experiment.resolve import Run
+from perhop.own import files as own_files
 from perhop.study.outcomes import Outcome
 from perhop.study.simulator import Ended
 from perhop.study.state import read_result
@@ -30,7 +31,8 @@ def prepare(folder: Path, run: Run) -> Path:
 
 
 def with_directory(config: dict[str, Any], work: Path) -> dict[str, Any]:
-    """What run.json says of a run that is made in `work`."""
+    """What run.json says of a run that is made in `work`, where its own policies' files are copied to."""
+    config = own_files.run_placed(config, work)
     return {**config, "outputs": {"directory": str(work), **config["outputs"]}}
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import collections
-import os
 import subprocess
 import threading
 import time
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perhop.experiment.program import Program
+from perhop.own import files as own_files
 
 STDERR_TAIL_LINES = 12
 
@@ -30,7 +30,7 @@ def start(program: Program, run_file: Path) -> subprocess.Popen[str]:
     """Start a simulator on a run.json. Ctrl-C at the terminal reaches perhop alone, which passes it on once."""
     return subprocess.Popen(
         [*program.command, str(run_file)],
-        env={**os.environ, **program.environment},
+        env={**own_files.environment(), **program.environment},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

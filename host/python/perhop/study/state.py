@@ -28,6 +28,7 @@ RESULT_FILES = (
     "results.parquet",
     "flows.parquet",
     "hops.parquet",
+    "queues.parquet",
     "runs.parquet",
     "packets.pcapng",
     "experiment.yaml",

@@ -23,6 +23,7 @@ from typing import Any
 from perhop import paths
 from perhop.errors import PerhopError
 from perhop.experiment.program import Program, hash_of
+from perhop.own import files as own_files
 from perhop.study import simulator
 from perhop.study.parts import parts_of
 
@@ -57,7 +58,7 @@ def _parts(name: str) -> dict[str, Any]:
 
 
 def make_run(task: dict[str, Any]) -> dict[str, Any]:
-    """Make a run of `task`: {study, run, program, parts: {name: sha256}, config, config_sha256}.
+    """Make a run of `task`: {study, run, program, parts: {name: sha256}, config, config_sha256, own}.
 
     Answers {code, tail, wall_s, files} of a simulator that has ended, {unfit} where this worker is none to make it, or
     {stopped} where the study was stopped before.
@@ -72,14 +73,17 @@ def make_run(task: dict[str, Any]) -> dict[str, Any]:
             return {**here, "unfit": OTHER_PROGRAM}
         if hashlib.sha256(task["config"].encode()).hexdigest() != task["config_sha256"]:
             return {**here, "unfit": f"run.json of {task['run']} came damaged"}
-        with tempfile.TemporaryDirectory(prefix="perhop-", dir=worker.local_directory) as folder:
-            return {**here, **_make(task, worker, Path(folder))}
+        with (
+            tempfile.TemporaryDirectory(prefix="perhop-", dir=worker.local_directory) as folder,
+            tempfile.TemporaryDirectory(prefix="perhop-own-", dir=worker.local_directory) as own,
+        ):
+            return {**here, **_make(task, worker, Path(folder), Path(own))}
     except OSError as error:
         return {**here, "unfit": str(error)}
 
 
-def _make(task: dict[str, Any], worker: Any, folder: Path) -> dict[str, Any]:
-    config = json.loads(task["config"])
+def _make(task: dict[str, Any], worker: Any, folder: Path, own: Path) -> dict[str, Any]:
+    config = own_files.unpacked(json.loads(task["config"]), task["own"], own)
     config["outputs"] = {**config["outputs"], "directory": str(folder)}
     # Apart from the outputs, and with a name of its own: what a run writes is all that goes back.
     with tempfile.NamedTemporaryFile("w", suffix=".json", dir=worker.local_directory) as run_file:

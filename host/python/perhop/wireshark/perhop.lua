@@ -94,7 +94,7 @@ local path_header = layout("perhop", 18, {
   { name = "max_delay_us", kind = "scaled", offset = 4, bytes = 2, first_bit = 0, bits = 16, mask = 0x00, factor = 16,
     label = "Max delay (us)", meaning = "Largest of them" },
   { name = "explicit_rate_bps", kind = "float16", offset = 6, bytes = 2, first_bit = 0, bits = 16, mask = 0x00,
-    label = "Explicit rate (b/s)", meaning = "Rate allowed by the routers so far: 5-bit exponent (high), 11-bit mantissa; mantissa x 2^exponent b/s" },
+    label = "Explicit rate (b/s)", meaning = "Rate allowed by the routers so far: 5-bit exponent (high), 11-bit mantissa; mantissa x 2^exponent b/s. Of a flow under ABC, all ones: accelerate; 0: brake" },
   { name = "current_rate_bps", kind = "float16", offset = 8, bytes = 2, first_bit = 0, bits = 16, mask = 0x00,
     label = "Current rate (b/s)", meaning = "Rate at which the sender sends" },
   { name = "packets_in_flight", kind = "number", offset = 10, bytes = 1, first_bit = 0, bits = 8, mask = 0x00,
@@ -106,7 +106,7 @@ local path_header = layout("perhop", 18, {
   { name = "echo_hops", kind = "number", offset = 15, bytes = 1, first_bit = 0, bits = 8, mask = 0x00,
     label = "Echo hops (hops)", meaning = "hops of the opposite direction" },
   { name = "echo_rate_bps", kind = "float16", offset = 16, bytes = 2, first_bit = 0, bits = 16, mask = 0x00,
-    label = "Echo rate (b/s)", meaning = "explicit_rate of the opposite direction" },
+    label = "Echo rate (b/s)", meaning = "explicit_rate of the opposite direction; where that is a flow under ABC, abc_echo" },
 })
 
 local exact_data = layout("perhop_exact", 5, {
