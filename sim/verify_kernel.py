@@ -5,14 +5,13 @@ One run of a chain is made again and again: in another folder, by messages in pl
 ask for each step, with other warp modes of the air, on any processor, several at a time, as an unprivileged user. Both
 its hashes must stay: of what was on the air, and of every byte and nanosecond between kernel and node. Another seed
 must change them. Then each thing that this needs is left out, which must be seen. Last come the tests that need a
-kernel, and accidents: a kernel that is killed, and a run that is interrupted.
+kernel, and accidents (kernel_accidents.py).
 """
 
 import argparse
 import json
 import os
 import pwd
-import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import kernel_accidents
 from perhop import paths
 from perhop.experiment.load import load
 from perhop.experiment.resolve import resolve
@@ -31,8 +31,10 @@ from verification import BUILD, ROOT
 
 OUT = ROOT / "out/verify-kernel"
 EXPERIMENT = ROOT / "sim/experiments/kernel_chain/experiment.yaml"
-AT_ONCE = 4
+AT_ONCE = 8
 TIMEOUT_S = 300
+# What is left out need not show in each run: of six without a fixed layout one was the same to the byte.
+MOST_TRIES = 5
 # A chain's airtime bound does not know of TCP: what a run must reach at least, so that it is about something.
 LEAST_PACKETS = 200
 
@@ -60,6 +62,7 @@ CASES = (
     Case("without seeded entropy", ("--leave-out", "seed"), same=False),
     Case("without a fixed layout", ("--leave-out", "layout"), same=False),
     Case("without a fixed command line", ("--leave-out", "command_line"), same=False),
+    Case("with the host's time of day", ("--leave-out", "time_of_day"), same=False),
 )
 
 
@@ -104,8 +107,12 @@ def compare(folder: Path, jobs: int, say: Any) -> tuple[dict[str, bool], dict[st
         if case.user is not None and os.geteuid() != 0:
             say(f"{case.name}: passed over, only root can be another user")
             continue
-        result = make({**config, **case.change}, folder / f"case-{number}", case.options, case.user)
-        found[case.name] = "failed" not in result and (hashes(result) == known) == case.same
+        # Another seed has no options: it must differ at once.
+        for attempt in range(MOST_TRIES if case.options and not case.same else 1):
+            result = make({**config, **case.change}, folder / f"case-{number}-{attempt}", case.options, case.user)
+            found[case.name] = "failed" not in result and (hashes(result) == known) == case.same
+            if found[case.name] or "failed" in result:
+                break
         say(f"{case.name}: {'as it must' if found[case.name] else 'WRONG ' + ' '.join(hashes(result))}")
     with ThreadPoolExecutor(max(jobs, AT_ONCE)) as pool:
         together = list(pool.map(lambda number: hashes(make(config, folder / f"together-{number}")), range(AT_ONCE)))
@@ -118,65 +125,66 @@ def compare(folder: Path, jobs: int, say: Any) -> tuple[dict[str, bool], dict[st
 
 
 def limits(folder: Path) -> dict[str, bool]:
-    """The packet path holds a kernel's TCP to a limit, and no packet is unaccounted for."""
+    """The packet path holds a kernel's TCP to a limit, and without one it has the window of the experiment file."""
     config = config_of(["topology.hops=3", "policies=[fixed 4]", "flows.0.variant=cubic"])
     result = make(config, folder / "limit")
     flow = result.get("flows", [{}])[0]
+    free = config_of(["topology.hops=1", "policies=[none]", "flows.0.variant=cubic"])
+    unlimited = make(free, folder / "no-limit").get("flows", [{}])[0]
+    most_packets = free["flows"][0]["max_window_packets"]
     return {
+        f"a window of {most_packets} is filled and never exceeded": unlimited.get("max_packets_in_flight")
+        == most_packets,
         "a limit of 4 is never exceeded": flow.get("max_packets_in_flight") == 4 and flow.get("cwl_packets") == 4,
         "the limit carries data": flow.get("delivered_packets", 0) >= LEAST_PACKETS,
     }
 
 
-def accidents(folder: Path) -> dict[str, bool]:
-    """A kernel that is killed and a run that is interrupted: one message, results so far, no process left."""
-    config = config_of(["topology.hops=2", "duration_s=3000", "flows.0.variant=reno"])
+def conserved(folder: Path) -> dict[str, bool]:
+    """No packet and no byte is unaccounted for, at any node, over any hop: with full queues, losses and marks."""
     found = {}
-    for name, what in (("a killed kernel", signal.SIGKILL), ("an interrupt", signal.SIGINT)):
-        place = folder / name.replace(" ", "-")
-        place.mkdir(parents=True)
-        told = {**config, "outputs": {**config["outputs"], "directory": str(place), "pcapng": False}}
-        (place / "run.json").write_text(json.dumps(told))
-        command = [str(paths.program("perhop-kernel")), "--kernel", str(image.file()), str(place / "run.json")]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        time.sleep(3)
-        kernels = [process for process in members(place) if is_kernel(process)]
-        if what == signal.SIGKILL and kernels:
-            os.kill(kernels[0], signal.SIGKILL)
-        elif kernels:
-            process.send_signal(signal.SIGINT)
-        try:
-            _, errors = process.communicate(timeout=30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            errors = "it goes on"
-        result = json.loads((place / "result.json").read_text()) if (place / "result.json").exists() else {}
-        right_end = (
-            (process.returncode == 1 and errors.count("the kernel of node") == 1 and "remedy:" in errors)
-            if what == signal.SIGKILL
-            else process.returncode == 130
-        )
-        measured = result.get("interrupted") and result["flows"][0].get("delivered_packets", 0) > 0
-        found[name] = bool(kernels and right_end and measured and not members(place))
+    for policy in ("none", "ecn 20", "paced"):
+        changes = [f"policies=[{policy}]", "mac.queue_packets=10", "medium.frame_error_rate=0.02"]
+        config = config_of(["topology.hops=4", "flows.0.variant=cubic", "duration_s=20", *changes])
+        result = make(config, folder / f"conserved-{policy.replace(' ', '-')}")
+        found[f"packets and bytes are conserved, {policy}"] = is_conserved(result.get("ledger", []))
+        found[f"the ten parts sum, {policy}"] = result.get("sum_mismatches") == 0 < result.get("completions_checked", 0)
     return found
 
 
-def is_kernel(process: int) -> bool:
-    """Not a process that a kernel has started: it leads its session."""
-    words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
-    return words[0] == b"./linux" and os.getsid(process) == process
+def is_conserved(ledgers: list[dict[str, Any]]) -> bool:
+    """What each node was given went out, was lost or waits; what went over a hop arrived. Sums: packets, bytes."""
+    arrived = {
+        (beside["node"], ledger["node"]): beside["from_air"] for ledger in ledgers for beside in ledger["neighbours"]
+    }
+    lost = 0
+    for ledger in ledgers:
+        around = ledger["neighbours"]
+        for unit in (0, 1):
+            came_in = ledger["from_ip"][unit] + sum(beside["from_air"][unit] for beside in around)
+            went = sum(ledger[name][unit] for name in ("to_ip", "queue_drops", "waiting"))
+            went += sum(beside[name][unit] for beside in around for name in ("delivered", "mac_drops"))
+            if came_in != went:
+                return False
+        for beside in around:
+            got = arrived.get((ledger["node"], beside["node"]), [0, 0])[0]
+            # A MAC that gives up may have missed the MAC ACK alone; one packet may be on the air at the end.
+            most = beside["delivered"][0] + beside["mac_drops"][0] + min(ledger["waiting"][0], 1)
+            if not beside["delivered"][0] <= got <= most:
+                return False
+        lost += ledger["queue_drops"][0] + sum(beside["mac_drops"][0] for beside in around)
+    # A balance that nothing was taken from would not tell much.
+    return len(ledgers) > 1 and lost > 0
 
 
-def members(folder: Path) -> list[int]:
-    """Processes that work in a run's folder: perhop-kernel, its watchdog, kernels and theirs."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and (entry / "cwd").readlink().is_relative_to(folder / "kernels"):
-                found.append(int(entry.name))
-        except OSError:
-            continue
-    return sorted(found)
+def accidents(folder: Path) -> dict[str, bool]:
+    config = config_of(["topology.hops=2", "duration_s=3000", "flows.0.variant=reno"])
+    return kernel_accidents.all_of(config, folder)
+
+
+def without_files_of_the_host(kernel: bytes) -> bool:
+    """Whether a kernel has no file system of its host's (UML's hostfs): when it writes back hangs on what was there."""
+    return b"virtio_uml" in kernel and b"hostfs" not in kernel
 
 
 def unit_tests(say: Any) -> bool:
@@ -201,7 +209,13 @@ def main() -> int:
         folder.chmod(0o755)
         say = lambda text: console.print(text, highlight=False, markup=False)  # noqa: E731
         identical, reference = compare(folder, arguments.jobs, say)
-        lines = {**limits(folder), **accidents(folder), "unit tests with a kernel": unit_tests(say)}
+        lines = {
+            **limits(folder),
+            **conserved(folder),
+            **accidents(folder),
+            "no file of the host reaches a kernel": without_files_of_the_host(image.file().read_bytes()),
+            "unit tests with a kernel": unit_tests(say),
+        }
     for line, ok in lines.items():
         say(f"{line}: {'yes' if ok else 'NO'}")
     result = {

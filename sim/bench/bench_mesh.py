@@ -41,6 +41,9 @@ GRID_SEEDS = (1, 2, 3)
 MESH_SEEDS = (1, 2)
 MESHES = 20  # of perhop-exact
 TO_IP = 1500 / 1472  # goodput counts payload, the optimum IP packets
+# exact_receiver reports every 4 packets, and every 200 ms while packets come.
+REPORT_PACKETS, REPORTS_PER_S = 4, 5
+REPORT_BYTES = 40
 
 MOST_CONTROL_SHARE = 0.03
 MOST_LOSS = 0.05
@@ -146,23 +149,40 @@ class Mesh:
         return max(abs(ratio - 1) for ratio in self.ratios)
 
 
-def mesh(number: int, drawn: dict[str, Any], options: argparse.Namespace, paced: float | None = None) -> Mesh:
-    """The runs of a mesh of perhop-exact; `paced`: with UDP flows at that share of the optimum in place of EXACT's."""
+def mesh(
+    number: int,
+    drawn: dict[str, Any],
+    options: argparse.Namespace,
+    paced: float | None = None,
+    answered: bool = False,
+) -> Mesh:
+    """The runs of a mesh of perhop-exact.
+
+    `paced`: with UDP flows at that share of the optimum in place of EXACT's; `answered`: and small packets back as
+    often as EXACT reports.
+    """
     nodes = ", ".join(f"{{x_m: {node['x_m']:g}, y_m: {node['y_m']:g}}}" for node in drawn["nodes"])
     kinds = [
         "kind: exact" if paced is None else f"kind: cbr, rate_bps: {paced * bps / TO_IP:.0f}"
         for bps in drawn["optimum_bps"]
     ]
-    flows = ", ".join(
+    flows = [
         f"{{{kind}, src: {path[0]}, dst: {path[-1]}, payload_bytes: 1472, start_s: {0.1 + 0.5 * index}}}"
         for index, (kind, path) in enumerate(zip(kinds, drawn["paths"], strict=True))
-    )
+    ]
+    if paced is not None and answered:
+        flows += [
+            f"{{kind: cbr, rate_bps: {8 * REPORT_BYTES * reports_per_s(paced * bps / TO_IP):.0f}, src: {path[-1]}, "
+            f"dst: {path[0]}, payload_bytes: {REPORT_BYTES}, start_s: {0.15 + 0.5 * index}}}"
+            for index, (bps, path) in enumerate(zip(drawn["optimum_bps"], drawn["paths"], strict=True))
+        ]
     settings = [
         f"topology={{kind: explicit, nodes: [{nodes}]}}",
-        f"flows=[{flows}]",
+        f"flows=[{', '.join(flows)}]",
         f"seeds={list(MESH_SEEDS)}",
     ]
-    done = run(f"mesh-{number}" if paced is None else f"paced-{number}", settings, options)
+    name = "mesh" if paced is None else "answered" if answered else "paced"
+    done = run(f"{name}-{number}", settings, options)
     check_paths(done, drawn["paths"])
     runs = by_run(done)
     delivered = [
@@ -173,6 +193,12 @@ def mesh(number: int, drawn: dict[str, Any], options: argparse.Namespace, paced:
     return Mesh(
         ratios, max(control_share(done, name) for name in runs), _mean(lost_share(flows) for flows in runs.values())
     )
+
+
+def reports_per_s(goodput_bps: float) -> float:
+    """How often EXACT reports of a flow."""
+    packets_per_s = goodput_bps / (8 * 1472)
+    return min(max(packets_per_s / REPORT_PACKETS, REPORTS_PER_S), packets_per_s)
 
 
 def is_within(each: Mesh) -> bool:
@@ -207,7 +233,10 @@ def main() -> int:
         "--only", action="append", default=[], metavar="NAME", help="grid-5x5, mesh-7 or a pattern such as mesh-1*"
     )
     parser.add_argument(
-        "--paced", type=float, metavar="SHARE", help="show UDP flows at this share of the optimum beside EXACT's"
+        "--paced",
+        type=float,
+        metavar="SHARE",
+        help="show UDP flows at this share of the optimum, alone and with packets back as often as EXACT's reports",
     )
     parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help="change a field for once")
     parser.add_argument("--document", action="store_true", help="also write docs/exact_on_meshes.md")
@@ -236,12 +265,15 @@ def bench(options: argparse.Namespace) -> int:
     }
     meshes = {number: mesh(number, each, options) for number, each in drawn.items()}
     paced = {number: mesh(number, each, options, options.paced) for number, each in drawn.items() if options.paced}
+    answered = {
+        number: mesh(number, each, options, options.paced, True) for number, each in drawn.items() if options.paced
+    }
     failed = judge(grids, meshes)
     for sentence in failed:
         print(f"DOES NOT HOLD: {sentence}")
-    show(grids, meshes, paced)
+    show(grids, meshes, paced, answered)
     if options.document:
-        mesh_document.write(grids, meshes, paced, options.paced, failed, is_within, DOCUMENT)
+        mesh_document.write(grids, meshes, paced, answered, options.paced, failed, is_within, DOCUMENT)
     print_result(
         "bench-mesh",
         {
@@ -263,7 +295,7 @@ def bench(options: argparse.Namespace) -> int:
             },
             **({"only": options.only} if options.only else {}),
             **(of_meshes(meshes) if meshes else {}),
-            **({"paced": options.paced, "paced_gaps": gaps(paced)} if paced else {}),
+            **({"paced": options.paced, "paced_gaps": gaps(paced), "answered_gaps": gaps(answered)} if paced else {}),
             "eta_of_the_optimum": next((each["eta"] for each in drawn.values()), None),
             "failed": failed,
             "ok": not failed,
@@ -325,9 +357,11 @@ def judge(grids: dict[int, dict[str, Grid]], meshes: dict[int, Mesh]) -> list[st
     return failed
 
 
-def show(grids: dict[int, dict[str, Grid]], meshes: dict[int, Mesh], paced: dict[int, Mesh]) -> None:
+def show(
+    grids: dict[int, dict[str, Grid]], meshes: dict[int, Mesh], paced: dict[int, Mesh], answered: dict[int, Mesh]
+) -> None:
     """Tables for a person."""
-    console = Console(stderr=True, width=120)
+    console = Console(stderr=True, width=150)
     table = Table(title="Two flows of four hops that cross in the middle of a grid")
     for heading in ("grid", "mode", "kb/s", "Jain's index", "kb/s x Jain", "lost", "hellos' share of air"):
         table.add_column(heading, justify="right")
@@ -337,11 +371,18 @@ def show(grids: dict[int, dict[str, Grid]], meshes: dict[int, Mesh], paced: dict
             table.add_row(f"{side}x{side}", mode.upper(), *numbers, f"{cell.loss:.1%}", f"{cell.control_share:.2%}")
     console.print(table)
     table = Table(title="Random meshes under M2: what each flow delivered over its max-min optimum")
-    for heading in ("mesh", "largest gap", "flows", "lost", "hellos' share of air", *(["paced UDP"] if paced else [])):
+    for heading in (
+        "mesh",
+        "largest gap",
+        "flows",
+        "lost",
+        "hellos' share of air",
+        *(["paced UDP", "answered"] if paced else []),
+    ):
         table.add_column(heading, justify="right")
     for number, each in meshes.items():
         cells = [str(number), f"{each.gap:.0%}", shown(each.ratios), f"{each.loss:.1%}", f"{each.control_share:.2%}"]
-        table.add_row(*cells, *([shown(paced[number].ratios)] if paced else []))
+        table.add_row(*cells, *([shown(paced[number].ratios), shown(answered[number].ratios)] if paced else []))
     console.print(table)
 
 

@@ -6,7 +6,8 @@ each half, windows up to 4 and above, the mean of its points is the bias, and th
 deviation. A half may deviate by 10 % and be biased by 5 %. The seeds are not those on which the routing was tried.
 
 Moving nodes (peers_mobile.py): what all flows of a contender deliver, as the mean over the traces, may be 15 % from
-ns-2's, and the contenders must come in ns-2's order. Exits with 1 while something does not hold.
+ns-2's, and the contenders must come in ns-2's order; of each pair it is told whether ns-2's traces tell the two
+apart. Exits with 1 while something does not hold.
 
 Reno, 1460-byte segments, a TCP ACK for each, 802.11b at 2 Mb/s, ns-2's MAC and reception rule; chains: 250 m hops,
 queue 50. Machine time of two cores with nothing else to do: about 15 min in full, a minute with --thin.
@@ -148,17 +149,24 @@ def compare_chains(routing: str, extent: Extent, jobs: int, console: Console) ->
     return told, small.holds and large.holds
 
 
-def compare_moving(thin: bool, jobs: int, console: Console) -> tuple[dict[str, dict[str, float]], bool]:
+def compare_moving(thin: bool, jobs: int, console: Console) -> tuple[dict[str, Any], bool]:
     """Show the contenders between moving nodes. Returns what the result line says of them, and whether it holds."""
     contenders = peers_mobile.compare(thin, jobs)
     console.print(peers_mobile.table(contenders))
     failed = peers_mobile.judge(contenders)
+    console.print(peers_mobile.order_words(contenders))
+    of_pairs = peers_mobile.pairs(contenders)
+    for pair in of_pairs:
+        console.print(pair.words)
     for sentence in failed:
         console.print(f"{sentence}  DOES NOT HOLD")
-    told = {
+    told: dict[str, Any] = {
         policy: {"ours_bps": round(one.means_bps[0]), "ns2_bps": round(one.means_bps[1])}
         for policy, one in contenders.items()
     }
+    told["order_equal"] = all(pair.equal for pair in of_pairs)
+    told["pairs_told_by_ns2"] = sum(pair.told for pair in of_pairs)
+    told["of_these_in_its_order"] = sum(pair.told and pair.equal for pair in of_pairs)
     return told, not failed
 
 

@@ -4,10 +4,14 @@
 Contenders: a window of 256 packets, paper 000's limit by hops, and fixed limits of 2 and 8 packets. ns-2 has no limit
 by hops: its windows are set each second to what the table says of the shortest path at that time, and ours follow the
 path that packets take. The limit by delay needs routers that measure, which ns-2's do not.
+
+The contenders must come in ns-2's order. Of a pair that does not, it is said whether ns-2 itself tells the two apart:
+whether the differences within its traces have a 95 % interval without 0.
 """
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +26,7 @@ from perhop.mobility import setdest
 from perhop.mobility.trace import Trace
 from perhop.study import studies
 from perhop.study.plan import make_plan
+from perhop.study.summaries import Mean, mean
 from rich.table import Table
 
 FILE = HERE / "peers_mobile.yaml"
@@ -49,6 +54,50 @@ class Contender:
         return ours / theirs - 1
 
 
+@dataclass(frozen=True)
+class Pair:
+    """Two contenders: by how much the second delivers more than the first, in b/s, the mean over the traces."""
+
+    lower: str
+    higher: str  # which has the higher mean in ns-2
+    ours: Mean
+    ns2: Mean
+
+    @property
+    def told(self) -> bool:
+        """Whether ns-2's traces tell the two apart."""
+        return self.ns2.value - self.ns2.half > 0
+
+    @property
+    def equal(self) -> bool:
+        """Whether ours come in the same order."""
+        return self.ours.value > 0
+
+    @property
+    def words(self) -> str:
+        ours, theirs = (f"{one.value / 1e3:+.0f} ± {one.half / 1e3:.0f}" for one in (self.ours, self.ns2))
+        verdict = "as in ns-2" if self.equal else "the other way round"
+        if not self.told:
+            verdict += ", and ns-2's traces do not tell them apart"
+        return f"{self.higher} over {self.lower}: {ours} kb/s, in ns-2 {theirs}: {verdict}"
+
+
+def pairs(contenders: dict[str, Contender]) -> list[Pair]:
+    """Each two contenders, the differences within a trace."""
+    found = []
+    for lower, higher in itertools.combinations(order(contenders, 1), 2):
+        low, high = contenders[lower], contenders[higher]
+        found.append(
+            Pair(lower, higher, _difference(high.ours_bps, low.ours_bps), _difference(high.ns2_bps, low.ns2_bps))
+        )
+    return found
+
+
+def order(contenders: dict[str, Contender], whose: int) -> list[str]:
+    """From the least mean to the largest; 0: ours, 1: ns-2's."""
+    return sorted(contenders, key=lambda policy: contenders[policy].means_bps[whose])
+
+
 def compare(thin: bool, jobs: int) -> dict[str, Contender]:
     """Make both simulators' runs; ours that an earlier call finished are kept."""
     planned = make_plan(FILE, quick=thin, out=OUT / "mobile")
@@ -73,10 +122,16 @@ def judge(contenders: dict[str, Contender]) -> list[str]:
         for policy, one in contenders.items()
         if abs(one.deviation) > MOST_DEVIATION
     ]
-    orders = [sorted(contenders, key=lambda policy: contenders[policy].means_bps[whose]) for whose in (0, 1)]
-    if orders[0] != orders[1]:
-        failed.append(f"from the least: {', '.join(orders[0])}; in ns-2: {', '.join(orders[1])}")
+    failed += [pair.words for pair in pairs(contenders) if not pair.equal]
     return failed
+
+
+def order_words(contenders: dict[str, Contender]) -> str:
+    """The plain order of the means, whatever their intervals."""
+    ours, theirs = order(contenders, 0), order(contenders, 1)
+    if ours == theirs:
+        return f"from the least, as in ns-2: {', '.join(ours)}"
+    return f"another order than ns-2's: from the least {', '.join(ours)}; in ns-2 {', '.join(theirs)}"
 
 
 def table(contenders: dict[str, Contender]) -> Table:
@@ -90,6 +145,12 @@ def table(contenders: dict[str, Contender]) -> Table:
         cells = (f"{one.ours_bps[seed] / 1e3:.0f} {one.ns2_bps[seed] / 1e3:.0f}" for seed in seeds)
         shown.add_row(policy, f"{ours / 1e3:.0f} {theirs / 1e3:.0f} {one.deviation:+.0%}", *cells)
     return shown
+
+
+def _difference(one: dict[int, float], base: dict[int, float]) -> Mean:
+    found = mean(one[trace] - bps for trace, bps in base.items())
+    assert found is not None
+    return found
 
 
 def _of(all_bps: dict[tuple[str, int], float], wanted: str) -> dict[int, float]:

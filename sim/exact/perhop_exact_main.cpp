@@ -175,8 +175,8 @@ const std::map<std::string, std::function<json()>>& studies() {
                      {"m2_hops", gap(policy::exact_mode::m2, false, false)}};
        }},
       {"cost", costs},
-      // Constants of the router were chosen on meshes 101 to 120; a verdict takes others.
-      {"meshes", [] { return meshes(301); }},
+      // Constants of the router were chosen on meshes 101 to 120 and 301 to 320; a verdict takes others.
+      {"meshes", [] { return meshes(501); }},
       {"meshes_of_tuning", [] { return meshes(101); }},
       {"tfrc", tfrc},
   };

@@ -14,7 +14,7 @@
 #include "host/core/wire/generated/frames.hpp"
 #include "sim/air/air.hpp"
 #include "sim/live/lateness.hpp"
-#include "sim/live/mac_registers.hpp"
+#include "sim/run/mac_registers.hpp"
 #include "sim/run/run_config.hpp"
 
 namespace perhop::live {
@@ -99,7 +99,7 @@ private:
     connection_id connection = no_connection;
     std::uint32_t outstanding = 0;  ///< of this connection
     std::deque<air::tx_request> waiting;
-    mac_statistics statistics;
+    run::mac_statistics statistics;
   };
   struct lingering_slot {
     std::uint64_t index;
@@ -127,7 +127,7 @@ private:
   const run::run_config& config_;
   outlet& out_;
   std::vector<node> nodes_;
-  std::vector<mac_registers> registers_;  ///< of each node
+  std::vector<run::mac_registers> registers_;  ///< of each node
   std::vector<slot> slots_;
   std::vector<std::uint64_t> free_;
   std::deque<lingering_slot> lingering_;

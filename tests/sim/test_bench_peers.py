@@ -52,6 +52,26 @@ def test_a_contender_is_within_15_percent_and_in_ns2s_order(contenders, sentence
     assert len(peers_mobile.judge(contenders)) == sentences
 
 
+@pytest.mark.parametrize(
+    ("ns2_hop_bps", "told"),
+    [
+        ({1: 101, 2: 104, 3: 107}, ""),  # in every trace ahead of 100, 103, 106
+        ({1: 96, 2: 109, 3: 107}, ", and ns-2's traces do not tell them apart"),
+    ],
+)
+def test_another_order_fails_and_it_is_said_whether_ns2s_traces_tell_it(ns2_hop_bps, told):
+    ours = {1: 100.0, 2: 103.0, 3: 106.0}
+    contenders = {
+        "no limit": peers_mobile.Contender(ours, ours),
+        "hop": peers_mobile.Contender({trace: bps - 2 for trace, bps in ours.items()}, ns2_hop_bps),
+    }
+    assert len(peers_mobile.judge(contenders)) == 1
+    (pair,) = peers_mobile.pairs(contenders)
+    assert pair.higher == "hop" and not pair.equal
+    assert pair.words.endswith(f": the other way round{told}")
+    assert peers_mobile.order_words(contenders).startswith("another order than ns-2's: from the least hop, no limit;")
+
+
 def test_a_half_is_its_own_windows():
     points = {(3, 4): (110.0, 100.0), (3, 8): (80.0, 100.0), (6, 8): (130.0, 100.0)}
     small, large = bench_peers.half(points, True), bench_peers.half(points, False)

@@ -77,22 +77,31 @@ MESH_FLOWS = 3
 LEAST_MESH_HOPS = 3
 
 
-def _crossing(hops: int, both_ways: bool) -> tuple[str, ...]:
+Ends = tuple[tuple[int | str, int | str], ...]  # source and destination of each flow
+
+
+def crossing(hops: int, both_ways: bool) -> tuple[str, Ends]:
+    """The topology, and the ends of the flows."""
     east, south = (0, hops), (hops + 1, 2 * hops)
-    ways = [east, south, east[::-1], south[::-1]] if both_ways else [east, south]
-    return f"topology={{kind: cross, hops: {hops}, spacing_m: 200}}", _flows(*ways)
+    ways = (east, south, east[::-1], south[::-1]) if both_ways else (east, south)
+    return f"topology={{kind: cross, hops: {hops}, spacing_m: 200}}", ways
 
 
-def _mesh(seed: int) -> tuple[str, ...]:
+def mesh(seed: int) -> tuple[str, Ends]:
     """Flows between far nodes: one over a single hop would have nearly all the goodput, under any policy."""
-    mesh = Random(kind="random", nodes=MESH_NODES, width_m=1000, height_m=1000, seed=seed)
+    random = Random(kind="random", nodes=MESH_NODES, width_m=1000, height_m=1000, seed=seed)
     medium = Medium()
-    links = topology.neighbours(topology.positions(mesh, medium), medium.tx_range_m)
+    links = topology.neighbours(topology.positions(random, medium), medium.tx_range_m)
     # Where a node stands is random, so any order of the nodes will do.
     pairs = ((node, MESH_NODES - 1 - node) for node in range(MESH_NODES // 2))
-    far = [pair for pair in pairs if len(routes.path(links, *pair)) > LEAST_MESH_HOPS]
-    fields = ", ".join(f"{name}: {value}" for name, value in mesh.model_dump().items())
-    return f"topology={{{fields}}}", _flows(*far[:MESH_FLOWS])
+    far = tuple(pair for pair in pairs if len(routes.path(links, *pair)) > LEAST_MESH_HOPS)
+    fields = ", ".join(f"{name}: {value}" for name, value in random.model_dump().items())
+    return f"topology={{{fields}}}", far[:MESH_FLOWS]
+
+
+def _with_flows(topology_and_ends: tuple[str, Ends]) -> tuple[str, ...]:
+    among, ends = topology_and_ends
+    return among, _flows(*ends)
 
 
 def all_conditions(quick: bool) -> list[Condition]:
@@ -106,12 +115,17 @@ def all_conditions(quick: bool) -> list[Condition]:
     for family, words, both_ways in (("cross2", "two", False), ("cross4", "four", True)):
         found += [
             Condition(
-                family, hops, f"{words} flows crossing, 200 m, {hops} hops", _crossing(hops, both_ways), by_chance=True
+                family,
+                hops,
+                f"{words} flows crossing, 200 m, {hops} hops",
+                _with_flows(crossing(hops, both_ways)),
+                by_chance=True,
             )
             for hops in CROSSING_HOPS
         ]
     found += [
-        Condition("mesh", seed, f"random mesh {seed}, three flows", _mesh(seed), by_chance=True) for seed in MESHES
+        Condition("mesh", seed, f"random mesh {seed}, three flows", _with_flows(mesh(seed)), by_chance=True)
+        for seed in MESHES
     ]
     return found
 

@@ -27,6 +27,10 @@ NAMES = {STANDARD: "standard", DCA: "DCA", WITHOUT_TIMER: "DCA without its timer
 ORDER = ("gpsr", "aodv", "dsr")
 FASTEST_MPS = 20
 GAIN_LEAST = 0.12
+# What ORDER_EVIDENCE speaks of: GPSR is ahead of both others, and DSR of AODV by no more than the traces can tell.
+ORDER_EVIDENCE = """GPSR is ahead of both others in either grade. AODV and DSR lie so near to each other at 20 m/s that five traces cannot tell their order: in 100 s (quick) DSR leads, in 300 s (full grade) GPSR 397, AODV 302 and DSR 276 kb/s come in the paper's order, AODV 9 % ± 49 % above DSR, ahead in two traces of five, level in one. ns-2.35 with standard TCP over the same traces (sim/bench/peers_routing.py, 300 s, NewReno, one flow) has AODV far ahead: 286 and 91 kb/s at 20 m/s (+215 % ± 70 %), 325 and 78 at 15, 336 and 112 at 10, 294 and 172 at 5 m/s (two seeds); it has no GPSR. So AODV has here what it has in ns-2 (302 and 286), and it is DSR that has three times as much here. Tried: a window of 8 packets in place of 200 leaves ns-2's order (303 and 57 kb/s at 20 m/s), so that neither a flooded queue nor AODV's new searches decide it. Where nodes move at up to 5 m/s in a network that never parts, both simulators' DSR agree within a few per cent (`make peers`). What ns-2's DSR loses at higher speeds in a network that parts is open."""  # noqa: E501
+# What MOST_EVIDENCE speaks of: the traces cannot tell the largest gain over a routing from that on chains.
+MOST_EVIDENCE = """The gain over AODV is that of chains within what five traces tell: standard TCP alone differs by a third between them. At 20 m/s in 300 s (full grade) it is +29 % ± 13 %, beside +65 % ± 47 % over DSR and +31 % ± 6 % over GPSR. AODV's own rate is ns-2.35's over the same traces (302 and 286 kb/s at 20 m/s: row D-28's evidence), which has no DCA. Tried: quick (100 s) and full grade."""  # noqa: E501
 
 # (routing, m/s, flows)
 Case = tuple[str, float, int]
@@ -42,6 +46,7 @@ class Findings:
 
     gains: Gains
     fastest: dict[str, Mean]  # one flow of standard TCP at the highest speed, by routing
+    aodv_over_dsr: Mean  # of these
 
     @property
     def small(self) -> list[tuple[str, float]]:
@@ -51,6 +56,12 @@ class Findings:
     def ordered(self) -> bool:
         rates = [self.fastest[routing].value for routing in ORDER]
         return rates == sorted(rates, reverse=True) and len(set(rates)) == len(rates)
+
+    @property
+    def known_order(self) -> bool:
+        """Whether all that is wrong is that DSR comes before AODV, by no more than the traces can tell."""
+        gpsr, aodv, dsr = (self.fastest[routing].value for routing in ORDER)
+        return not self.small and gpsr > dsr >= aodv and self.aodv_over_dsr.value + self.aodv_over_dsr.half > 0
 
 
 def check(results: Results | None, folder: Path) -> Check:
@@ -63,6 +74,7 @@ def check(results: Results | None, folder: Path) -> Check:
     found = Findings(
         {(routing, speed): gain(cells[routing, speed, 1], DCA) for routing in ORDER for speed in speeds},
         {routing: mean_of(traces) for routing, traces in fastest.items()},
+        lead(fastest["aodv"], fastest["dsr"]),
     )
     lines = [
         f"{routing:>5} {speed:>3.0f} m/s, {flows} flow{'s' if flows > 1 else ''}: "
@@ -96,8 +108,11 @@ def check(results: Results | None, folder: Path) -> Check:
             for routing in ORDER
         )
     )
-    verdict: Literal["pass", "finding", "fail"] = "fail" if wrong else "pass"
-    row = RowVerdict(verdict, "; ".join([*wrong, measured]))
+    verdict: Literal["pass", "finding", "fail"] = "pass"
+    if wrong:
+        verdict = "finding" if found.known_order else "fail"
+    evidence = "" if verdict == "fail" else ORDER_EVIDENCE
+    row = RowVerdict(verdict, "; ".join([*wrong, measured]), evidence=evidence)
     figure = folder / "D-28_fig18.svg"
     _draw(figure, cells, speeds)
     numbers = {
@@ -191,7 +206,12 @@ def more_than_static(gains: Gains, static: Check) -> RowVerdict:
     )
     if less:
         measured = f"no more than on chains: {', '.join(less)}; {measured}"
-    return RowVerdict("fail" if less else "pass", measured, "mobile: 95 % over traces, of differences within a trace")
+    verdict: Literal["pass", "finding", "fail"] = "pass"
+    if less:
+        untold = all(most[routing.lower()].value + most[routing.lower()].half > chain for routing in less)
+        verdict = "finding" if untold else "fail"
+    evidence = MOST_EVIDENCE if verdict == "finding" else ""
+    return RowVerdict(verdict, measured, "mobile: 95 % over traces, of differences within a trace", evidence)
 
 
 def gain(cell: Cell, policy: str, base: str = STANDARD) -> Mean:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
 // What the medium answers about a MAC's registers, beside the completion records of the same packets.
-#include "sim/live/mac_registers.hpp"
+#include "sim/run/mac_registers.hpp"
 
 #include <gtest/gtest.h>
 
