@@ -23,7 +23,7 @@ export CCACHE_BASEDIR := $(CURDIR)
 # Objects with debugging information serve another clone, too; what they say of its folder is then of the first one.
 export CCACHE_NOHASHDIR := 1
 
-.PHONY: help setup programs build bindings chain kernel live live-sanitized ota soak attack flowgraphs reproduce bianchi verify-warp verify-bytes verify-samples verify-hashes verify-kernel verify-bounds bench-antenna bench-bound bench-core bench-exact bench-mesh bench-phy bench-robust bench-scale bench-sifs bench-sim bench-sweep peers virtual-usrp synth prove test test-gateware mutate test-long fuzz fuzz-python fuzz-gateware clean
+.PHONY: help setup programs build bindings chain kernel live live-sanitized ota soak attack flowgraphs gr-perhop reproduce bianchi verify-warp verify-bytes verify-samples verify-hashes verify-kernel verify-bounds bench-antenna bench-bound bench-core bench-exact bench-kernel bench-mesh bench-phy bench-robust bench-scale bench-sifs bench-sim bench-sweep peers virtual-usrp synth prove outside-project test test-gateware mutate test-long docs fuzz fuzz-python fuzz-gateware clean wheel deb
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -41,7 +41,7 @@ out/setup/apt.stamp: apt-packages.txt setup.sh
 	@./setup.sh venv
 	@touch $@
 
-.venv/perhop-python.stamp: host/python/pyproject.toml .venv/perhop.stamp
+.venv/perhop-python.stamp: pyproject.toml .venv/perhop.stamp
 	@./setup.sh python
 	@touch $@
 
@@ -52,7 +52,7 @@ out/build/build.ninja: .venv/perhop.stamp
 	@rm -f $@
 
 programs: setup out/build/build.ninja ## Build the simulators and the daemon only (out/build)
-	@JOBS=$(JOBS) ./setup.sh build perhop-air perhop-sim perhop-exact perhop-live-air perhop-node perhop-kernel
+	@JOBS=$(JOBS) ./setup.sh build perhop-air perhop-sim perhop-exact perhop-live-air perhop-node perhop-policy perhop-kernel
 
 build: setup out/build/build.ninja ## Build the simulators and the C++ tests (default target)
 	@JOBS=$(JOBS) ./setup.sh build
@@ -105,6 +105,11 @@ flowgraphs: setup out/setup/gnuradio.stamp out/build/build.ninja ## GNU Radio: t
 	@PYTHONPATH=host/python .venv-gnuradio/bin/python -m pytest -q -p no:cacheprovider tests/flowgraphs
 	@PYTHONPATH=host/python .venv-gnuradio/bin/python flowgraphs/examples/check.py
 
+# What of C++ it brings out/build has made; without PERHOP_MODULES the module builds it by itself.
+gr-perhop: bindings out/setup/gnuradio.stamp ## The blocks as an out-of-tree module of GNU Radio: built, tested, installed, found by Companion (some minutes)
+	@JOBS=$(JOBS) ./setup.sh build perhop_modem_package perhop_station_package
+	@$(PYTHON) tests/gr_perhop/gr_perhop.py --jobs $(JOBS) --modules host/python/perhop
+
 # UHD is no part of `make setup`. A build of before libuhd-dev was there does not look for it again by itself.
 out/setup/uhd.stamp: hw/apt-packages.txt setup.sh out/setup/apt.stamp
 	@mkdir -p $(@D)
@@ -122,6 +127,14 @@ virtual-usrp: setup out/setup/uhd.stamp out/build/build.ninja ## The real UHD op
 
 bianchi: programs ## Saturation throughput of n stations beside Bianchi's model
 	@$(PERHOP) run sim/experiments/bianchi --result-target bianchi
+
+wheel: programs ## Build dist/perhop-*.whl and .tar.gz; try the wheel without checkout and compiler: same runs (some minutes)
+	@$(PYTHON) host/wheel/build.py --jobs $(JOBS)
+	@$(PYTHON) tests/wheel/wheel.py --jobs $(JOBS)
+
+deb: programs ## Build dist/perhop_*_amd64.deb with man pages and completion; look at it with lintian and try it as root (some minutes)
+	@$(PYTHON) host/wheel/build.py --jobs $(JOBS)
+	@$(PYTHON) host/deb/build.py
 
 # ---- What it rests on -----------------------------------------------------------------------------------------------------------
 
@@ -159,6 +172,9 @@ bench-core: setup out/build/build.ninja ## Cost of the shim a packet: sender, fo
 bench-exact: programs ## Cost of an EXACT router at 10 to 1000 flows; distance of M1 and M2 from the max-min optimum
 	@$(PYTHON) sim/bench/bench_exact.py
 
+bench-kernel: programs kernel ## Today's TCPs (reno, cubic, bbr) over 1 to 15 hops in Linux kernels in virtual time, in ns-3, live; each policy over each; costs (long)
+	@$(PYTHON) sim/bench/bench_kernel.py --jobs $(JOBS)
+
 bench-mesh: programs ## EXACT on the air on grids and on 20 random meshes: M2 beside M1, air of the hellos, distance from the max-min optimum
 	@$(PYTHON) sim/bench/bench_mesh.py --jobs $(JOBS)
 
@@ -190,6 +206,9 @@ synth: setup ## Area and routed clock of the MAC on a Lattice ECP5-25; writes hw
 prove: setup ## Formal proofs of the MAC, and for each a break that it must find (10 to 20 min)
 	@$(PYTHON) gateware/formal/prove.py
 
+outside-project: setup ## A project outside of this tree takes mac_top by FuseSoC and tests its design on Verilator and Icarus; planted faults are found (some minutes)
+	@$(PYTHON) tests/outside_project/outside_project.py
+
 # ---- Checks ---------------------------------------------------------------------------------------------------------------------
 
 test: build ## All tests and linters that take minutes: repository, lint, C++, simulation, gateware, Python
@@ -203,6 +222,16 @@ mutate: setup ## Plants the defects of other MACs in ours, one at a time: each m
 
 test-long: build fuzz-python ## The tests that take longer
 	@$(PYTHON) tests/run.py --target test-long --jobs $(JOBS)
+
+# MkDocs, doxygen and a browser are no part of `make setup`.
+out/setup/docs.stamp: docs/site/apt-packages.txt docs/site/requirements.txt setup.sh out/setup/apt.stamp
+	@mkdir -p $(@D)
+	@$(if $(SKIP_APT),true,./setup.sh apt docs/site/apt-packages.txt)
+	@./setup.sh docs
+	@touch $@
+
+docs: programs bindings out/setup/docs.stamp ## Build the site of all pages; run the commands and notebooks they show; look at it in a browser (some minutes)
+	@.venv-docs/bin/python docs/site/build.py --jobs $(JOBS)
 
 # Coverage of Python (atheris) is no part of `make setup`. Without it fuzz.py says what it cannot fuzz, and fails in the end.
 fuzz-python: setup ## Install atheris for DLEP (make fuzz does)
@@ -236,4 +265,4 @@ lint-shell: setup
 	@shellcheck $$(git grep -lE '^#!.*\b(ba)?sh\b')
 
 clean: ## Remove what was built and measured; .venv stays
-	rm -rf out host/python/perhop/{core,modem,station}.*
+	rm -rf out dist host/python/perhop/{core,modem,station}.*

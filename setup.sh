@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Sets this checkout up on Debian 12: `setup.sh apt|venv|python|gnuradio|bench|fuzz|build|time`; the Makefile calls it.
+# Sets this checkout up on Debian 12: `setup.sh apt|venv|python|gnuradio|bench|fuzz|docs|build|time`; the Makefile calls it.
 #   apt     the packages of apt-packages.txt, or of the lists that follow, that are missing (needs root or sudo, only then)
 #   venv    .venv of /usr/bin/python3 with the packages of requirements.txt
-#   python  host/python as an editable package of .venv (the `perhop` command)
+#   python  leads .venv to the package host/python/perhop (and the `perhop` command)
 #   gnuradio  .venv-gnuradio: Debian's Python packages, GNU Radio among them, and those of flowgraphs/requirements.txt
 #   bench   .venv-bench: Debian's Python packages, UHD among them, and no others
 #   fuzz    .venv-fuzz: the packages of tests/fuzz/requirements.txt
+#   docs    .venv-docs: the packages of docs/site/requirements.txt
 #   build   out/build: the CMake targets that follow, all of them where none does
 #   time    prints the seconds that all this took when each last had something to do, and of them the download, as JSON
 # Every step does nothing, and needs no network, where there is nothing to do.
@@ -91,7 +92,11 @@ setup_venv() {
 setup_python() {
   local start_s
   start_s=$(now_s)
-  "$venv/bin/pip" install -q --no-deps --no-index --no-build-isolation -e host/python
+  # No editable installation: its hook in every start of Python would come before PYTHONPATH.
+  "$venv/bin/pip" uninstall -q -y perhop 2>/dev/null
+  printf '%s\n' "$PWD/host/python" "$PWD/gateware/verification" >"$venv/lib/python3.11/site-packages/perhop.pth"
+  printf '#!%s\nimport sys\n\nfrom perhop.cli import main\n\nsys.exit(main())\n' "$PWD/$venv/bin/python" >"$venv/bin/perhop"
+  chmod +x "$venv/bin/perhop"
   record python "$start_s" "$(now_s)" 0
 }
 
@@ -115,6 +120,13 @@ setup_fuzz() {
     die "pip cannot install the packages of tests/fuzz/requirements.txt (see above)"
 }
 
+setup_docs() {
+  local python=.venv-docs/bin/python
+  [[ -x $python ]] || "$system_python" -m venv .venv-docs
+  "$python" -m pip install -q --no-deps --only-binary :all: -r docs/site/requirements.txt ||
+    die "pip cannot install the packages of docs/site/requirements.txt (see above)"
+}
+
 setup_build() {
   local start_s
   start_s=$(now_s)
@@ -134,6 +146,6 @@ setup_time() {
 }
 
 case ${1:-} in
-  apt | venv | python | gnuradio | bench | fuzz | build | time) "setup_$1" "${@:2}" ;;
-  *) sed -n '4,13s/^# //p' "$0" >&2; exit 2 ;;
+  apt | venv | python | gnuradio | bench | fuzz | docs | build | time) "setup_$1" "${@:2}" ;;
+  *) sed -n '4,14s/^# //p' "$0" >&2; exit 2 ;;
 esac

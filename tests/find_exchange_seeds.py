@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Finds seeds whose runs together meet every reachable bin of testbench/exchange_bins.py, and writes them down.
+"""Finds seeds whose runs together meet every reachable bin of cocotbext/perhop/exchange_bins.py, and writes them down.
 
 To be run when the model or the surroundings have changed and `make test-gateware` misses bins. Needs no simulator: the
 bins are those of the reference model. Of the seeds tried, few are kept: each adds a bin.
@@ -14,8 +14,8 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from testbench.exchange_bins import EVERY_BIN, missed
-from testbench.steered_air import GOALS, Run, read_runs, rehearsal
+from cocotbext.perhop.exchange_bins import EVERY_BIN, missed
+from cocotbext.perhop.steered_air import GOALS, Run, read_runs, rehearsal
 
 SEEDS = Path(__file__).resolve().parent / "gateware" / "mac_core" / "exchange_seeds.json"
 CHUNK = 500

@@ -10,12 +10,17 @@ from typing import Any
 POLL_S = 0.02
 
 
-def wait_until(holds: Callable[[], Any], timeout_s: float = 60, what: str = "what is waited for") -> float:
-    """How long it took, in seconds. Raises AssertionError where the condition does not come."""
+def wait_until(
+    holds: Callable[[], Any], timeout_s: float = 60, what: str = "what is waited for", poll_s: float = POLL_S
+) -> float:
+    """How long it took, in seconds. Raises AssertionError where the condition does not come.
+
+    `poll_s` is for conditions that take long to look at.
+    """
     start_s = time.monotonic()
     while not holds():
         assert time.monotonic() - start_s < timeout_s, f"{what}: still not so after {timeout_s:g} s"
-        time.sleep(POLL_S)
+        time.sleep(poll_s)
     return time.monotonic() - start_s
 
 

@@ -14,6 +14,7 @@ PACED = {
     "tests/flowgraphs/test_usrp.py": (1, "the time in which no sample may come"),
     "tests/host/python/fake_simulator.py": (1, "a run takes as long as it is told to"),
     "tests/host/python/test_scrapes.py": (1, "spaces the bytes of a slow client"),
+    "tests/live/changing_flows.py": (1, "spaces packets"),
     "tests/live/forged_syns.py": (1, "spaces forged SYNs"),
     "tests/live/test_faults.py": (
         5,
