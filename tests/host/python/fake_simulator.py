@@ -18,6 +18,7 @@ import sys
 import time
 from pathlib import Path
 
+QUEUE_COLUMNS = "node,t_start_s,t_end_s,queue_packets,queue_most_packets"
 PARTS = ("queue", "ifs", "backoff", "frozen_cca", "frozen_nav", "control", "data", "response", "timeout", "responder")
 SECTION_HEADER = struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
 INTERFACE = struct.pack("<IIHHII", 1, 20, 127, 0, 65535, 20)
@@ -110,6 +111,8 @@ def write(run: dict, folder: Path, simulated_s: float, interrupted: bool) -> Non
             limit = flow["cwl_packets"] or ""
             lines.append(f"{index},{second},{second + 1},{flow['goodput_bps']},{rtt_ms},{limit},5")
     (folder / "intervals.csv").write_text("\n".join(lines) + "\n")
+    waiting = [f"0,{second},{second + 1},2.5,4" for second in range(int(simulated_s))]
+    (folder / "queues.csv").write_text("\n".join([QUEUE_COLUMNS, *waiting]) + "\n")
     if run["outputs"]["pcapng"]:
         (folder / "packets.pcapng").write_bytes(SECTION_HEADER + INTERFACE)
     (folder / "result.json").write_text(json.dumps(result))

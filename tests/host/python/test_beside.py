@@ -35,7 +35,7 @@ def test_the_report_shows_both(experiment, perhop, simulated, live):
     report = (simulated / "report.html").read_text()
     assert "Side by side" in report
     # Two policies over one and three hops.
-    assert report.count('<td class="left">live</td><td>123 ') == 4
+    assert report.count('<td class="left">live</td><td>123<br>') == 4
     assert report.count('<td class="left">sim</td>') == 4
 
 

@@ -191,7 +191,7 @@ def shown(places: list[Place]) -> Shown | None:
 
 
 def _caption(summary: Summary) -> str:
-    words = [f"{summary.hops} hops"] if "topology.hops" in summary.swept else []
+    words = [f"{summary.hops} hop{'s' if summary.hops != 1 else ''}"] if "topology.hops" in summary.swept else []
     words += [summary.policy] if summary.policy else []
     words += [
         f"{name.rsplit('.', 1)[-1]} {swept_word(value)}"
