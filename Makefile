@@ -179,6 +179,7 @@ bench-mesh: programs ## EXACT on the air on grids and on 20 random meshes: M2 be
 	@$(PYTHON) sim/bench/bench_mesh.py --jobs $(JOBS)
 
 bench-phy: bindings bench-antenna ## Frame errors of the DSSS modem against theory, carrier sense, echoes, spectrum; SIFS (some minutes)
+	@JOBS=$(JOBS) ./setup.sh build perhop-bench-gain
 	@$(PYTHON) sim/bench/bench_phy.py
 
 bench-robust: programs ## Combined policy against every rival at its best in 62 conditions; FULL=1: every number of hops, longer runs

@@ -53,6 +53,7 @@ module shell_top
   // MAC and modem.
   input  wire logic        mac_clk,
   input  wire logic        mac_clk_stands,         // of any clock: mac_clk is not to be trusted yet
+  output wire logic [6:0]  rx_gain_below_db,       // of mac_clk, for a front end that takes it
 
   // The converter.
   input  wire logic        radio_clk,
@@ -163,7 +164,7 @@ module shell_top
     .RX_RING_BYTES(RX_RING_BYTES), .RX_FRAMES(RX_FRAMES)
   ) u_radio_top (
     .clk(mac_clk), .rst(mac_rst), .s_axil(axil), .s_axil_response(axil_response), .irq(unused_irq),
-    .rx_sample_valid, .rx_i, .rx_q, .tx_sample_take, .tx_i, .tx_q, .tx_active,
+    .rx_sample_valid, .rx_i, .rx_q, .tx_sample_take, .tx_i, .tx_q, .tx_active, .rx_gain_below_db,
     .s_desc_valid(desc_valid), .s_desc_ready(desc_ready), .s_desc(desc), .s_axis_tx(tx_bytes), .s_axis_tx_tready(tx_ready),
     .m_rx_status(rx_status), .m_axis_rx(rx_bytes), .m_axis_rx_tready(rx_ready), .m_done(done), .m_done_tready(done_ready)
   );

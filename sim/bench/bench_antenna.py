@@ -23,64 +23,20 @@ from pathlib import Path
 import numpy as np
 from perhop.phy.plcp import RATE_1MBPS, RATE_2MBPS, Frame
 from perhop.phy.transmitter import transmitted
-from perhop.registers import WORD, MacRegisters, entry_address, reset_value
-from perhop.registers.radio import RadioRegisters
-from perhop.registers.spec_generated import PROFILES, RADIO_REGISTERS, REGISTERS
+from perhop.registers.spec_generated import PROFILES
 from perhop.report import result_line
+from phy_bench.station import ADDRESSES, ERRORS, SAMPLES_PER_US, TRANSMITTED_RMS, settings
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "out/build/sim/bench/radio_top"
 OUT = ROOT / "out/bench-antenna"
 SEED = 1
-SAMPLES_PER_US = 22
-ADDRESSES = (0x0200_0000_0001, 0x0200_0000_0002)
 TOLERANCE_US = 0.10
 RESPONSE_WITHIN_US = 40
 """What comes later came after DIFS: it is no response."""
 LEVEL = 900.0
 """Root mean square of the loudest signal, in steps of the converter."""
-TRANSMITTED_RMS = 1600.0
 BIN_US = 0.01
-
-
-class Recorder:
-    """A bus that keeps what is written, and reads as registers would that refuse nothing."""
-
-    def __init__(self, clocks_per_us: int) -> None:
-        self.writes: list[tuple[int, int]] = []
-        self._words = {
-            entry_address(register, index) + 4 * word: reset_value(register) >> 32 * word & WORD
-            for registers in (REGISTERS, RADIO_REGISTERS)
-            for register in registers.values()
-            for index in range(register.count)
-            for word in range(register.words)
-        }
-        clock = REGISTERS["clock"]
-        # SETTLE_CLOCKS of radio_top are 16.
-        told = clock.fields["per_us"].put(0, clocks_per_us)
-        self._words[clock.address] = clock.fields["delay_per_us"].put(told, clocks_per_us - 16)
-        self._words[RADIO_REGISTERS["modem"].address] = 2
-
-    def read32(self, address: int) -> int:
-        return self._words[address]
-
-    def write32(self, address: int, word: int) -> None:
-        self._words[address] = word
-        self.writes.append((address, word))
-
-
-def settings(clocks_per_us: int, profile: str, address: int, seed: int) -> list[tuple[int, int]]:
-    """What the host of a station writes to its registers."""
-    bus = Recorder(clocks_per_us)
-    mac, radio = MacRegisters(bus), RadioRegisters(bus)
-    mac.disable()
-    radio.load_profile(mac, profile, SAMPLES_PER_US)
-    mac.set_station(address, seed)
-    mac.write("rts_threshold", value_bytes=4095)
-    # The noise of some packets is stronger than the signal of others: carriers alone say that the medium is busy.
-    radio.write("clear_channel", energy_detect=0)
-    mac.enable()
-    return bus.writes
 
 
 def way(source: random.Random) -> dict[str, float]:
@@ -123,7 +79,7 @@ def plan(clocks_per_us: int, profile: str, exchanges: int, seed: int) -> dict:
         "samples_per_us": SAMPLES_PER_US,
         "beginnings": beginnings,
         "writes": [settings(clocks_per_us, profile, address, seed + i) for i, address in enumerate(ADDRESSES)],
-        "errors": [REGISTERS["error"].address, RADIO_REGISTERS["error"].address],
+        "errors": ERRORS,
         "seed": seed,
         "response_within_us": RESPONSE_WITHIN_US,
         "exchanges": listed,

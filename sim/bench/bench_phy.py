@@ -9,7 +9,8 @@ Bounds, exit status 1 where one does not hold: at the worst offsets of carrier a
 is at most 1.0 dB (1 Mb/s) and 1.5 dB (2 Mb/s) above theory's; from 10 dB on every signal is found within 15 us, and
 noise never is one; 15 us after each signal's end that had no good header the medium is free, from 10 to 50 dB; DC of up
 to 20 dB above the signal loses no frame in a hundred more; beside a channel 25 MHz away and 35 dB stronger at most 8 %
-of the frames are lost behind an AD9361's filters, at 44 and 22 Msps; the spectrum is below the mask; the RTL does what
+of the frames are lost behind an AD9361's filters, at 44 and 22 Msps, and with gain control 20 to 100 dB above the first
+bound's level; the spectrum is below the mask; the RTL does what
 the model does.
 
 Every point is kept in out/bench-phy/points under the modem's sources that it was measured with, so that a run that is
@@ -37,7 +38,7 @@ import numpy as np
 from perhop import files
 from perhop.phy.plcp import RATE_1MBPS, RATE_2MBPS
 from perhop.report.result_line import print_result
-from phy_bench import adjacent, carrier_sense, document, frame_errors, spectrum
+from phy_bench import adjacent, carrier_sense, document, frame_errors, gain_control, spectrum
 from phy_bench.document import Curve, Measured, percent
 from phy_bench.frame_errors import PER_LIMIT, RATE_NAMES, Point
 
@@ -72,6 +73,9 @@ RANGE_STEP = 16
 RANGE_NOISE = 2 * RANGE_STEP
 """Of the receiver's noise, where the gain stands: two steps of a converter of 12 bits."""
 RANGE_DB = (0.0, 20.0, 40.0, 50.0, 60.0, 70.0, 80.0)
+CONTROLLED_DB = (20.0, 60.0, 80.0, 100.0)
+CONTROL_RANGE_DB = 60
+CONTROL_FRAMES = 20
 LEVELS = {"-30 dB": 1000 * 10**-1.5, "-10 dB": 1000 * 10**-0.5, "nominal": 1000.0, "+10 dB": 1000 * 10**0.5}
 
 
@@ -95,6 +99,23 @@ def do(work: Any) -> Any:
     if isinstance(work, carrier_sense.Release):
         return carrier_sense.free_again(work)
     return carrier_sense.false_alarms(work)
+
+
+def controlled() -> list[tuple[gain_control.Heard, dict[str, int]]]:
+    """What the gateware hears by level, with a gain that stands and with one that it controls; kept as the rest is."""
+    points = [
+        gain_control.Heard(
+            rate, range_db, frame_errors.theory_point_db(rate) + LOSS_DB[rate] + above_db, CONTROL_FRAMES
+        )
+        for rate in RATE_NAMES
+        for range_db in (0, CONTROL_RANGE_DB)
+        for above_db in CONTROLLED_DB
+    ]
+    program = hashlib.sha256((ROOT / gain_control.PROGRAM).read_bytes()).hexdigest()
+    kept = OUT / "points" / f"{identity((points, program))}.json"
+    if not kept.exists():
+        files.write_text(kept, json.dumps(gain_control.count(points, ROOT)))
+    return list(zip(points, json.loads(kept.read_text()), strict=True))
 
 
 class Bench:
@@ -221,6 +242,13 @@ def main() -> int:
     }
     ranged = dict(zip(range_works, bench.all(list(range_works.values()), show), strict=True))
 
+    by_control = {}
+    if not options.no_rtl:
+        show("levels with gain control, on the gateware")
+        for point, heard in controlled():
+            above_db = point.es_n0_db - frame_errors.theory_point_db(point.rate) - LOSS_DB[point.rate]
+            by_control[point.rate, point.range_db, round(above_db)] = heard
+
     analogue_works = {
         (rate, dc_db, imbalance): Point(
             rate,
@@ -278,6 +306,14 @@ def main() -> int:
         show(
             f"{RATE_NAMES[rate]}, one gain of 12 bits, {above_db:g} dB above the bound: frame errors {found['per']:.3f}"
         )
+    for (rate, range_db, above_db), heard in by_control.items():
+        lost = 1 - heard["delivered"] / heard["frames"]
+        show(
+            f"{RATE_NAMES[rate]}, gain control over {range_db} dB, {above_db} dB above the bound: "
+            f"frame errors {lost:.3f}, gain at most {heard['most_below_db']} dB below its most"
+        )
+        if range_db and lost > PER_LIMIT:
+            wrong.append(f"{RATE_NAMES[rate]}: {lost:.0%} lost {above_db} dB above the bound, with gain control")
     for (rate, front_end, db), found in beside.items():
         show(f"{RATE_NAMES[rate]}, {front_end}, the next channel {db:g} dB stronger: frame errors {found['per']:.3f}")
         bare = beside_works[rate, front_end, db].front_end.bandwidth_mhz is None
@@ -314,6 +350,7 @@ def main() -> int:
                 levels={key: each["per"] for key, each in levels.items()},
                 analogue={key: each["per"] for key, each in analogue.items()},
                 ranged={key: each["per"] for key, each in ranged.items()},
+                by_control=by_control,
                 beside={key: each["per"] for key, each in beside.items()},
                 beside_frames=beside_frames,
                 shape=shape,

@@ -72,7 +72,7 @@ package perhop_pkg;
   localparam int unsigned RADIO_SPACE_BYTES = 2048;  // Addresses of radio_top: the MAC's registers and the radio's
   localparam logic [31:0] RADIO_ID = 32'h52616469;  // First register of the radio: the letters Radi
   localparam int unsigned RADIO_VERSION_MAJOR = 2;  // The same as core_version_major, of the radio's registers
-  localparam int unsigned RADIO_VERSION_MINOR = 2;  // The same as core_version_minor, of the radio's registers
+  localparam int unsigned RADIO_VERSION_MINOR = 3;  // The same as core_version_minor, of the radio's registers
   localparam int unsigned CCA_LOUD_POWER_DBM = 20;  // Above this power the energy threshold is at most -cca_loud_limit_below_dbm (16.4.8.5)
   localparam int unsigned CCA_MIDDLE_POWER_DBM = 17;  // The same of -cca_middle_limit_below_dbm: above 50 mW, and up to it the third limit
   localparam int unsigned CCA_LOUD_LIMIT_BELOW_DBM = 80;  // Limit of the energy threshold above 100 mW, below 0 dBm

@@ -32,6 +32,8 @@ module dsss_phy #(
   input  wire logic signed [7:0]  cfg_energy_threshold_dbm,
   input  wire logic               cfg_energy_detect,
   input  wire logic               cfg_carrier_sense,
+  input  wire logic [6:0]         cfg_gain_range_db,   // these as gain_control has them
+  input  wire logic [6:0]         cfg_gain_settle_samples,
 
   // The radio.
   input  wire logic               rx_sample_valid,
@@ -41,6 +43,7 @@ module dsss_phy #(
   output wire logic signed [11:0] tx_i,
   output wire logic signed [11:0] tx_q,
   output wire logic               tx_active,           // for the antenna's switch
+  output wire logic [6:0]         rx_gain_below_db,    // what the front end's gain is to be below its most
   output wire logic signed [7:0]  level_dbm,           // what is received now, averaged over some blocks
   output wire logic signed [7:0]  energy_limit_dbm,    // of the energy threshold
 
@@ -82,6 +85,7 @@ module dsss_phy #(
   logic signed [15:0] sample_i, sample_q;
   logic        source_take;                            // of the transmitter's samples
   logic signed [11:0] source_i, source_q;
+  logic        gain_settling, gain_rose;
   logic        transmitting, sending;                  // a frame; or what stands around it, too
   logic        tracking, framing, finish, frame_start, octet_valid, frame_end, frame_lost, block_done, symbol_done, error_valid;
   logic        peaks, idle_next, unused_short, unused_running;
@@ -154,8 +158,14 @@ module dsss_phy #(
     end
   end
 
+  gain_control u_gain_control (
+    .clk, .rst(rx_rst), .cfg_range_db(cfg_gain_range_db), .cfg_settle_samples(cfg_gain_settle_samples),
+    .sample_valid(rx_sample_valid), .in_i(rx_i), .in_q(rx_q), .hold(tracking),
+    .below_db(rx_gain_below_db), .settling(gain_settling), .rose(gain_rose)
+  );
+
   dsss_receiver u_dsss_receiver (
-    .clk, .rst(rx_rst), .sample_valid, .in_i(sample_i), .in_q(sample_q), .tracking, .framing, .finish,
+    .clk, .rst(rx_rst), .sample_valid, .in_i(sample_i), .in_q(sample_q), .gain_settling, .gain_rose, .tracking, .framing, .finish,
     .frame_start, .signal, .service(unused_service), .length_us, .short_preamble(unused_short), .octet, .octet_valid,
     .frame_running(unused_running), .frame_end, .frame_lost, .frame_left_us,
     .evt_header_error(stat_header_error), .evt_given_up(stat_no_sfd), .carrier, .peaks,
@@ -164,7 +174,7 @@ module dsss_phy #(
   );
 
   signal_estimates u_signal_estimates (
-    .clk, .rst(rx_rst), .cfg_rssi_base_dbm, .block_sum, .block_done, .tracking, .symbol_done, .error_valid, .error_size,
+    .clk, .rst(rx_rst), .cfg_rssi_base_dbm, .below_db(rx_gain_below_db), .settling(gain_settling), .block_sum, .block_done, .tracking, .symbol_done, .error_valid, .error_size,
     .rotation_i(rotation_i[19:5]), .rotation_q(rotation_q[19:5]), .rssi_dbm, .energy_dbm, .snr_db, .tangent_128
   );
 

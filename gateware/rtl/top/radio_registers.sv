@@ -40,12 +40,15 @@ module radio_registers
   output wire logic [2:0]        cfg_ramp_log2_samples,
   output wire logic [6:0]        cfg_lead_samples,
   output wire logic [6:0]        cfg_hold_samples,
+  output wire logic [6:0]        cfg_gain_range_db,
+  output wire logic [6:0]        cfg_gain_settle_samples,
 
   // What dsss_phy says now.
   input  wire logic signed [7:0] level_dbm,
   input  wire logic signed [7:0] energy_limit_dbm,
   input  wire logic              phy_cca_busy,
   input  wire logic              tx_active,
+  input  wire logic [6:0]        rx_gain_below_db,
 
   // What happens, a clock each.
   input  wire logic              phy_rx_start,        // with
@@ -116,6 +119,8 @@ module radio_registers
   assign cfg_ramp_log2_samples    = settings.front_end.ramp_log2_samples.value;
   assign cfg_lead_samples         = settings.front_end.lead_samples.value;
   assign cfg_hold_samples         = settings.front_end.hold_samples.value;
+  assign cfg_gain_range_db        = settings.gain_control.range_db.value;
+  assign cfg_gain_settle_samples  = settings.gain_control.settle_samples.value;
 
   // ---- Counters ----
 
@@ -175,6 +180,7 @@ module radio_registers
   assign told.status.busy.next            = phy_cca_busy;
   assign told.status.sending.next         = tx_active;
   assign told.status.energy_limit_dbm.next = energy_limit_dbm;
+  assign told.status.gain_below_db.next   = rx_gain_below_db;
   assign told.modem.samples_per_chip.next = 4'(SAMPLES_PER_CHIP);
   assign told.modem.rate_in.next          = 10'(RATE_IN);
   assign told.modem.rate_22.next          = 10'(RATE_22);

@@ -27,6 +27,8 @@ module ad936x_top #(
   output wire logic [11:0] tx_data,
   output wire logic        enable,               // the chip's ENABLE and TXNRX, where the board has them
   output wire logic        txnrx,
+  output wire logic        ctrl_in0,             // more gain, and less
+  output wire logic        ctrl_in1,
 
   // The host.
   input  wire logic        host_clk,
@@ -52,12 +54,15 @@ module ad936x_top #(
   logic        stb, rx_running, tx_running, data_rst, unused_owned;
   logic [31:0] rx_sample, tx_sample;
   logic [1:0]  status;
+  logic [6:0]  rx_gain_below_db;
 
   cdc_reset u_data_reset (.clk(data_clk), .foreign_rst(host_rst), .rst(data_rst));
 
   ad936x_port u_port (
     .clk(data_clk), .rst(data_rst), .rx_frame, .rx_data, .tx_frame, .tx_data, .stb, .rx_sample, .tx_sample
   );
+
+  ad936x_gain u_gain (.clk(data_clk), .rst(data_rst), .below_db(rx_gain_below_db), .more(ctrl_in0), .less(ctrl_in1));
 
   shell_top #(
     .CLOCKS_PER_US(CLOCKS_PER_US), .SAMPLES_PER_CHIP(2), .LOOP_SAMPLES(LOOP_SAMPLES), .TX_RING_BYTES(TX_RING_BYTES),
@@ -70,7 +75,7 @@ module ad936x_top #(
     .s_packet_tready(s_axis_tready), .s_packet_tlength(s_axis_tbytes),
     .m_packet_tdata(m_axis_tdata), .m_packet_tlast(m_axis_tlast), .m_packet_tvalid(m_axis_tvalid),
     .m_packet_tready(m_axis_tready),
-    .mac_clk(data_clk), .mac_clk_stands(1'b0),
+    .mac_clk(data_clk), .mac_clk_stands(1'b0), .rx_gain_below_db,
     .radio_clk(data_clk), .radio_rx_stb(stb), .radio_rx_data(rx_sample), .radio_rx_running(rx_running), .radio_tx_stb(stb),
     .radio_tx_data(tx_sample), .radio_tx_running(tx_running),
     .other_rx_running(1'b1), .other_tx_data('0), .other_tx_running(1'b0), .owned(unused_owned)

@@ -12,7 +12,7 @@ import numpy as np
 from perhop import files, paths
 from perhop.report.figures import COLOURS, MARKERS, drawing
 
-from phy_bench import adjacent, carrier_sense, frame_errors, spectrum
+from phy_bench import adjacent, carrier_sense, frame_errors, gain_control, spectrum
 from phy_bench.frame_errors import PER_LIMIT, RATE_NAMES
 
 
@@ -61,6 +61,8 @@ class Measured:
     """Frame error rate by rate, DC in dB against the signal, imbalance of I and Q in dB and degrees."""
     ranged: dict[tuple[int, float], float]
     """Frame error rate by rate and decibels above the bound's level, at one gain of a converter of 12 bits."""
+    by_control: dict[tuple[int, int, int], dict[str, int]]
+    """What gain_control.count says, by rate, range of the gain and decibels above the bound's level."""
     beside: dict[tuple[int, str, float], float]
     """Frame error rate by rate, front end, and by how many decibels the next channel is the stronger."""
     beside_frames: int
@@ -70,6 +72,13 @@ class Measured:
 
 def percent(values: Sequence[float | None], limit_us: float) -> float:
     return 100 * sum(value is not None and value <= limit_us for value in values) / len(values)
+
+
+def control_cell(heard: dict[str, int]) -> str:
+    """Frames lost, and the gain."""
+    lost = heard["frames"] - heard["delivered"]
+    below = f" (-{heard['most_below_db']} dB)" if heard["most_below_db"] else ""
+    return f"{lost} of {heard['frames']}{below}"
 
 
 def median_text(times_us: Sequence[float | None]) -> str:
@@ -189,6 +198,13 @@ def write(found: Measured, folder: Path) -> None:
         f"| {RATE_NAMES[rate]} | " + " | ".join(f"{found.ranged[rate, db]:.0%}" for db in above_db) + " |"
         for rate in RATE_NAMES
     ]
+    control_db = sorted({db for *_, db in found.by_control})
+    control_rows = [
+        f"| {RATE_NAMES[rate]} | {f'controlled, {range_db} dB' if range_db else 'stands'} | "
+        + " | ".join(control_cell(found.by_control[rate, range_db, db]) for db in control_db)
+        + " |"
+        for rate, range_db in dict.fromkeys((rate, range_db) for rate, range_db, _ in found.by_control)
+    ]
     front_ends = list(dict.fromkeys(name for _, name, _ in found.beside))
     neighbours_db = sorted({db for _, _, db in found.beside})
     beside_rows = [
@@ -271,12 +287,23 @@ stronger than 1000 steps (root mean square):
 
 Frame errors of a converter of 12 bits whose gain stands, so that the receiver's noise has two of its steps (root mean
 square of I and of Q), by the signal's level above that of the bound's Es/N0; {found.echo_frames} frames each, at the
-worst offsets. There is no automatic gain control: what is stronger than the converter is cut off, and still has its
-chips' signs.
+worst offsets. What is stronger than the converter is cut off, I and Q each by itself: their signs alone are left of a
+carrier that turns through the borders between them.
 
 | rate | {" | ".join(f"{db:+g} dB" for db in above_db)} |
 |{"---|" * (1 + len(above_db))}
 {chr(10).join(range_rows)}
+
+## Dynamic range with gain control
+
+The gateware, with the same converter behind a gain that it controls itself
+([`gain_control`](../../gateware/rtl/phy/rx/gain_control.sv)) or that stands: how many frames of {gain_control.OCTETS}
+octets were lost, and in brackets how far below its most the gain was. What is said to the front end takes
+{gain_control.DELAY_SAMPLES} samples, as an AD936x's pins do.
+
+| rate | gain | {" | ".join(f"{db:+d} dB" for db in control_db)} |
+|---|---{"|---" * len(control_db)}|
+{chr(10).join(control_rows)}
 
 ## DC, and imbalance of I and Q
 

@@ -47,6 +47,8 @@ std::uint32_t radio_device::read(std::uint32_t address) {
   return bus_.read(*pins_, address, [this] { clock(); });
 }
 
+unsigned radio_device::gain_below_db() const { return pins_->rx_gain_below_db; }
+
 air_sample radio_device::sample(std::complex<double> heard, std::uint32_t clocks) {
   auto& pins = *pins_;
   const air_sample sent{.value = {static_cast<double>(as_signed(pins.tx_i)), static_cast<double>(as_signed(pins.tx_q))},

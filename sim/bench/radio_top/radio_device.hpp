@@ -50,6 +50,9 @@ public:
   /// Completion records, by tx_result.
   const std::vector<std::uint32_t>& results() const { return results_; }
 
+  /// What it says to its front end now.
+  unsigned gain_below_db() const;
+
   /// One sample: the clocks until the next one. `heard` is what the antenna has, in steps of the converter.
   air_sample sample(std::complex<double> heard, std::uint32_t clocks);
 

@@ -47,6 +47,7 @@ class Bench:
         self.heard: list[Heard] = []
         self.header_errors = self.given_up = 0
         dut.rst.value = 1
+        dut.gain_settling.value = dut.gain_rose.value = 0
         dut.sample_valid.value = 0
 
     async def reset(self) -> None:

@@ -26,8 +26,8 @@ COUNTED = {
     "tx_underruns": "stat_tx_underrun",
 }  # fmt: skip
 INPUTS = (
-    "enabled", "level_dbm", "energy_limit_dbm", "phy_cca_busy", "tx_active", "phy_rx_rate", "phy_rx_end",
-    "phy_rx_error", "phy_rx_rssi_dbm", "rx_snr_db", "rx_tangent_128", *COUNTED.values(),
+    "enabled", "level_dbm", "energy_limit_dbm", "rx_gain_below_db", "phy_cca_busy", "tx_active", "phy_rx_rate",
+    "phy_rx_end", "phy_rx_error", "phy_rx_rssi_dbm", "rx_snr_db", "rx_tangent_128", *COUNTED.values(),
 )  # fmt: skip
 
 
@@ -113,7 +113,7 @@ async def the_preamble_stands_while_the_mac_runs_and_levels_do_not(dut):
     driver = await start(dut)
     dut.enabled.value = 1
     for register in HELD:
-        await driver.write(entry_address(register), 1)
+        await driver.write(entry_address(register), reset_value(register))
         reasons, _ = await driver.refusal()
         assert reasons == (set() if register.live else {"not_idle"}), register.name
     assert [register.name for register in HELD if not register.live] == ["preamble", "front_end"]
@@ -167,10 +167,17 @@ async def status_is_what_the_modem_says(dut):
     for level, busy, sending in ((-128, 1, 0), (-61, 0, 1), (127, 1, 1)):
         dut.level_dbm.value, dut.phy_cca_busy.value, dut.tx_active.value = level, busy, sending
         dut.energy_limit_dbm.value = -level - 1
+        dut.rx_gain_below_db.value = level & 0x7F
         await RisingEdge(dut.clk)
         await FallingEdge(dut.clk)
         told = split(RADIO_REGISTERS["status"], await driver.read_register("status"))
-        assert told == {"rssi_dbm": level, "busy": busy, "sending": sending, "energy_limit_dbm": -level - 1}
+        assert told == {
+            "rssi_dbm": level,
+            "busy": busy,
+            "sending": sending,
+            "energy_limit_dbm": -level - 1,
+            "gain_below_db": level & 0x7F,
+        }
 
 
 class Words:

@@ -17,7 +17,7 @@ SEED = 1
 @cocotb.test()
 async def the_shift_follows_the_level_within_two_blocks(dut):
     random = np.random.default_rng(SEED)
-    gain = Clocked(dut, "rst", "sample_valid", "in_i", "in_q", "hold")
+    gain = Clocked(dut, "rst", "sample_valid", "in_i", "in_q", "hold", "settling", "rose")
     await gain.reset()
     levels = [20, 20, 32000, 32000, 5000, 5000, 600, 600, 60, 60, 3, 3]
     raw = np.vstack([random.integers(-level, level, (SYMBOL_SAMPLES, 2)) for level in levels])
@@ -46,7 +46,7 @@ async def the_shift_follows_the_level_within_two_blocks(dut):
 
 @cocotb.test()
 async def a_sum_is_told_once_a_block_after_dc_was_learnt(dut):
-    gain = Clocked(dut, "rst", "sample_valid", "in_i", "in_q", "hold")
+    gain = Clocked(dut, "rst", "sample_valid", "in_i", "in_q", "hold", "settling", "rose")
     await gain.reset()
     told = []
     raw = np.tile([[100, 5], [-100, -5]], (77, 1))
@@ -61,6 +61,45 @@ async def a_sum_is_told_once_a_block_after_dc_was_learnt(dut):
     clean = without_dc(raw)
     sizes = np.where(clean < 0, ~clean, clean).sum(axis=1)
     assert told == [(22 * block + 23, sizes[22 * block : 22 * (block + 1)].sum()) for block in (3, 4, 5)]
+
+
+@cocotb.test()
+async def a_block_in_which_the_front_end_s_gain_changes_is_not_told_of(dut):
+    """Nor does the fall of the level that goes with it look like a signal's end, at which DC is learnt anew: that would
+    take away a third of a signal which changes once a block.
+
+    A timeline in blocks: 0 to 4 nothing | 5 loud | 6, settling from sample 9 to 12 on | 7 to 10 at a sixteenth
+    """
+    gain = Clocked(dut, "rst", "sample_valid", "in_i", "in_q", "hold", "settling", "rose")
+    await gain.reset()
+    told = {}
+    for at in range(11 * SYMBOL_SAMPLES):
+        block, place = divmod(at, SYMBOL_SAMPLES)
+        size = 0 if block < 5 else 16000 if (block, place) < (6, 10) else 1000
+        value = size * (-1) ** (block if size == 1000 else at) & 0xFFFF
+        await gain.set(sample_valid=1, in_i=value, in_q=value, settling=int(block == 6 and 9 <= place <= 12))
+        if gain.block_done:
+            told[block - 1] = gain.block_sum
+        await gain.clock()
+        gain.hold(sample_valid=0)
+        await gain.clock()
+    assert list(told) == [3, 4, 5, 7, 8, 9]
+    assert all(told[block] == pytest.approx(2 * SYMBOL_SAMPLES * 1000, rel=0.1) for block in (7, 8, 9)), told
+
+
+@cocotb.test()
+@cocotb.parametrize(rises=[True, False])
+async def a_front_end_with_more_gain_has_its_dc_learnt_anew(dut, rises: bool):
+    """DC of 100 steps is 500 from block 6 on; two blocks of learning take it away, averages over 512 samples do not."""
+    gain = Clocked(dut, "rst", "sample_valid", "in_i", "in_q", "hold", "settling", "rose")
+    await gain.reset()
+    for at in range(12 * SYMBOL_SAMPLES):
+        block, place = divmod(at, SYMBOL_SAMPLES)
+        gain.hold(in_i=100 + 400 * (block >= 6), in_q=0)
+        await gain.clock(sample_valid=1, rose=int(rises and (block, place) == (6, 5)))
+        await gain.clock()
+    left = gain.block_sum / SYMBOL_SAMPLES
+    assert left < 5 if rises else left > 300, left
 
 
 @pytest.mark.parametrize("name", cocotb_tests(globals()))

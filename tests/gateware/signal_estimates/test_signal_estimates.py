@@ -14,7 +14,7 @@ SEED = 1
 
 
 INPUTS = ("rst", "cfg_rssi_base_dbm", "block_sum", "block_done", "tracking", "symbol_done", "error_valid", "error_size")
-INPUTS += ("rotation_i", "rotation_q")
+INPUTS += ("rotation_i", "rotation_q", "below_db", "settling")
 
 
 @cocotb.test()
@@ -33,15 +33,41 @@ async def rssi_takes_some_blocks_and_energy_one(dut):
         assert dut.energy_dbm.value.to_signed() == decibels(block_sum) - 100
     # Beyond 8 bits it stays at their end.
     unit.hold(cfg_rssi_base_dbm=100, block_sum=(1 << 21) - 1)
+    await unit.clock(block_done=1)
     for _ in range(12):
         await unit.clock()
     assert dut.energy_dbm.value.to_signed() == 127
     # A converter that is loud already at little power: below the ends of 8 bits, too, and beyond them at the lower one.
     for base_dbm, block_sum in ((-146, 2000), (-200, 20000), (-256, 20000)):
         unit.hold(cfg_rssi_base_dbm=base_dbm & 0x1FF, block_sum=block_sum)
+        await unit.clock(block_done=1)
         for _ in range(12):
             await unit.clock()
         assert dut.energy_dbm.value.to_signed() == max(decibels(block_sum) + base_dbm, -128)
+
+
+@cocotb.test()
+async def levels_are_those_of_the_antenna_whatever_the_front_end_s_gain(dut):
+    """A timeline in blocks: 20 of 8000 | 24 dB less gain, settling | 500, the same level | the gain comes back."""
+    unit = Clocked(dut, *INPUTS)
+    await unit.reset()
+    unit.hold(cfg_rssi_base_dbm=-100 & 0x1FF, block_sum=8000)
+    for _ in range(20):
+        await unit.clock(block_done=1)
+    for below_db, block_sum in ((24, 500), (0, 100)):
+        # Before a block with the new gain is told, nothing has changed.
+        told = dut.energy_dbm.value.to_signed()
+        unit.hold(below_db=below_db)
+        for _ in range(15):
+            await unit.clock(settling=1)
+            assert dut.energy_dbm.value.to_signed() == told
+        unit.hold(block_sum=block_sum)
+        await unit.clock(block_done=1)
+        for _ in range(12):
+            await unit.clock()
+        # The average begins anew: no block of another gain is in it.
+        assert dut.rssi_dbm.value.to_signed() == decibels(block_sum) - 100 + below_db
+        assert dut.energy_dbm.value.to_signed() == decibels(block_sum) - 100 + below_db
 
 
 @cocotb.test()

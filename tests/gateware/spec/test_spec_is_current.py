@@ -3,7 +3,6 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -52,9 +51,7 @@ def test_outputs_say_that_they_are_generated(fresh):
 def test_generating_twice_writes_nothing(fresh):
     """An unchanged output keeps its time, so that a build does not start over."""
     before = {path: (fresh / path).stat().st_mtime_ns for path in files_below(fresh)}
-    start_s = time.monotonic()
     subprocess.run(
         [sys.executable, ROOT / "gateware/spec/generate.py", "--root", fresh], check=True, capture_output=True
     )
-    assert time.monotonic() - start_s < 10  # 0.9 s of CPU
     assert {path: (fresh / path).stat().st_mtime_ns for path in files_below(fresh)} == before

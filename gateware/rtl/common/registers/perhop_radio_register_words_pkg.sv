@@ -11,7 +11,7 @@ package perhop_radio_register_words_pkg;
 
   localparam int unsigned REGISTER_SPACE_W = 10;     // bits of a byte address
   localparam logic [3:0] CLASS_NOT_WRITABLE = 4'd0;
-  localparam logic [3:0] FIRST_IDLE_CLASS = 4'd3;   // from here on: only while the MAC is not enabled
+  localparam logic [3:0] FIRST_IDLE_CLASS = 4'd4;   // from here on: only while the MAC is not enabled
 
   // Numbers of the counters, in the order of their addresses.
   localparam int unsigned STATISTICS = 7;
@@ -26,18 +26,20 @@ package perhop_radio_register_words_pkg;
   // No case: yosys-slang takes a function that has one for 0 where a memory is initialised.
   function automatic logic [35:0] register_word(int unsigned index);
     if (index == 128) return 36'h052616469;
-    if (index == 129) return 36'h000020002;
+    if (index == 129) return 36'h000020003;
     if (index == 136) return 36'h000000100;
     if (index == 138) return 36'h0000003ba;
     if (index == 139) return 36'h000000188;
     if (index == 140) return 36'h000000111;
     if (index == 141) return 36'h000000004;
-    if (index == 264) return 36'h2000001ff;
-    if (index == 265) return 36'h300000001;
+    if (index == 142) return 36'h000001800;
+    if (index == 264) return 36'h3000001ff;
+    if (index == 265) return 36'h400000001;
     if (index == 266) return 36'h1000003ff;
     if (index == 267) return 36'h1000001ff;
     if (index == 268) return 36'h1000001ff;
-    if (index == 269) return 36'h4007f7f07;
+    if (index == 269) return 36'h5007f7f07;
+    if (index == 270) return 36'h200007f7f;
     if (index == 417) return 36'h10000000f;
     return '0;
   endfunction

@@ -75,6 +75,7 @@ module perhop_radio_registers (
         logic rssi;
         logic transmit_power;
         logic front_end;
+        logic gain_control;
         logic status;
         logic error;
         logic last_frame;
@@ -99,6 +100,7 @@ module perhop_radio_registers (
         decoded_reg_strb.rssi = cpuif_req_masked & (cpuif_addr == 10'h2c) & cpuif_req_is_wr;
         decoded_reg_strb.transmit_power = cpuif_req_masked & (cpuif_addr == 10'h30) & cpuif_req_is_wr;
         decoded_reg_strb.front_end = cpuif_req_masked & (cpuif_addr == 10'h34) & cpuif_req_is_wr;
+        decoded_reg_strb.gain_control = cpuif_req_masked & (cpuif_addr == 10'h38) & cpuif_req_is_wr;
         decoded_reg_strb.status = cpuif_req_masked & (cpuif_addr == 10'h280) & !cpuif_req_is_wr;
         decoded_reg_strb.error = cpuif_req_masked & (cpuif_addr == 10'h284);
         decoded_reg_strb.last_frame = cpuif_req_masked & (cpuif_addr == 10'h288) & !cpuif_req_is_wr;
@@ -175,6 +177,16 @@ module perhop_radio_registers (
         } front_end;
         struct {
             struct {
+                logic [6:0] next;
+                logic load_next;
+            } range_db;
+            struct {
+                logic [6:0] next;
+                logic load_next;
+            } settle_samples;
+        } gain_control;
+        struct {
+            struct {
                 logic next;
                 logic load_next;
             } illegal_value;
@@ -244,6 +256,14 @@ module perhop_radio_registers (
                 logic [6:0] value;
             } hold_samples;
         } front_end;
+        struct {
+            struct {
+                logic [6:0] value;
+            } range_db;
+            struct {
+                logic [6:0] value;
+            } settle_samples;
+        } gain_control;
         struct {
             struct {
                 logic value;
@@ -517,6 +537,52 @@ module perhop_radio_registers (
         end
     end
     assign hwif_out.front_end.hold_samples.value = field_storage.front_end.hold_samples.value;
+    // Field: perhop_radio_registers.gain_control.range_db
+    always_comb begin
+        automatic logic [6:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.gain_control.range_db.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.gain_control && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.gain_control.range_db.value & ~decoded_wr_biten[6:0]) | (decoded_wr_data[6:0] & decoded_wr_biten[6:0]);
+            load_next_c = '1;
+        end
+        field_combo.gain_control.range_db.next = next_c;
+        field_combo.gain_control.range_db.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.gain_control.range_db.value <= 7'h0;
+        end else begin
+            if(field_combo.gain_control.range_db.load_next) begin
+                field_storage.gain_control.range_db.value <= field_combo.gain_control.range_db.next;
+            end
+        end
+    end
+    assign hwif_out.gain_control.range_db.value = field_storage.gain_control.range_db.value;
+    // Field: perhop_radio_registers.gain_control.settle_samples
+    always_comb begin
+        automatic logic [6:0] next_c;
+        automatic logic load_next_c;
+        next_c = field_storage.gain_control.settle_samples.value;
+        load_next_c = '0;
+        if(decoded_reg_strb.gain_control && decoded_req_is_wr) begin // SW write
+            next_c = (field_storage.gain_control.settle_samples.value & ~decoded_wr_biten[14:8]) | (decoded_wr_data[14:8] & decoded_wr_biten[14:8]);
+            load_next_c = '1;
+        end
+        field_combo.gain_control.settle_samples.next = next_c;
+        field_combo.gain_control.settle_samples.load_next = load_next_c;
+    end
+    always_ff @(posedge clk) begin
+        if(rst) begin
+            field_storage.gain_control.settle_samples.value <= 7'h18;
+        end else begin
+            if(field_combo.gain_control.settle_samples.load_next) begin
+                field_storage.gain_control.settle_samples.value <= field_combo.gain_control.settle_samples.next;
+            end
+        end
+    end
+    assign hwif_out.gain_control.settle_samples.value = field_storage.gain_control.settle_samples.value;
     // Field: perhop_radio_registers.error.illegal_value
     always_comb begin
         automatic logic [0:0] next_c;
@@ -669,6 +735,7 @@ module perhop_radio_registers (
             readback_data_var[8] = hwif_in.status.busy.next;
             readback_data_var[9] = hwif_in.status.sending.next;
             readback_data_var[23:16] = hwif_in.status.energy_limit_dbm.next;
+            readback_data_var[30:24] = hwif_in.status.gain_below_db.next;
         end
         if(rd_mux_addr == 10'h284) begin
             readback_data_var[0] = field_storage.error.illegal_value.value;

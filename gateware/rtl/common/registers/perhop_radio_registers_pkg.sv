@@ -27,10 +27,15 @@ package perhop_radio_registers_pkg;
     } perhop_radio_registers__status__energy_limit_dbm__in_t;
 
     typedef struct {
+        logic [6:0] next;
+    } perhop_radio_registers__status__gain_below_db__in_t;
+
+    typedef struct {
         perhop_radio_registers__status__rssi_dbm__in_t rssi_dbm;
         perhop_radio_registers__status__busy__in_t busy;
         perhop_radio_registers__status__sending__in_t sending;
         perhop_radio_registers__status__energy_limit_dbm__in_t energy_limit_dbm;
+        perhop_radio_registers__status__gain_below_db__in_t gain_below_db;
     } perhop_radio_registers__status__in_t;
 
     typedef struct {
@@ -194,6 +199,19 @@ package perhop_radio_registers_pkg;
     } perhop_radio_registers__front_end__out_t;
 
     typedef struct {
+        logic [6:0] value;
+    } perhop_radio_registers__gain_control__range_db__out_t;
+
+    typedef struct {
+        logic [6:0] value;
+    } perhop_radio_registers__gain_control__settle_samples__out_t;
+
+    typedef struct {
+        perhop_radio_registers__gain_control__range_db__out_t range_db;
+        perhop_radio_registers__gain_control__settle_samples__out_t settle_samples;
+    } perhop_radio_registers__gain_control__out_t;
+
+    typedef struct {
         logic value;
     } perhop_radio_registers__error__illegal_value__out_t;
 
@@ -223,6 +241,7 @@ package perhop_radio_registers_pkg;
         perhop_radio_registers__rssi__out_t rssi;
         perhop_radio_registers__transmit_power__out_t transmit_power;
         perhop_radio_registers__front_end__out_t front_end;
+        perhop_radio_registers__gain_control__out_t gain_control;
         perhop_radio_registers__error__out_t error;
     } perhop_radio_registers__out_t;
 endpackage

@@ -12,6 +12,8 @@ module dsss_receiver (
   input  wire logic               sample_valid,
   input  wire logic signed [15:0] in_i,
   input  wire logic signed [15:0] in_q,
+  input  wire logic               gain_settling,  // gain_control
+  input  wire logic               gain_rose,
 
   // A signal is being received, a preamble or a frame: level.
   output wire logic               tracking,
@@ -64,7 +66,8 @@ module dsss_receiver (
   end
 
   rx_gain u_rx_gain (
-    .clk, .rst, .sample_valid, .in_i, .in_q, .hold(tracking), .out_i(sample_i), .out_q(sample_q), .block_sum, .block_done
+    .clk, .rst, .sample_valid, .in_i, .in_q, .hold(tracking), .settling(gain_settling), .rose(gain_rose),
+    .out_i(sample_i), .out_q(sample_q), .block_sum, .block_done
   );
 
   barker_correlator u_barker_correlator_i (

@@ -3,7 +3,8 @@
 // SYMBOL samples, and takes effect a few samples into the next ones; while a frame is being received it stands still.
 //
 // Timing: samples come at most every second clock, for I and Q take the same way one after the other; a sample leaves one
-// sample_valid after it came. `block_sum` is that of the last whole block; while DC is learnt after a reset it is told of no block.
+// sample_valid after it came. `block_sum` is that of the last whole block; while DC is learnt after a reset it is told of no block, and of
+// none in which the front end's gain was `settling`. A front end that has more gain has another DC: it is learnt anew.
 
 `default_nettype none
 
@@ -17,6 +18,8 @@ module rx_gain #(
   input  wire logic signed [15:0] in_q,
 
   input  wire logic               hold,            // a frame is being received
+  input  wire logic               settling,        // gain_control: level
+  input  wire logic               rose,            // one clock
 
   output wire logic signed [5:0]  out_i,
   output wire logic signed [5:0]  out_q,
@@ -38,6 +41,8 @@ module rx_gain #(
   logic [FAST_BIT:0] blocks_q;                     // summed so far, no more than are fast
   logic        fell_q;                             // it is so
   logic [FAST_BIT:0] again_q;                      // blocks in which DC is learnt anew
+  logic        spoilt_q, block_spoilt_q;           // the gain was settling in this block, in the last whole one
+  logic        rose_q;                             // since DC was last learnt
   logic        hold_q;
   logic [3:0]  shift_d, shift_q;
   logic [15:0] above_q;                            // bits that must equal the sign
@@ -81,19 +86,28 @@ module rx_gain #(
       above_q  <= 16'hffe0;
       out_i_q  <= '0;
       out_q_q  <= '0;
+      spoilt_q <= 1'b0;
+      block_spoilt_q <= 1'b0;
+      rose_q   <= 1'b0;
     end else begin
       second_q <= sample_valid;
       if (sample_valid) begin
-        place_q <= last ? '0 : place_q + 1'b1;
-        out_i_q <= part_limited;
+        place_q  <= last ? '0 : place_q + 1'b1;
+        out_i_q  <= part_limited;
+        spoilt_q <= settling || (spoilt_q && place_q != '0);
         // What a signal has left in the averages would be energy when it is over.
-        if (place_q == '0) fell_q <= blocks_q[FAST_BIT] && {sum_q, FALL_BITS'(0)} < {FALL_BITS'(0), block_sum_q};
+        if (place_q == '0) begin
+          fell_q <= blocks_q[FAST_BIT] && !spoilt_q && !block_spoilt_q &&
+                    {sum_q, FALL_BITS'(0)} < {FALL_BITS'(0), block_sum_q};
+          block_spoilt_q <= spoilt_q;
+        end
       end
+      rose_q <= rose || (rose_q && !(second_q && place_q == 5'd1));
       if (second_q) begin
         out_q_q <= part_limited;
         if (place_q == '0 && !blocks_q[FAST_BIT]) blocks_q <= blocks_q + 1'b1;
         if (place_q == 5'd1) begin
-          if (fell_q)              again_q <= (FAST_BIT + 1)'(1) << FAST_BIT;
+          if (fell_q || rose_q)    again_q <= (FAST_BIT + 1)'(1) << FAST_BIT;
           else if (again_q != '0)  again_q <= again_q - 1'b1;
         end
         if (place_q == 5'(APPLY) && blocks_q != '0 && !hold_q) begin
@@ -113,7 +127,7 @@ module rx_gain #(
   assign out_i      = out_i_q;
   assign out_q      = out_q_q;
   assign block_sum  = block_sum_q;
-  assign block_done = sample_valid && place_q == 5'd1 && blocks_q[FAST_BIT];
+  assign block_done = sample_valid && place_q == 5'd1 && blocks_q[FAST_BIT] && !block_spoilt_q;
 
 endmodule
 

@@ -11,7 +11,9 @@ module signal_estimates (
   input  wire logic               clk,
   input  wire logic               rst,
 
-  input  wire logic signed [8:0]  cfg_rssi_base_dbm,  // of a sum of 1
+  input  wire logic signed [8:0]  cfg_rssi_base_dbm,  // of a sum of 1, at the front end's most gain
+  input  wire logic [6:0]         below_db,           // gain_control: so much less it has
+  input  wire logic               settling,           // level: it has just changed
 
   // rx_gain.
   input  wire logic [20:0]        block_sum,
@@ -38,6 +40,8 @@ module signal_estimates (
   localparam logic signed [7:0] SNR_BASE_DB = 8'sd4;
 
   logic [20+RSSI_SHIFT:0] sum_q;                      // 2**RSSI_SHIFT times the average
+  logic                   changed_q;                  // the gain is another than in what was averaged
+  logic signed [9:0]      base_dbm_q;                 // of the last block
   logic [16:0]            part_q;                     // |I| of the error, then |I| + |Q|
   logic                   second_q, whole_q;
   logic [16+ERROR_SHIFT:0] error_q;                   // 2**ERROR_SHIFT times the average
@@ -49,7 +53,10 @@ module signal_estimates (
 
   always_ff @(posedge clk) begin
     if (rst)             sum_q <= '0;
-    else if (block_done) sum_q <= sum_q - (sum_q >> RSSI_SHIFT) + (21 + RSSI_SHIFT)'(block_sum);
+    else if (block_done) sum_q <= changed_q ? {block_sum, RSSI_SHIFT'(0)}
+                                            : sum_q - (sum_q >> RSSI_SHIFT) + (21 + RSSI_SHIFT)'(block_sum);
+    changed_q <= !rst && (settling || (changed_q && !block_done));
+    if (rst || block_done) base_dbm_q <= 10'(cfg_rssi_base_dbm) + 10'($signed({1'b0, below_db}));
 
     whole_q <= error_valid && second_q;
     if (error_valid) part_q <= second_q ? part_q + 17'(error_size) : 17'(error_size);
@@ -83,8 +90,8 @@ module signal_estimates (
 
   wire logic signed [8:0] ratio_db = 9'($signed({1'b0, level_db[2]})) - 9'($signed({1'b0, level_db[3]})) + 9'(SNR_BASE_DB);
 
-  assign rssi_dbm   = limited(10'($signed({1'b0, level_db[0]})) + 10'(cfg_rssi_base_dbm));
-  assign energy_dbm = limited(10'($signed({1'b0, level_db[1]})) + 10'(cfg_rssi_base_dbm));
+  assign rssi_dbm   = limited(10'($signed({1'b0, level_db[0]})) + base_dbm_q);
+  assign energy_dbm = limited(10'($signed({1'b0, level_db[1]})) + base_dbm_q);
   assign snr_db     = ratio_db > 9'sd63 ? 7'sd63 : ratio_db < -9'sd64 ? -7'sd64 : ratio_db[6:0];
 
   wire logic unused = &{1'b0, unused_i, unused_q};

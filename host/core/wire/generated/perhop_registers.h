@@ -1099,7 +1099,7 @@ enum perhop_event_kind {
 #define PERHOP_RADIO_VERSION_VERSION_MINOR_SHIFT 0u
 #define PERHOP_RADIO_VERSION_VERSION_MINOR_BITS 16u
 #define PERHOP_RADIO_VERSION_VERSION_MINOR_MASK 0x0000FFFFu
-#define PERHOP_RADIO_VERSION_VERSION_MINOR_RESET 2u
+#define PERHOP_RADIO_VERSION_VERSION_MINOR_RESET 3u
 /*   version_major, r: Changes when software written for the last one can fail. */
 #define PERHOP_RADIO_VERSION_VERSION_MAJOR_WORD_OFFSET 0u
 #define PERHOP_RADIO_VERSION_VERSION_MAJOR_SHIFT 16u
@@ -1213,6 +1213,25 @@ enum perhop_event_kind {
 #define PERHOP_RADIO_FRONT_END_HOLD_SAMPLES_MIN 0u
 #define PERHOP_RADIO_FRONT_END_HOLD_SAMPLES_MAX 127u
 
+/* Gain control. Of a front end that takes rx_gain_below_db of radio_top: its gain follows the signal, 12 dB a step, and stands while one is received. rssi.base_dbm belongs to its most gain. May change while the MAC runs. */
+#define PERHOP_RADIO_GAIN_CONTROL_ADDRESS 0x438u
+/*   range_db, rw, dB: How far below its most the gain may be. 0: it stands, as it must where nothing takes rx_gain_below_db. */
+#define PERHOP_RADIO_GAIN_CONTROL_RANGE_DB_WORD_OFFSET 0u
+#define PERHOP_RADIO_GAIN_CONTROL_RANGE_DB_SHIFT 0u
+#define PERHOP_RADIO_GAIN_CONTROL_RANGE_DB_BITS 7u
+#define PERHOP_RADIO_GAIN_CONTROL_RANGE_DB_MASK 0x0000007Fu
+#define PERHOP_RADIO_GAIN_CONTROL_RANGE_DB_RESET 0u
+#define PERHOP_RADIO_GAIN_CONTROL_RANGE_DB_MIN 0u
+#define PERHOP_RADIO_GAIN_CONTROL_RANGE_DB_MAX 127u
+/*   settle_samples, rw, samples: Samples of the converter after a step whose gain is not known: time of the front end, the converter and the filters behind it. Allowed: at least 1. */
+#define PERHOP_RADIO_GAIN_CONTROL_SETTLE_SAMPLES_WORD_OFFSET 0u
+#define PERHOP_RADIO_GAIN_CONTROL_SETTLE_SAMPLES_SHIFT 8u
+#define PERHOP_RADIO_GAIN_CONTROL_SETTLE_SAMPLES_BITS 7u
+#define PERHOP_RADIO_GAIN_CONTROL_SETTLE_SAMPLES_MASK 0x00007F00u
+#define PERHOP_RADIO_GAIN_CONTROL_SETTLE_SAMPLES_RESET 0x18u
+#define PERHOP_RADIO_GAIN_CONTROL_SETTLE_SAMPLES_MIN 1u
+#define PERHOP_RADIO_GAIN_CONTROL_SETTLE_SAMPLES_MAX 127u
+
 /* Frames begun whose PLCP header was good, at our rates */
 #define PERHOP_RADIO_STAT_RX_FRAMES_ADDRESS 0x600u
 /*   count, r, events: Count; wraps. */
@@ -1298,6 +1317,11 @@ enum perhop_event_kind {
 #define PERHOP_RADIO_STATUS_ENERGY_LIMIT_DBM_SHIFT 16u
 #define PERHOP_RADIO_STATUS_ENERGY_LIMIT_DBM_BITS 8u
 #define PERHOP_RADIO_STATUS_ENERGY_LIMIT_DBM_MASK 0x00FF0000u
+/*   gain_below_db, r, dB: How far the front end's gain is told to be below its most. */
+#define PERHOP_RADIO_STATUS_GAIN_BELOW_DB_WORD_OFFSET 0u
+#define PERHOP_RADIO_STATUS_GAIN_BELOW_DB_SHIFT 24u
+#define PERHOP_RADIO_STATUS_GAIN_BELOW_DB_BITS 7u
+#define PERHOP_RADIO_STATUS_GAIN_BELOW_DB_MASK 0x7F000000u
 
 /* Error. Why a write was refused. Write 1 to a bit to clear it. May change while the MAC runs. */
 #define PERHOP_RADIO_ERROR_ADDRESS 0x684u

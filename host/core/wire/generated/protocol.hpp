@@ -81,7 +81,7 @@ inline constexpr std::uint32_t radio_id = 0x52616469;
 /// The same as core_version_major, of the radio's registers.
 inline constexpr std::uint32_t radio_version_major = 2;
 /// The same as core_version_minor, of the radio's registers.
-inline constexpr std::uint32_t radio_version_minor = 2;
+inline constexpr std::uint32_t radio_version_minor = 3;
 /// Above this power the energy threshold is at most -cca_loud_limit_below_dbm (16.4.8.5), dBm.
 inline constexpr std::uint32_t cca_loud_power_dbm = 20;
 /// The same of -cca_middle_limit_below_dbm: above 50 mW, and up to it the third limit, dBm.

@@ -836,7 +836,7 @@ namespace version {
 inline constexpr std::uint32_t address = 0x404;
 inline constexpr std::uint32_t width_bits = 32;
 /// Changes when something was added.
-inline constexpr field version_minor{"version_minor", 0, 16, registers::access::read_only, 2, "", 0, 65535u};
+inline constexpr field version_minor{"version_minor", 0, 16, registers::access::read_only, 3, "", 0, 65535u};
 /// Changes when software written for the last one can fail.
 inline constexpr field version_major{"version_major", 16, 16, registers::access::read_only, 2, "", 0, 65535u};
 inline constexpr std::array<field, 2> fields{{version_minor, version_major}};
@@ -905,6 +905,17 @@ inline constexpr field lead_samples{"lead_samples", 8, 7, registers::access::rea
 inline constexpr field hold_samples{"hold_samples", 16, 7, registers::access::read_write, 0, "samples", 0, 127u};
 inline constexpr std::array<field, 3> fields{{ramp_log2_samples, lead_samples, hold_samples}};
 }  // namespace front_end
+
+/// Gain control. Of a front end that takes rx_gain_below_db of radio_top: its gain follows the signal, 12 dB a step, and stands while one is received. rssi.base_dbm belongs to its most gain.
+namespace gain_control {
+inline constexpr std::uint32_t address = 0x438;
+inline constexpr std::uint32_t width_bits = 32;
+/// How far below its most the gain may be. 0: it stands, as it must where nothing takes rx_gain_below_db.
+inline constexpr field range_db{"range_db", 0, 7, registers::access::read_write, 0, "dB", 0, 127u};
+/// Samples of the converter after a step whose gain is not known: time of the front end, the converter and the filters behind it.
+inline constexpr field settle_samples{"settle_samples", 8, 7, registers::access::read_write, 0x18, "samples", 1, 127u};
+inline constexpr std::array<field, 2> fields{{range_db, settle_samples}};
+}  // namespace gain_control
 
 /// Frames begun whose PLCP header was good, at our rates
 namespace stat_rx_frames {
@@ -981,7 +992,9 @@ inline constexpr field busy{"busy", 8, 1, registers::access::read_only, 0, "", 0
 inline constexpr field sending{"sending", 9, 1, registers::access::read_only, 0, "", 0, 1u};
 /// Most that the energy threshold can be at transmit_power; a higher one in clear_channel is this. 127: no limit.
 inline constexpr field energy_limit_dbm{"energy_limit_dbm", 16, 8, registers::access::read_only, 0, "dBm", 0, 255u, true};
-inline constexpr std::array<field, 4> fields{{rssi_dbm, busy, sending, energy_limit_dbm}};
+/// How far the front end's gain is told to be below its most.
+inline constexpr field gain_below_db{"gain_below_db", 24, 7, registers::access::read_only, 0, "dB", 0, 127u};
+inline constexpr std::array<field, 5> fields{{rssi_dbm, busy, sending, energy_limit_dbm, gain_below_db}};
 }  // namespace status
 
 /// Error. Why a write was refused. Write 1 to a bit to clear it.
@@ -1034,7 +1047,7 @@ inline constexpr std::array<field, 3> fields{{samples_per_chip, rate_in, rate_22
 }  // namespace modem
 
 /// All registers in the order of their addresses.
-inline constexpr std::array<register_info, 19> all{{
+inline constexpr std::array<register_info, 20> all{{
     {"id", 0x400, 32, 1, 4, id::fields},
     {"version", 0x404, 32, 1, 4, version::fields},
     {"tx_gain", 0x420, 32, 1, 4, tx_gain::fields},
@@ -1043,6 +1056,7 @@ inline constexpr std::array<register_info, 19> all{{
     {"rssi", 0x42C, 32, 1, 4, rssi::fields},
     {"transmit_power", 0x430, 32, 1, 4, transmit_power::fields},
     {"front_end", 0x434, 32, 1, 4, front_end::fields},
+    {"gain_control", 0x438, 32, 1, 4, gain_control::fields},
     {"stat_rx_frames", 0x600, 32, 1, 4, stat_rx_frames::fields},
     {"stat_rx_carrier_lost", 0x604, 32, 1, 4, stat_rx_carrier_lost::fields},
     {"stat_rx_header_errors", 0x608, 32, 1, 4, stat_rx_header_errors::fields},

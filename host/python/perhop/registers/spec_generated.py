@@ -45,7 +45,7 @@ RADIO_REGISTERS_BASE = 1024  # First address of the radio's registers, behind th
 RADIO_SPACE_BYTES = 2048  # Addresses of radio_top: the MAC's registers and the radio's, bytes
 RADIO_ID = 0x52616469  # First register of the radio: the letters Radi
 RADIO_VERSION_MAJOR = 2  # The same as core_version_major, of the radio's registers
-RADIO_VERSION_MINOR = 2  # The same as core_version_minor, of the radio's registers
+RADIO_VERSION_MINOR = 3  # The same as core_version_minor, of the radio's registers
 CCA_LOUD_POWER_DBM = 20  # Above this power the energy threshold is at most -cca_loud_limit_below_dbm (16.4.8.5), dBm
 CCA_MIDDLE_POWER_DBM = 17  # The same of -cca_middle_limit_below_dbm: above 50 mW, and up to it the third limit, dBm
 CCA_LOUD_LIMIT_BELOW_DBM = 80  # Limit of the energy threshold above 100 mW, below 0 dBm, dB
@@ -2099,7 +2099,7 @@ RADIO_REGISTERS: Mapping[str, Register] = MappingProxyType({
     ),
     "version": _register(
         "version", "Version", 0x404, 32, 1, 4, False, False,
-        RegisterField("version_minor", 0, 16, "r", 2, "", "", "Changes when something was added.", 0, 65535),
+        RegisterField("version_minor", 0, 16, "r", 3, "", "", "Changes when something was added.", 0, 65535),
         RegisterField("version_major", 16, 16, "r", 2, "", "", "Changes when software written for the last one can fail.", 0, 65535),
     ),
     "tx_gain": _register(
@@ -2130,6 +2130,11 @@ RADIO_REGISTERS: Mapping[str, Register] = MappingProxyType({
         RegisterField("ramp_log2_samples", 0, 3, "rw", 4, "log2(samples)", "cfg_ramp_log2_samples", "The amplitude rises, and falls, in 2 to the power of this; at most 2 us (16.4.7.8).", 1, 5),
         RegisterField("lead_samples", 8, 7, "rw", 0, "samples", "cfg_lead_samples", "From tx_active to the frame's begin: time for switch and amplifier. It is part of phy_delay.tx_clocks.", 0, 127),
         RegisterField("hold_samples", 16, 7, "rw", 0, "samples", "cfg_hold_samples", "From the frame's end to the fall of tx_active; the receiver is deaf until then.", 0, 127),
+    ),
+    "gain_control": _register(
+        "gain_control", "Gain control", 0x438, 32, 1, 4, False, True,
+        RegisterField("range_db", 0, 7, "rw", 0, "dB", "cfg_gain_range_db", "How far below its most the gain may be. 0: it stands, as it must where nothing takes rx_gain_below_db.", 0, 127),
+        RegisterField("settle_samples", 8, 7, "rw", 0x18, "samples", "cfg_gain_settle_samples", "Samples of the converter after a step whose gain is not known: time of the front end, the converter and the filters behind it.", 1, 127),
     ),
     "stat_rx_frames": _register(
         "stat_rx_frames", "Frames begun whose PLCP header was good, at our rates", 0x600, 32, 1, 4, False, False,
@@ -2165,6 +2170,7 @@ RADIO_REGISTERS: Mapping[str, Register] = MappingProxyType({
         RegisterField("busy", 8, 1, "r", None, "", "phy_cca_busy", "The medium is busy.", 0, 1),
         RegisterField("sending", 9, 1, "r", None, "", "tx_active", "The station sends.", 0, 1),
         RegisterField("energy_limit_dbm", 16, 8, "r", None, "dBm", "energy_limit_dbm", "Most that the energy threshold can be at transmit_power; a higher one in clear_channel is this. 127: no limit.", -128, 127, signed=True),
+        RegisterField("gain_below_db", 24, 7, "r", None, "dB", "rx_gain_below_db", "How far the front end's gain is told to be below its most.", 0, 127),
     ),
     "error": _register(
         "error", "Error", 0x684, 32, 1, 4, False, True,

@@ -136,7 +136,7 @@ module rfnoc_block_perhop #(
     .s_packet_tready(packets_tready), .s_packet_tlength(packets_tlength),
     .m_packet_tdata(frames_tdata), .m_packet_tlast(frames_tlast), .m_packet_tvalid(frames_tvalid),
     .m_packet_tready(frames_tready),
-    .mac_clk(mac_clk), .mac_clk_stands(mac_clk_stands),
+    .mac_clk(mac_clk), .mac_clk_stands(mac_clk_stands), .rx_gain_below_db(),
     .radio_clk(radio_clk), .radio_rx_stb(rx_stb), .radio_rx_data(rx_data), .radio_rx_running(rx_running),
     .radio_tx_stb(tx_stb), .radio_tx_data(tx_data), .radio_tx_running(tx_running),
     .other_rx_running(channel_rx_running), .other_tx_data(channel_tx_data), .other_tx_running(channel_tx_running), .owned(owned)

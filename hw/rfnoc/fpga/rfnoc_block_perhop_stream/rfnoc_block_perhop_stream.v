@@ -116,7 +116,7 @@ module rfnoc_block_perhop_stream #(
     .s_packet_tready(packets_tready), .s_packet_tlength(packets_tlength),
     .m_packet_tdata(frames_tdata), .m_packet_tlast(frames_tlast), .m_packet_tvalid(frames_tvalid),
     .m_packet_tready(frames_tready),
-    .mac_clk(mac_clk), .mac_clk_stands(mac_clk_stands),
+    .mac_clk(mac_clk), .mac_clk_stands(mac_clk_stands), .rx_gain_below_db(),
     .radio_clk(rfnoc_chdr_clk), .radio_rx_stb(rx_stb), .radio_rx_data(rx_data), .radio_rx_running(unused_rx_running),
     .radio_tx_stb(rx_stb), .radio_tx_data(tx_data), .radio_tx_running(unused_tx_running),
     .other_rx_running(1'b0), .other_tx_data(32'd0), .other_tx_running(1'b0), .owned(unused_owned)
