@@ -312,6 +312,12 @@ BREAKS = {
         "remainder_q[15] == data ?",
         "the register's feedback is the wrong way round",
     ),
+    "gain_control": Break(
+        f"{PHY}/rx/gain_control.sv",
+        "sample_valid && !hold && settle_q == '0",
+        "sample_valid && settle_q == '0",
+        "the gain moves while a signal is received",
+    ),
     "plcp_header": Break(
         f"{PHY}/rx/plcp_header.sv",
         "wire logic take = valid && !complete;",

@@ -543,6 +543,15 @@ JOBS = (
         ),
     ),
     Job(
+        "gain_control",
+        "the front end's gain stays within its range, stands in frames and after steps, and moves for what it says alone",
+        ("gain_rules",),
+        top="gain_control",
+        free=(),
+        free_wires=(),
+        modules=("phy/rx/gain_control",),
+    ),
+    Job(
         "receive_sap",
         "what starts for the MAC ends once; a bad header or a foreign frame with one error as the medium becomes idle",
         ("sap_rules",),
