@@ -544,7 +544,7 @@ JOBS = (
     ),
     Job(
         "gain_control",
-        "the front end's gain stays within its range, stands in frames and after steps, and moves for what it says alone",
+        "the front end's gain keeps its range, stands in frames and after steps, and moves for what is said alone",
         ("gain_rules",),
         top="gain_control",
         free=(),
