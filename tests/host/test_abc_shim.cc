@@ -7,39 +7,17 @@
 
 #include "host/core/hop/hop_path.hpp"
 #include "host/core/wire/abc_echo.hpp"
+#include "tests/host/tcp_packets.hpp"
 
 namespace perhop {
 namespace {
 
-constexpr std::uint32_t segment_bytes = 1448;
-const shim::flow_key flow{.source = shim::ip_address::from_ipv4(0x0a000001),
-                          .destination = shim::ip_address::from_ipv4(0x0a000003),
-                          .source_port = 40000,
-                          .destination_port = 5001};
-constexpr shim::next_hop hop{.peer = 0, .rate_index = 1, .mpdu_bytes = 1554};
+using tcp_packets::data_of, tcp_packets::flow, tcp_packets::hop, tcp_packets::segment_bytes, tcp_packets::tcp_ack_of;
 
 shim::flow_policy abc_policy(std::uint32_t target_ms = 20) {
   shim::flow_policy policy;
   policy.cwl = {.kind = policy::cwl_kind::abc, .abc_target_ms = target_ms};
   return policy;
-}
-
-shim::ip_packet_view data_of(const shim::flow_key& of, std::uint32_t number) {
-  return {.flow = of,
-          .ip_bytes = segment_bytes + 40,
-          .ttl = 64,
-          .tcp = {.has_tcp_ack = true,
-                  .sequence = 1 + number * segment_bytes,
-                  .window_bytes = 65535,
-                  .payload_bytes = segment_bytes,
-                  .segment_bytes = segment_bytes}};
-}
-
-shim::ip_packet_view tcp_ack_of(std::uint32_t packets) {
-  return {.flow = flow.reversed(),
-          .ip_bytes = 40,
-          .ttl = 64,
-          .tcp = {.has_tcp_ack = true, .tcp_ack = 1 + packets * segment_bytes, .window_bytes = 65535, .segment_bytes = segment_bytes}};
 }
 
 wire::path_header over_the_air(const wire::path_header& header) {
@@ -60,7 +38,7 @@ struct chain {
 
   /// A packet there and its TCP ACK back. @return the window that the sender's TCP sees, in packets; 0: as it was
   std::uint32_t round(policy::time_us now, std::size_t before_it_at_router) {
-    const auto data = data_of(flow, sent++);
+    const auto data = data_of(sent++);
     auto header = sender.on_originate(now, data, hop);
     sender.brake(now, header, data, hop, 0);
     header = over_the_air(header);
@@ -105,10 +83,10 @@ TEST(abc_shim, an_idle_path_accelerates_and_a_long_queue_brakes) {
 TEST(abc_shim, a_router_lowers_a_mark_and_never_raises_it) {
   shim::shim node({.profile = find_profile("dsss_long"), .policy = abc_policy()});
   wire::path_header braked{.explicit_rate_bps = wire::brake_rate_bps};
-  node.brake(0, braked, data_of(flow, 0), hop, 0);
+  node.brake(0, braked, data_of(0), hop, 0);
   EXPECT_EQ(braked.explicit_rate_bps, wire::brake_rate_bps);
   wire::path_header accelerated;
-  node.brake(0, accelerated, data_of(flow, 1), hop, 0);
+  node.brake(0, accelerated, data_of(1), hop, 0);
   EXPECT_EQ(accelerated.explicit_rate_bps, wire::unlimited_rate_bps);
 }
 
@@ -125,13 +103,13 @@ TEST(abc_shim, marks_nothing_but_data_of_flows_that_have_the_policy) {
   };
   shim::flow_key other = flow;
   other.source_port = 1;
-  shim::ip_packet_view udp = data_of(flow, 0);
+  shim::ip_packet_view udp = data_of(0);
   udp.flow.protocol = 17;
-  EXPECT_EQ(bytes_after(data_of(other, 0)), wire::encode(before));
-  EXPECT_EQ(bytes_after(data_of(flow.reversed(), 0)), wire::encode(before));
+  EXPECT_EQ(bytes_after(data_of(0, other)), wire::encode(before));
+  EXPECT_EQ(bytes_after(data_of(0, flow.reversed())), wire::encode(before));
   EXPECT_EQ(bytes_after(tcp_ack_of(1)), wire::encode(before));
   EXPECT_EQ(bytes_after(udp), wire::encode(before));
-  EXPECT_NE(bytes_after(data_of(flow, 0)), wire::encode(before));
+  EXPECT_NE(bytes_after(data_of(0)), wire::encode(before));
   node.set_policy(abc_policy());
   EXPECT_EQ(bytes_after(tcp_ack_of(1)), wire::encode(before)) << "TCP ACKs bring marks and have none";
 }
@@ -159,7 +137,7 @@ TEST(abc_shim, of_two_flows_only_the_one_with_the_policy_is_counted_and_limited)
   for (std::uint32_t number = 0; number < 10; ++number) {
     const policy::time_us now = number * 10'000;
     path.round(now, 50);
-    const auto data = data_of(other, number);
+    const auto data = data_of(number, other);
     auto header = path.sender.on_originate(now, data, hop);
     path.sender.brake(now, header, data, hop, 50);
     path.router.on_forward(now, header, data, hop);
@@ -180,7 +158,7 @@ TEST(abc_shim, of_two_flows_only_the_one_with_the_policy_is_counted_and_limited)
 TEST(abc_shim, a_policy_that_comes_later_begins_with_what_is_in_flight) {
   chain path(shim::no_policy);
   std::uint32_t sent = 0;
-  for (; sent < 12; ++sent) path.sender.on_originate(0, data_of(flow, sent), hop);
+  for (; sent < 12; ++sent) path.sender.on_originate(0, data_of(sent), hop);
   path.sent = sent;
   for (shim::shim* node : {&path.sender, &path.router, &path.receiver}) node->set_policy(abc_policy());
   path.sender.on_receive(1, std::nullopt, tcp_ack_of(0));
@@ -230,7 +208,7 @@ TEST(abc_hop_path, what_the_mac_has_and_what_waits_is_the_queue) {
   hop::hop_path<node> path(host, 50);
   path.start({.profile = find_profile("dsss_long"), .policy = abc_policy()});
   for (int number = 1; number <= 23; ++number) {
-    path.send(5, {.view = data_of(flow, static_cast<std::uint32_t>(number)), .content = number});
+    path.send(5, {.view = data_of(static_cast<std::uint32_t>(number)), .content = number});
   }
   EXPECT_EQ(host.given, (std::vector{1, 2})) << "two are in the MAC, the others in the queue";
   EXPECT_EQ(host.braked, (std::vector{21, 22, 23}));
@@ -240,11 +218,11 @@ TEST(abc_hop_path, the_service_time_that_the_mac_measured_is_that_of_the_queue) 
   node host;
   hop::hop_path<node> path(host, 50);
   path.start({.profile = find_profile("dsss_long"), .policy = abc_policy()});
-  path.send(0, {.view = data_of(flow, 0), .content = 0});
+  path.send(0, {.view = data_of(0), .content = 0});
   // Ten times as long as expected, so that two packets fill what twenty filled, and the MAC is never idle.
   for (policy::time_us now = 80'000; now <= 800'000; now += 80'000) path.on_completion(now, done(78'000));
   for (int number = 1; number <= 9; ++number) {
-    path.send(800'001, {.view = data_of(flow, static_cast<std::uint32_t>(number)), .content = number});
+    path.send(800'001, {.view = data_of(static_cast<std::uint32_t>(number)), .content = number});
   }
   EXPECT_EQ(host.braked, (std::vector{1, 2, 3, 4, 5, 6, 7, 8, 9}));
 }

@@ -12,36 +12,14 @@
 
 #include "host/core/shim/shim.hpp"
 #include "host/own/perhop_policy.hpp"
+#include "tests/host/tcp_packets.hpp"
 
 namespace perhop {
 namespace {
 
+using tcp_packets::data_of, tcp_packets::flow, tcp_packets::hop, tcp_packets::segment_bytes, tcp_packets::tcp_ack_of;
+
 using policy::time_us;
-
-constexpr std::uint32_t segment_bytes = 1448;
-const shim::flow_key flow{.source = shim::ip_address::from_ipv4(0x0a000001),
-                          .destination = shim::ip_address::from_ipv4(0x0a000003),
-                          .source_port = 40000,
-                          .destination_port = 5001};
-constexpr shim::next_hop hop{.peer = 0, .rate_index = 1, .mpdu_bytes = 1554};
-
-shim::ip_packet_view data_of(std::uint32_t number) {
-  return {.flow = flow,
-          .ip_bytes = segment_bytes + 40,
-          .ttl = 64,
-          .tcp = {.has_tcp_ack = true,
-                  .sequence = 1 + number * segment_bytes,
-                  .window_bytes = 65535,
-                  .payload_bytes = segment_bytes,
-                  .segment_bytes = segment_bytes}};
-}
-
-shim::ip_packet_view tcp_ack_of(std::uint32_t packets) {
-  return {.flow = flow.reversed(),
-          .ip_bytes = 40,
-          .ttl = 64,
-          .tcp = {.has_tcp_ack = true, .tcp_ack = 1 + packets * segment_bytes, .window_bytes = 65535, .segment_bytes = segment_bytes}};
-}
 
 /// What happened to all objects of the policies below, in order.
 struct witness {
