@@ -74,7 +74,7 @@ RANGE_NOISE = 2 * RANGE_STEP
 """Of the receiver's noise, where the gain stands: two steps of a converter of 12 bits."""
 RANGE_DB = (0.0, 20.0, 40.0, 50.0, 60.0, 70.0, 80.0)
 CONTROLLED_DB = (20.0, 60.0, 80.0, 100.0)
-CONTROL_RANGE_DB = 60
+CONTROL_RANGE_STEPS = 5
 CONTROL_FRAMES = 20
 LEVELS = {"-30 dB": 1000 * 10**-1.5, "-10 dB": 1000 * 10**-0.5, "nominal": 1000.0, "+10 dB": 1000 * 10**0.5}
 
@@ -105,10 +105,10 @@ def controlled() -> list[tuple[gain_control.Heard, dict[str, int]]]:
     """What the gateware hears by level, with a gain that stands and with one that it controls; kept as the rest is."""
     points = [
         gain_control.Heard(
-            rate, range_db, frame_errors.theory_point_db(rate) + LOSS_DB[rate] + above_db, CONTROL_FRAMES
+            rate, range_steps, frame_errors.theory_point_db(rate) + LOSS_DB[rate] + above_db, CONTROL_FRAMES
         )
         for rate in RATE_NAMES
-        for range_db in (0, CONTROL_RANGE_DB)
+        for range_steps in (0, CONTROL_RANGE_STEPS)
         for above_db in CONTROLLED_DB
     ]
     program = hashlib.sha256((ROOT / gain_control.PROGRAM).read_bytes()).hexdigest()
@@ -247,7 +247,7 @@ def main() -> int:
         show("levels with gain control, on the gateware")
         for point, heard in controlled():
             above_db = point.es_n0_db - frame_errors.theory_point_db(point.rate) - LOSS_DB[point.rate]
-            by_control[point.rate, point.range_db, round(above_db)] = heard
+            by_control[point.rate, point.range_steps, round(above_db)] = heard
 
     analogue_works = {
         (rate, dc_db, imbalance): Point(
@@ -306,13 +306,13 @@ def main() -> int:
         show(
             f"{RATE_NAMES[rate]}, one gain of 12 bits, {above_db:g} dB above the bound: frame errors {found['per']:.3f}"
         )
-    for (rate, range_db, above_db), heard in by_control.items():
+    for (rate, range_steps, above_db), heard in by_control.items():
         lost = 1 - heard["delivered"] / heard["frames"]
         show(
-            f"{RATE_NAMES[rate]}, gain control over {range_db} dB, {above_db} dB above the bound: "
+            f"{RATE_NAMES[rate]}, gain control of {range_steps} steps, {above_db} dB above the bound: "
             f"frame errors {lost:.3f}, gain at most {heard['most_below_db']} dB below its most"
         )
-        if range_db and lost > PER_LIMIT:
+        if range_steps and lost > PER_LIMIT:
             wrong.append(f"{RATE_NAMES[rate]}: {lost:.0%} lost {above_db} dB above the bound, with gain control")
     for (rate, front_end, db), found in beside.items():
         show(f"{RATE_NAMES[rate]}, {front_end}, the next channel {db:g} dB stronger: frame errors {found['per']:.3f}")

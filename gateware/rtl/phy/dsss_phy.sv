@@ -32,8 +32,8 @@ module dsss_phy #(
   input  wire logic signed [7:0]  cfg_energy_threshold_dbm,
   input  wire logic               cfg_energy_detect,
   input  wire logic               cfg_carrier_sense,
-  input  wire logic [6:0]         cfg_gain_range_db,   // these as gain_control has them
-  input  wire logic [6:0]         cfg_gain_settle_samples,
+  input  wire logic [2:0]         cfg_gain_range_steps, // these as gain_control has them
+  input  wire logic [1:0]         cfg_gain_settle_looks,
 
   // The radio.
   input  wire logic               rx_sample_valid,
@@ -159,7 +159,7 @@ module dsss_phy #(
   end
 
   gain_control u_gain_control (
-    .clk, .rst(rx_rst), .cfg_range_db(cfg_gain_range_db), .cfg_settle_samples(cfg_gain_settle_samples),
+    .clk, .rst(rx_rst), .cfg_range_steps(cfg_gain_range_steps), .cfg_settle_looks(cfg_gain_settle_looks),
     .sample_valid(rx_sample_valid), .in_i(rx_i), .in_q(rx_q), .hold(tracking),
     .below_db(rx_gain_below_db), .settling(gain_settling), .rose(gain_rose)
   );

@@ -40,8 +40,8 @@ module radio_registers
   output wire logic [2:0]        cfg_ramp_log2_samples,
   output wire logic [6:0]        cfg_lead_samples,
   output wire logic [6:0]        cfg_hold_samples,
-  output wire logic [6:0]        cfg_gain_range_db,
-  output wire logic [6:0]        cfg_gain_settle_samples,
+  output wire logic [2:0]        cfg_gain_range_steps,
+  output wire logic [1:0]        cfg_gain_settle_looks,
 
   // What dsss_phy says now.
   input  wire logic signed [7:0] level_dbm,
@@ -119,8 +119,8 @@ module radio_registers
   assign cfg_ramp_log2_samples    = settings.front_end.ramp_log2_samples.value;
   assign cfg_lead_samples         = settings.front_end.lead_samples.value;
   assign cfg_hold_samples         = settings.front_end.hold_samples.value;
-  assign cfg_gain_range_db        = settings.gain_control.range_db.value;
-  assign cfg_gain_settle_samples  = settings.gain_control.settle_samples.value;
+  assign cfg_gain_range_steps     = settings.gain_control.range_steps.value;
+  assign cfg_gain_settle_looks  = settings.gain_control.settle_looks.value;
 
   // ---- Counters ----
 

@@ -79,7 +79,8 @@ module radio_top
   logic [2:0]  cfg_ramp_log2_samples;
   logic [6:0]  cfg_lead_samples, cfg_hold_samples;
   logic        cfg_limit_threshold;
-  logic [6:0]  cfg_gain_range_db, cfg_gain_settle_samples;
+  logic [2:0]  cfg_gain_range_steps;
+  logic [1:0]  cfg_gain_settle_looks;
   logic signed [7:0] cfg_energy_threshold_dbm, cfg_transmit_power_dbm, energy_limit_dbm, level_dbm, rx_tangent_128;
   logic signed [6:0] rx_snr_db;
   logic        stat_header_error, stat_no_sfd, stat_rx_unsupported, stat_tx_unsupported, stat_tx_underrun;
@@ -92,7 +93,7 @@ module radio_top
     .clk, .rst, .s_axil(axil[1]), .s_axil_response(axil_response[1]), .enabled,
     .cfg_short_preamble, .cfg_tx_gain, .cfg_rssi_base_dbm, .cfg_energy_threshold_dbm, .cfg_energy_detect,
     .cfg_carrier_sense, .cfg_transmit_power_dbm, .cfg_limit_threshold, .cfg_ramp_log2_samples, .cfg_lead_samples,
-    .cfg_hold_samples, .cfg_gain_range_db, .cfg_gain_settle_samples, .rx_gain_below_db,
+    .cfg_hold_samples, .cfg_gain_range_steps, .cfg_gain_settle_looks, .rx_gain_below_db,
     .level_dbm, .energy_limit_dbm, .phy_cca_busy(from_phy.cca_busy), .tx_active, .phy_rx_start(from_phy.rx_start), .phy_rx_rate(from_phy.rx_rate),
     .phy_rx_end(rx_frame_ended), .phy_rx_error(from_phy.rx_error), .phy_rx_rssi_dbm(from_phy.rx_rssi_dbm), .rx_snr_db,
     .rx_tangent_128, .stat_header_error, .stat_no_sfd, .stat_rx_unsupported, .stat_tx_unsupported,
@@ -111,7 +112,7 @@ module radio_top
   dsss_phy #(.SAMPLES_PER_CHIP(SAMPLES_PER_CHIP), .RATE_IN(RATE_IN), .RATE_22(RATE_22)) u_dsss_phy (
     .clk, .rst(rst || !enabled), .cfg_short_preamble, .cfg_tx_gain, .cfg_rssi_base_dbm, .cfg_energy_threshold_dbm,
     .cfg_energy_detect, .cfg_carrier_sense, .cfg_transmit_power_dbm, .cfg_limit_threshold, .cfg_ramp_log2_samples,
-    .cfg_lead_samples, .cfg_hold_samples, .cfg_gain_range_db, .cfg_gain_settle_samples,
+    .cfg_lead_samples, .cfg_hold_samples, .cfg_gain_range_steps, .cfg_gain_settle_looks,
     .rx_sample_valid, .rx_i, .rx_q, .tx_sample_take, .tx_i, .tx_q, .tx_active, .rx_gain_below_db, .level_dbm, .energy_limit_dbm,
     .phy_cca_busy(from_phy.cca_busy), .phy_rx_start(from_phy.rx_start), .phy_rx_rate(from_phy.rx_rate),
     .phy_rx_bytes(from_phy.rx_bytes), .phy_rx_data(from_phy.rx_data), .phy_rx_valid(from_phy.rx_valid), .phy_rx_end(from_phy.rx_end),

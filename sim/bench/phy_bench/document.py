@@ -62,7 +62,7 @@ class Measured:
     ranged: dict[tuple[int, float], float]
     """Frame error rate by rate and decibels above the bound's level, at one gain of a converter of 12 bits."""
     by_control: dict[tuple[int, int, int], dict[str, int]]
-    """What gain_control.count says, by rate, range of the gain and decibels above the bound's level."""
+    """What gain_control.count says, by rate, range of the gain in steps and decibels above the bound's level."""
     beside: dict[tuple[int, str, float], float]
     """Frame error rate by rate, front end, and by how many decibels the next channel is the stronger."""
     beside_frames: int
@@ -200,10 +200,10 @@ def write(found: Measured, folder: Path) -> None:
     ]
     control_db = sorted({db for *_, db in found.by_control})
     control_rows = [
-        f"| {RATE_NAMES[rate]} | {f'controlled, {range_db} dB' if range_db else 'stands'} | "
-        + " | ".join(control_cell(found.by_control[rate, range_db, db]) for db in control_db)
+        f"| {RATE_NAMES[rate]} | {f'controlled, {12 * steps} dB' if steps else 'stands'} | "
+        + " | ".join(control_cell(found.by_control[rate, steps, db]) for db in control_db)
         + " |"
-        for rate, range_db in dict.fromkeys((rate, range_db) for rate, range_db, _ in found.by_control)
+        for rate, steps in dict.fromkeys((rate, steps) for rate, steps, _ in found.by_control)
     ]
     front_ends = list(dict.fromkeys(name for _, name, _ in found.beside))
     neighbours_db = sorted({db for _, _, db in found.beside})

@@ -40,8 +40,8 @@ class Recorder:
         self.writes.append((address, word))
 
 
-def settings(clocks_per_us: int, profile: str, address: int, seed: int) -> list[tuple[int, int]]:
-    """What the host of a station writes to its registers."""
+def settings(clocks_per_us: int, profile: str, address: int, seed: int, **gain_control: int) -> list[tuple[int, int]]:
+    """What the host of a station writes to its registers; `gain_control` are fields of that one."""
     bus = Recorder(clocks_per_us)
     mac, radio = MacRegisters(bus), RadioRegisters(bus)
     mac.disable()
@@ -50,5 +50,7 @@ def settings(clocks_per_us: int, profile: str, address: int, seed: int) -> list[
     mac.write("rts_threshold", value_bytes=4095)
     # The noise of some packets is stronger than the signal of others: carriers alone say that the medium is busy.
     radio.write("clear_channel", energy_detect=0)
+    if gain_control:
+        radio.write("gain_control", **gain_control)
     mac.enable()
     return bus.writes

@@ -63,13 +63,12 @@ int run() {
   std::mt19937_64 random(plan.at("seed").get<std::uint64_t>());
   front_end between(plan.at("noise"), plan.at("step"), plan.at("delay_samples"), random());
   const double turn = plan.at("turn");
-  const std::uint32_t delivered_address = plan.at("delivered_address"), gain_address = plan.at("gain_address");
+  const std::uint32_t delivered_address = plan.at("delivered_address");
   nlohmann::json found = nlohmann::json::array();
   std::int64_t now = 0;
   std::size_t done = 0;
 
   for (const auto& each : plan.at("cases")) {
-    receiver.write(gain_address, each.at("gain_word"));
     const double scale = each.at("scale");
     const std::uint32_t before = receiver.read(delivered_address);
     unsigned most_below_db = 0;

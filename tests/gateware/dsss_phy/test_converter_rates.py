@@ -45,7 +45,7 @@ class Bench:
         dut.cfg_tx_gain.value, dut.cfg_short_preamble.value, dut.cfg_carrier_sense.value = 256, 1, 1
         dut.cfg_rssi_base_dbm.value = -120
         dut.cfg_ramp_log2_samples.value, dut.cfg_lead_samples.value, dut.cfg_hold_samples.value = 4, 0, 0
-        dut.cfg_gain_range_db.value, dut.cfg_gain_settle_samples.value = 0, 1
+        dut.cfg_gain_range_steps.value, dut.cfg_gain_settle_looks.value = 0, 1
         dut.cfg_limit_threshold.value = dut.cfg_transmit_power_dbm.value = 0
         dut.rst.value = 1
 

@@ -24,16 +24,16 @@ DELAY_SAMPLES = 6
 """From what is said to the front end to the first sample with that gain."""
 SETTINGS = {
     "cfg_tx_gain": 256, "cfg_ramp_log2_samples": 4, "cfg_rssi_base_dbm": BASE_DBM & 0x1FF, "cfg_energy_detect": 1,
-    "cfg_carrier_sense": 1, "cfg_energy_threshold_dbm": -40 & 0xFF, "cfg_gain_settle_samples": 14,
+    "cfg_carrier_sense": 1, "cfg_energy_threshold_dbm": -40 & 0xFF, "cfg_gain_settle_looks": 1,
 }  # fmt: skip
 
 
 class FrontEnd:
     """An antenna, a gain and a converter in front of a dsss_phy at two samples a chip."""
 
-    def __init__(self, dut, range_db: int) -> None:
+    def __init__(self, dut, range_steps: int) -> None:
         self.unit = Clocked(dut, "rst", "rx_sample_valid", "rx_i", "rx_q", "tx_sample_take", "phy_tx_start")
-        self.unit.hold(**SETTINGS, cfg_gain_range_db=range_db)
+        self.unit.hold(**SETTINGS, cfg_gain_range_steps=range_steps)
         self.random = np.random.default_rng(SEED)
         self.below_db: deque[int] = deque([0] * DELAY_SAMPLES)
         self.octets = bytearray()
@@ -84,7 +84,7 @@ def level_dbm(above_noise_db: float) -> float:
 async def a_frame_of_any_level_is_heard_and_its_level_told(dut, above_noise_db: int):
     """A timeline: silence | preamble, the gain goes down | it stands to the frame's end | and comes back."""
     random = np.random.default_rng(SEED)
-    front_end = FrontEnd(dut, range_db=60)
+    front_end = FrontEnd(dut, range_steps=5)
     await front_end.unit.reset()
     psdu = random.bytes(10)
     silence = np.zeros(300)
@@ -107,7 +107,7 @@ async def a_frame_of_any_level_is_heard_and_its_level_told(dut, above_noise_db: 
 async def a_burst_within_a_frame_does_not_move_the_gain(dut):
     """40 samples at the converter's end: outside of a frame the gain goes down for them."""
     random = np.random.default_rng(SEED)
-    front_end = FrontEnd(dut, range_db=60)
+    front_end = FrontEnd(dut, range_steps=5)
     await front_end.unit.reset()
     wave = frame(random.bytes(10), 30, random)
     wave[len(wave) // 2 :][:40] = 40000
@@ -119,7 +119,7 @@ async def a_burst_within_a_frame_does_not_move_the_gain(dut):
 @cocotb.test()
 async def a_weak_frame_is_heard_a_sifs_after_a_strong_one(dut):
     random = np.random.default_rng(SEED)
-    front_end = FrontEnd(dut, range_db=60)
+    front_end = FrontEnd(dut, range_steps=5)
     await front_end.unit.reset()
     strong, weak = random.bytes(6), random.bytes(6)
     await front_end.hear(np.concatenate([np.zeros(200), frame(strong, 90, random), np.zeros(220)]))
@@ -131,7 +131,7 @@ async def a_weak_frame_is_heard_a_sifs_after_a_strong_one(dut):
 async def without_a_range_the_gain_stands_and_a_strong_frame_is_lost(dut):
     """35 dB beyond the converter only the quadrants are left of a carrier that turns through their borders."""
     random = np.random.default_rng(SEED)
-    front_end = FrontEnd(dut, range_db=0)
+    front_end = FrontEnd(dut, range_steps=0)
     await front_end.unit.reset()
     await front_end.hear(np.concatenate([np.zeros(100), frame(random.bytes(6), 95, random), np.zeros(300)]))
     assert set(front_end.gains) == {0}

@@ -162,8 +162,8 @@ module mac_top_pair_bench
       dsss_phy #(.SAMPLES_PER_CHIP(SAMPLES_PER_CHIP)) u_dsss_phy (
         .clk, .rst, .cfg_short_preamble(preamble_us == 10'd96), .cfg_tx_gain(9'd256), .cfg_rssi_base_dbm(-9'sd120),
         .cfg_energy_threshold_dbm(-8'sd60), .cfg_energy_detect(1'b1), .cfg_carrier_sense(1'b1), .cfg_transmit_power_dbm(8'sd0),
-        .cfg_limit_threshold(1'b0), .cfg_ramp_log2_samples(3'd4), .cfg_lead_samples(7'd0), .cfg_hold_samples(7'd0), .cfg_gain_range_db(7'd0),
-        .cfg_gain_settle_samples(7'd1), .rx_gain_below_db(unused_gain_db), .energy_limit_dbm(unused_limit_dbm),
+        .cfg_limit_threshold(1'b0), .cfg_ramp_log2_samples(3'd4), .cfg_lead_samples(7'd0), .cfg_hold_samples(7'd0), .cfg_gain_range_steps(3'd0),
+        .cfg_gain_settle_looks(2'd1), .rx_gain_below_db(unused_gain_db), .energy_limit_dbm(unused_limit_dbm),
         .rx_sample_valid(sample_q), .rx_i(16'(air_i[OTHER])), .rx_q(16'(air_q[OTHER])),
         .tx_sample_take(sample_q), .tx_i(air_i[at]), .tx_q(air_q[at]), .tx_active(unused_active),
         .phy_cca_busy(from_phy[at].cca_busy), .phy_rx_start(from_phy[at].rx_start), .phy_rx_rate(from_phy[at].rx_rate),

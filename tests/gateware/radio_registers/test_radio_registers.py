@@ -116,7 +116,7 @@ async def the_preamble_stands_while_the_mac_runs_and_levels_do_not(dut):
         await driver.write(entry_address(register), reset_value(register))
         reasons, _ = await driver.refusal()
         assert reasons == (set() if register.live else {"not_idle"}), register.name
-    assert [register.name for register in HELD if not register.live] == ["preamble", "front_end"]
+    assert [register.name for register in HELD if not register.live] == ["preamble", "front_end", "gain_control"]
     assert not int(dut.cfg_short_preamble.value)
 
 

@@ -19,11 +19,11 @@ module perhop_radio_register_rules (
   always_comb begin
     case (kind)
       4'd1: found = 1'b0;
-      4'd2: found = (word[14:8] == '0);
-      4'd3: found = (word[8:0] > 9'd256);
-      4'd4: found = 1'b0;
-      4'd5: found = (word[2:0] == '0)
+      4'd2: found = (word[8:0] > 9'd256);
+      4'd3: found = 1'b0;
+      4'd4: found = (word[2:0] == '0)
             || (word[2:0] > 3'd5);
+      4'd5: found = (word[9:8] == '0);
       default: found = 1'b1;
     endcase
   end

@@ -11,7 +11,7 @@ package perhop_radio_register_words_pkg;
 
   localparam int unsigned REGISTER_SPACE_W = 10;     // bits of a byte address
   localparam logic [3:0] CLASS_NOT_WRITABLE = 4'd0;
-  localparam logic [3:0] FIRST_IDLE_CLASS = 4'd4;   // from here on: only while the MAC is not enabled
+  localparam logic [3:0] FIRST_IDLE_CLASS = 4'd3;   // from here on: only while the MAC is not enabled
 
   // Numbers of the counters, in the order of their addresses.
   localparam int unsigned STATISTICS = 7;
@@ -32,14 +32,14 @@ package perhop_radio_register_words_pkg;
     if (index == 139) return 36'h000000188;
     if (index == 140) return 36'h000000111;
     if (index == 141) return 36'h000000004;
-    if (index == 142) return 36'h000001800;
-    if (index == 264) return 36'h3000001ff;
-    if (index == 265) return 36'h400000001;
+    if (index == 142) return 36'h000000200;
+    if (index == 264) return 36'h2000001ff;
+    if (index == 265) return 36'h300000001;
     if (index == 266) return 36'h1000003ff;
     if (index == 267) return 36'h1000001ff;
     if (index == 268) return 36'h1000001ff;
-    if (index == 269) return 36'h5007f7f07;
-    if (index == 270) return 36'h200007f7f;
+    if (index == 269) return 36'h4007f7f07;
+    if (index == 270) return 36'h500000307;
     if (index == 417) return 36'h10000000f;
     return '0;
   endfunction

@@ -177,13 +177,13 @@ module perhop_radio_registers (
         } front_end;
         struct {
             struct {
-                logic [6:0] next;
+                logic [2:0] next;
                 logic load_next;
-            } range_db;
+            } range_steps;
             struct {
-                logic [6:0] next;
+                logic [1:0] next;
                 logic load_next;
-            } settle_samples;
+            } settle_looks;
         } gain_control;
         struct {
             struct {
@@ -258,11 +258,11 @@ module perhop_radio_registers (
         } front_end;
         struct {
             struct {
-                logic [6:0] value;
-            } range_db;
+                logic [2:0] value;
+            } range_steps;
             struct {
-                logic [6:0] value;
-            } settle_samples;
+                logic [1:0] value;
+            } settle_looks;
         } gain_control;
         struct {
             struct {
@@ -537,52 +537,52 @@ module perhop_radio_registers (
         end
     end
     assign hwif_out.front_end.hold_samples.value = field_storage.front_end.hold_samples.value;
-    // Field: perhop_radio_registers.gain_control.range_db
+    // Field: perhop_radio_registers.gain_control.range_steps
     always_comb begin
-        automatic logic [6:0] next_c;
+        automatic logic [2:0] next_c;
         automatic logic load_next_c;
-        next_c = field_storage.gain_control.range_db.value;
+        next_c = field_storage.gain_control.range_steps.value;
         load_next_c = '0;
         if(decoded_reg_strb.gain_control && decoded_req_is_wr) begin // SW write
-            next_c = (field_storage.gain_control.range_db.value & ~decoded_wr_biten[6:0]) | (decoded_wr_data[6:0] & decoded_wr_biten[6:0]);
+            next_c = (field_storage.gain_control.range_steps.value & ~decoded_wr_biten[2:0]) | (decoded_wr_data[2:0] & decoded_wr_biten[2:0]);
             load_next_c = '1;
         end
-        field_combo.gain_control.range_db.next = next_c;
-        field_combo.gain_control.range_db.load_next = load_next_c;
+        field_combo.gain_control.range_steps.next = next_c;
+        field_combo.gain_control.range_steps.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
         if(rst) begin
-            field_storage.gain_control.range_db.value <= 7'h0;
+            field_storage.gain_control.range_steps.value <= 3'h0;
         end else begin
-            if(field_combo.gain_control.range_db.load_next) begin
-                field_storage.gain_control.range_db.value <= field_combo.gain_control.range_db.next;
+            if(field_combo.gain_control.range_steps.load_next) begin
+                field_storage.gain_control.range_steps.value <= field_combo.gain_control.range_steps.next;
             end
         end
     end
-    assign hwif_out.gain_control.range_db.value = field_storage.gain_control.range_db.value;
-    // Field: perhop_radio_registers.gain_control.settle_samples
+    assign hwif_out.gain_control.range_steps.value = field_storage.gain_control.range_steps.value;
+    // Field: perhop_radio_registers.gain_control.settle_looks
     always_comb begin
-        automatic logic [6:0] next_c;
+        automatic logic [1:0] next_c;
         automatic logic load_next_c;
-        next_c = field_storage.gain_control.settle_samples.value;
+        next_c = field_storage.gain_control.settle_looks.value;
         load_next_c = '0;
         if(decoded_reg_strb.gain_control && decoded_req_is_wr) begin // SW write
-            next_c = (field_storage.gain_control.settle_samples.value & ~decoded_wr_biten[14:8]) | (decoded_wr_data[14:8] & decoded_wr_biten[14:8]);
+            next_c = (field_storage.gain_control.settle_looks.value & ~decoded_wr_biten[9:8]) | (decoded_wr_data[9:8] & decoded_wr_biten[9:8]);
             load_next_c = '1;
         end
-        field_combo.gain_control.settle_samples.next = next_c;
-        field_combo.gain_control.settle_samples.load_next = load_next_c;
+        field_combo.gain_control.settle_looks.next = next_c;
+        field_combo.gain_control.settle_looks.load_next = load_next_c;
     end
     always_ff @(posedge clk) begin
         if(rst) begin
-            field_storage.gain_control.settle_samples.value <= 7'h18;
+            field_storage.gain_control.settle_looks.value <= 2'h2;
         end else begin
-            if(field_combo.gain_control.settle_samples.load_next) begin
-                field_storage.gain_control.settle_samples.value <= field_combo.gain_control.settle_samples.next;
+            if(field_combo.gain_control.settle_looks.load_next) begin
+                field_storage.gain_control.settle_looks.value <= field_combo.gain_control.settle_looks.next;
             end
         end
     end
-    assign hwif_out.gain_control.settle_samples.value = field_storage.gain_control.settle_samples.value;
+    assign hwif_out.gain_control.settle_looks.value = field_storage.gain_control.settle_looks.value;
     // Field: perhop_radio_registers.error.illegal_value
     always_comb begin
         automatic logic [0:0] next_c;

@@ -199,16 +199,16 @@ package perhop_radio_registers_pkg;
     } perhop_radio_registers__front_end__out_t;
 
     typedef struct {
-        logic [6:0] value;
-    } perhop_radio_registers__gain_control__range_db__out_t;
+        logic [2:0] value;
+    } perhop_radio_registers__gain_control__range_steps__out_t;
 
     typedef struct {
-        logic [6:0] value;
-    } perhop_radio_registers__gain_control__settle_samples__out_t;
+        logic [1:0] value;
+    } perhop_radio_registers__gain_control__settle_looks__out_t;
 
     typedef struct {
-        perhop_radio_registers__gain_control__range_db__out_t range_db;
-        perhop_radio_registers__gain_control__settle_samples__out_t settle_samples;
+        perhop_radio_registers__gain_control__range_steps__out_t range_steps;
+        perhop_radio_registers__gain_control__settle_looks__out_t settle_looks;
     } perhop_radio_registers__gain_control__out_t;
 
     typedef struct {

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Gain of the radio's front end, by what its converter says (AGC): how many decibels it is to be below the most. None while nothing is
-// heard, a step more as soon as two samples of a look are at the converter's end, and a step less after a look in which no sample came
+// Gain of the radio's front end, by what its converter says (AGC): how far below the most it is to be, in steps of 12 dB. None while nothing
+// is heard, a step more as soon as two samples of a look are at the converter's end, and a step less after a look in which no sample came
 // near it. While a signal is being received it stands still.
 //
 // A step down leaves a signal 5 dB above what counts as quiet, so that the gain does not swing.
 //
-// Timing: a step is out a clock after the sample that asked for it. The cfg_settle_samples that come then count for nothing: so long the
-// front end, the converter and what stands behind it may take.
+// Timing: a step is out a clock after the sample that asked for it. Of the cfg_settle_looks looks that come then no sample counts: so long
+// the front end, the converter and what stands behind it may take.
 
 `default_nettype none
 
 module gain_control #(
-  parameter int unsigned STEP_DB      = 12,
-  parameter int unsigned LOOK_SAMPLES = 16
+  parameter int unsigned LOOK_SAMPLES = 16           // a power of two
 ) (
   input  wire logic               clk,
   input  wire logic               rst,               // the gain is the most
 
-  input  wire logic [6:0]         cfg_range_db,      // how far below the most it may be; 0: it stands
-  input  wire logic [6:0]         cfg_settle_samples, // at least 1
+  // Settings, which change only in reset.
+  input  wire logic [2:0]         cfg_range_steps,   // how far below the most it may be; 0: it stands
+  input  wire logic [1:0]         cfg_settle_looks,  // at least 1
 
   input  wire logic               sample_valid,      // the converter's
   input  wire logic signed [15:0] in_i,
@@ -34,7 +34,8 @@ module gain_control #(
   // Of a sample's size, in eighths of the converter's range.
   localparam logic [2:0] LOUD = 3'd7, QUIET = 3'd0;
 
-  logic [6:0]        below_q, settle_q;
+  logic [2:0]        below_q;                        // steps
+  logic [1:0]        settle_q;                       // looks
   logic [LOOK_W-1:0] look_q;
   logic              loud_q, heard_q, rose_q;
 
@@ -42,11 +43,12 @@ module gain_control #(
     size = upper[2:0] ^ {3{upper[3]}};
   endfunction
 
+  wire logic last   = look_q == '1;
   wire logic counts = sample_valid && !hold && settle_q == '0;
+  wire logic over   = sample_valid && settle_q != '0 && last;
   wire logic loud   = size(in_i[15:12]) == LOUD || size(in_q[15:12]) == LOUD;
   wire logic heard  = heard_q || size(in_i[15:12]) != QUIET || size(in_q[15:12]) != QUIET;
-  wire logic last   = look_q == LOOK_W'(LOOK_SAMPLES - 1);
-  wire logic falls  = counts && loud && loud_q && below_q < cfg_range_db;
+  wire logic falls  = counts && loud && loud_q && below_q < cfg_range_steps;
   wire logic rises  = counts && last && !heard && below_q != '0;
 
   always_ff @(posedge clk) begin
@@ -56,24 +58,25 @@ module gain_control #(
       rose_q   <= 1'b0;
     end else begin
       rose_q <= rises;
-      if (below_q > cfg_range_db) below_q <= cfg_range_db;  // the setting has changed
-      else if (falls)             below_q <= cfg_range_db - below_q > 7'(STEP_DB) ? below_q + 7'(STEP_DB) : cfg_range_db;
-      else if (rises)             below_q <= below_q > 7'(STEP_DB) ? below_q - 7'(STEP_DB) : '0;
-      if (falls || rises)                      settle_q <= cfg_settle_samples;
-      else if (sample_valid && settle_q != '0) settle_q <= settle_q - 1'b1;
+      if (falls)      below_q <= below_q + 1'b1;
+      else if (rises) below_q <= below_q - 1'b1;
+      if (falls || rises) settle_q <= cfg_settle_looks;
+      else if (over)      settle_q <= settle_q - 1'b1;
     end
-    if (rst || hold || falls || rises) begin
+    if (rst || falls || rises || (hold && settle_q == '0)) begin
       look_q  <= '0;
       loud_q  <= 1'b0;
       heard_q <= 1'b0;
-    end else if (counts) begin
-      look_q  <= last ? '0 : look_q + 1'b1;
-      loud_q  <= !last && (loud_q || loud);
-      heard_q <= !last && heard;
+    end else if (sample_valid) begin
+      // A look has as many samples as this counter has numbers.
+      look_q  <= look_q + 1'b1;
+      loud_q  <= counts && !last && (loud_q || loud);
+      heard_q <= counts && !last && heard;
     end
   end
 
-  assign below_db = below_q;
+  // Twelve of each.
+  assign below_db = {1'b0, below_q, 3'b000} + {2'b00, below_q, 2'b00};
   assign settling = settle_q != '0;
   assign rose     = rose_q;
 

@@ -40,7 +40,6 @@ module signal_estimates (
   localparam logic signed [7:0] SNR_BASE_DB = 8'sd4;
 
   logic [20+RSSI_SHIFT:0] sum_q;                      // 2**RSSI_SHIFT times the average
-  logic                   changed_q;                  // the gain is another than in what was averaged
   logic signed [9:0]      base_dbm_q;                 // of the last block
   logic [16:0]            part_q;                     // |I| of the error, then |I| + |Q|
   logic                   second_q, whole_q;
@@ -52,10 +51,9 @@ module signal_estimates (
   logic signed [14:0]     unused_i, unused_q;
 
   always_ff @(posedge clk) begin
-    if (rst)             sum_q <= '0;
-    else if (block_done) sum_q <= changed_q ? {block_sum, RSSI_SHIFT'(0)}
-                                            : sum_q - (sum_q >> RSSI_SHIFT) + (21 + RSSI_SHIFT)'(block_sum);
-    changed_q <= !rst && (settling || (changed_q && !block_done));
+    // Blocks of another gain do not count.
+    if (rst || settling) sum_q <= '0;
+    else if (block_done) sum_q <= sum_q - (sum_q >> RSSI_SHIFT) + (21 + RSSI_SHIFT)'(block_sum);
     if (rst || block_done) base_dbm_q <= 10'(cfg_rssi_base_dbm) + 10'($signed({1'b0, below_db}));
 
     whole_q <= error_valid && second_q;

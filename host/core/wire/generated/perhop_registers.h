@@ -1213,24 +1213,24 @@ enum perhop_event_kind {
 #define PERHOP_RADIO_FRONT_END_HOLD_SAMPLES_MIN 0u
 #define PERHOP_RADIO_FRONT_END_HOLD_SAMPLES_MAX 127u
 
-/* Gain control. Of a front end that takes rx_gain_below_db of radio_top: its gain follows the signal, 12 dB a step, and stands while one is received. rssi.base_dbm belongs to its most gain. May change while the MAC runs. */
+/* Gain control. Of a front end that takes rx_gain_below_db of radio_top: its gain follows the signal, 12 dB a step, and stands while one is received. rssi.base_dbm belongs to its most gain. */
 #define PERHOP_RADIO_GAIN_CONTROL_ADDRESS 0x438u
-/*   range_db, rw, dB: How far below its most the gain may be. 0: it stands, as it must where nothing takes rx_gain_below_db. */
-#define PERHOP_RADIO_GAIN_CONTROL_RANGE_DB_WORD_OFFSET 0u
-#define PERHOP_RADIO_GAIN_CONTROL_RANGE_DB_SHIFT 0u
-#define PERHOP_RADIO_GAIN_CONTROL_RANGE_DB_BITS 7u
-#define PERHOP_RADIO_GAIN_CONTROL_RANGE_DB_MASK 0x0000007Fu
-#define PERHOP_RADIO_GAIN_CONTROL_RANGE_DB_RESET 0u
-#define PERHOP_RADIO_GAIN_CONTROL_RANGE_DB_MIN 0u
-#define PERHOP_RADIO_GAIN_CONTROL_RANGE_DB_MAX 127u
-/*   settle_samples, rw, samples: Samples of the converter after a step whose gain is not known: time of the front end, the converter and the filters behind it. Allowed: at least 1. */
-#define PERHOP_RADIO_GAIN_CONTROL_SETTLE_SAMPLES_WORD_OFFSET 0u
-#define PERHOP_RADIO_GAIN_CONTROL_SETTLE_SAMPLES_SHIFT 8u
-#define PERHOP_RADIO_GAIN_CONTROL_SETTLE_SAMPLES_BITS 7u
-#define PERHOP_RADIO_GAIN_CONTROL_SETTLE_SAMPLES_MASK 0x00007F00u
-#define PERHOP_RADIO_GAIN_CONTROL_SETTLE_SAMPLES_RESET 0x18u
-#define PERHOP_RADIO_GAIN_CONTROL_SETTLE_SAMPLES_MIN 1u
-#define PERHOP_RADIO_GAIN_CONTROL_SETTLE_SAMPLES_MAX 127u
+/*   range_steps, rw, 12 dB: How far below its most the gain may be. 0: it stands, as it must where nothing takes rx_gain_below_db. */
+#define PERHOP_RADIO_GAIN_CONTROL_RANGE_STEPS_WORD_OFFSET 0u
+#define PERHOP_RADIO_GAIN_CONTROL_RANGE_STEPS_SHIFT 0u
+#define PERHOP_RADIO_GAIN_CONTROL_RANGE_STEPS_BITS 3u
+#define PERHOP_RADIO_GAIN_CONTROL_RANGE_STEPS_MASK 0x00000007u
+#define PERHOP_RADIO_GAIN_CONTROL_RANGE_STEPS_RESET 0u
+#define PERHOP_RADIO_GAIN_CONTROL_RANGE_STEPS_MIN 0u
+#define PERHOP_RADIO_GAIN_CONTROL_RANGE_STEPS_MAX 7u
+/*   settle_looks, rw, 16 samples: How long after a step the gain of samples is not known: time of the front end, the converter and the filters behind it. Allowed: at least 1. */
+#define PERHOP_RADIO_GAIN_CONTROL_SETTLE_LOOKS_WORD_OFFSET 0u
+#define PERHOP_RADIO_GAIN_CONTROL_SETTLE_LOOKS_SHIFT 8u
+#define PERHOP_RADIO_GAIN_CONTROL_SETTLE_LOOKS_BITS 2u
+#define PERHOP_RADIO_GAIN_CONTROL_SETTLE_LOOKS_MASK 0x00000300u
+#define PERHOP_RADIO_GAIN_CONTROL_SETTLE_LOOKS_RESET 2u
+#define PERHOP_RADIO_GAIN_CONTROL_SETTLE_LOOKS_MIN 1u
+#define PERHOP_RADIO_GAIN_CONTROL_SETTLE_LOOKS_MAX 3u
 
 /* Frames begun whose PLCP header was good, at our rates */
 #define PERHOP_RADIO_STAT_RX_FRAMES_ADDRESS 0x600u

@@ -911,10 +911,10 @@ namespace gain_control {
 inline constexpr std::uint32_t address = 0x438;
 inline constexpr std::uint32_t width_bits = 32;
 /// How far below its most the gain may be. 0: it stands, as it must where nothing takes rx_gain_below_db.
-inline constexpr field range_db{"range_db", 0, 7, registers::access::read_write, 0, "dB", 0, 127u};
-/// Samples of the converter after a step whose gain is not known: time of the front end, the converter and the filters behind it.
-inline constexpr field settle_samples{"settle_samples", 8, 7, registers::access::read_write, 0x18, "samples", 1, 127u};
-inline constexpr std::array<field, 2> fields{{range_db, settle_samples}};
+inline constexpr field range_steps{"range_steps", 0, 3, registers::access::read_write, 0, "12 dB", 0, 7u};
+/// How long after a step the gain of samples is not known: time of the front end, the converter and the filters behind it.
+inline constexpr field settle_looks{"settle_looks", 8, 2, registers::access::read_write, 2, "16 samples", 1, 3u};
+inline constexpr std::array<field, 2> fields{{range_steps, settle_looks}};
 }  // namespace gain_control
 
 /// Frames begun whose PLCP header was good, at our rates

@@ -2132,9 +2132,9 @@ RADIO_REGISTERS: Mapping[str, Register] = MappingProxyType({
         RegisterField("hold_samples", 16, 7, "rw", 0, "samples", "cfg_hold_samples", "From the frame's end to the fall of tx_active; the receiver is deaf until then.", 0, 127),
     ),
     "gain_control": _register(
-        "gain_control", "Gain control", 0x438, 32, 1, 4, False, True,
-        RegisterField("range_db", 0, 7, "rw", 0, "dB", "cfg_gain_range_db", "How far below its most the gain may be. 0: it stands, as it must where nothing takes rx_gain_below_db.", 0, 127),
-        RegisterField("settle_samples", 8, 7, "rw", 0x18, "samples", "cfg_gain_settle_samples", "Samples of the converter after a step whose gain is not known: time of the front end, the converter and the filters behind it.", 1, 127),
+        "gain_control", "Gain control", 0x438, 32, 1, 4, False, False,
+        RegisterField("range_steps", 0, 3, "rw", 0, "12 dB", "cfg_gain_range_steps", "How far below its most the gain may be. 0: it stands, as it must where nothing takes rx_gain_below_db.", 0, 7),
+        RegisterField("settle_looks", 8, 2, "rw", 2, "16 samples", "cfg_gain_settle_looks", "How long after a step the gain of samples is not known: time of the front end, the converter and the filters behind it.", 1, 3),
     ),
     "stat_rx_frames": _register(
         "stat_rx_frames", "Frames begun whose PLCP header was good, at our rates", 0x600, 32, 1, 4, False, False,
