@@ -13,6 +13,7 @@
 #include "sim/ns3/flow-logs.h"
 #include "sim/ns3/flow.h"
 #include "sim/ns3/host-routing.h"
+#include "sim/ns3/ip-stack.h"
 #include "sim/ns3/node-address.h"
 #include "sim/ns3/queue-log.h"
 #include "sim/ns3/routes.h"
@@ -26,8 +27,6 @@
 
 #include "ns3/boolean.h"
 #include "ns3/global-value.h"
-#include "ns3/internet-stack-helper.h"
-#include "ns3/ipv4-l3-protocol.h"
 #include "ns3/node-container.h"
 #include "ns3/rng-seed-manager.h"
 #include "ns3/simulator.h"
@@ -146,9 +145,6 @@ class Network
         }
         m_channel = CreateObject<AirChannel>(config.air, simulator, report);
         m_nodes.Create(count);
-        InternetStackHelper internet;
-        internet.SetIpv6StackInstall(false);
-        internet.Install(m_nodes);
         for (uint32_t i = 0; i < count; ++i)
         {
             AddDevice(config, i, exactLog);
@@ -236,7 +232,7 @@ class Network
         m_channel->Add(device);
         m_devices.push_back(device);
 
-        Ptr<Ipv4L3Protocol> ip = node->GetObject<Ipv4L3Protocol>();
+        Ptr<Ipv4L3Protocol> ip = InstallIp(node);
         const uint32_t interface = ip->AddInterface(device);
         ip->AddAddress(interface, Ipv4InterfaceAddress(NodeIpv4Address(i), Ipv4Mask("255.0.0.0")));
         ip->SetUp(interface);
