@@ -149,9 +149,9 @@ MeasuredTcpSocket::SendEmptyPacket(uint8_t flags)
 void
 MeasuredTcpSocket::ReceivedData(Ptr<Packet> packet, const TcpHeader& header)
 {
-    const bool timerStarts = m_delAckEvent.IsExpired();
+    const bool timerStarts = m_bsdClocks && m_delAckEvent.IsExpired();
     TcpSocketBase::ReceivedData(packet, header);
-    if (m_bsdClocks && timerStarts && m_delAckEvent.IsPending())
+    if (timerStarts && m_delAckEvent.IsPending())
     {
         const Time now = Simulator::Now();
         m_delAckEvent.Cancel();
@@ -176,6 +176,17 @@ MeasuredTcpSocket::Window() const
 {
     const uint32_t windowBytes = TcpSocketBase::Window();
     return m_windowCapPackets == NO_WINDOW_CAP ? windowBytes : std::min(windowBytes, m_windowCapPackets * m_tcb->m_segmentSize);
+}
+
+bool
+MeasuredTcpSocket::Arrive(Ptr<Packet> segment, const Ipv4Header& ip, uint16_t sourcePort)
+{
+    if (!m_connected || m_endPoint == nullptr)
+    {
+        return false;
+    }
+    ForwardUp(segment, ip, sourcePort, nullptr);
+    return true;
 }
 
 uint32_t

@@ -48,6 +48,13 @@ using perhop::run::run_config;
 /// A chain may be longer than ns-3's default of 64 hops.
 constexpr uint8_t TIME_TO_LIVE = 255;
 
+/// Somebody looks at the bytes of packets.
+bool
+WantsBytes(const run_config& config)
+{
+    return config.outputs.pcapng || config.air.mac.fidelity == perhop::air::mac_fidelity::bytes;
+}
+
 double
 CpuSeconds()
 {
@@ -240,6 +247,10 @@ class Network
         const bool aodv = config.routing == perhop::run::routing_kind::aodv;
         ip->SetDefaultTtl(aodv ? perhop::routing::aodv_config{}.network_diameter : TIME_TO_LIVE);
         ip->SetRoutingProtocol(routes);
+        if (!WantsBytes(config))
+        {
+            device->ShortenWayOfTcp(ip);
+        }
     }
 
     Ptr<AirChannel> m_channel;
@@ -398,8 +409,7 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll, c
     ScenarioResult result;
     {
         // What has bytes has real checksums; otherwise nobody looks at them and they would cost a pass over every byte.
-        const bool bytes = config.outputs.pcapng || config.air.mac.fidelity == perhop::air::mac_fidelity::bytes;
-        GlobalValue::Bind("ChecksumEnabled", BooleanValue(bytes));
+        GlobalValue::Bind("ChecksumEnabled", BooleanValue(WantsBytes(config)));
         SimulatorLease simulator(config.seed);
         const FlowLogs logs(config);
         Network network(config, simulator.Get(), report, logs.exact.get());
