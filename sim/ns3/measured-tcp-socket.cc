@@ -105,9 +105,9 @@ MeasuredTcpSocket::StartBsdTimer()
 uint32_t
 MeasuredTcpSocket::SendDataPacket(SequenceNumber32 sequence, uint32_t maxBytes, bool withAck)
 {
-    const bool timerStarts = m_retxEvent.IsExpired();
+    const bool timerStarts = m_bsdClocks && m_retxEvent.IsExpired();
     const uint32_t bytes = TcpSocketBase::SendDataPacket(sequence, maxBytes, withAck);
-    if (m_bsdClocks && timerStarts)
+    if (timerStarts)
     {
         StartBsdTimer();
     }
@@ -117,6 +117,11 @@ MeasuredTcpSocket::SendDataPacket(SequenceNumber32 sequence, uint32_t maxBytes, 
 void
 MeasuredTcpSocket::SendEmptyPacket(uint8_t flags)
 {
+    if ((flags & (TcpHeader::SYN | TcpHeader::FIN)) == 0)
+    {
+        TcpSocketBase::SendEmptyPacket(flags); // starts no timer
+        return;
+    }
     const bool timerStarts = m_retxEvent.IsExpired();
     if ((flags & TcpHeader::SYN) != 0 && m_synRetries > m_synCount + MOST_SYN_DOUBLINGS)
     {
