@@ -23,7 +23,7 @@ export CCACHE_BASEDIR := $(CURDIR)
 # Objects with debugging information serve another clone, too; what they say of its folder is then of the first one.
 export CCACHE_NOHASHDIR := 1
 
-.PHONY: help setup programs build bindings chain kernel live live-sanitized ota soak attack flowgraphs gr-perhop reproduce bianchi verify-warp verify-bytes verify-samples verify-hashes verify-kernel verify-bounds bench-antenna bench-bound bench-core bench-exact bench-kernel bench-mesh bench-phy bench-robust bench-scale bench-sifs bench-sim bench-sweep peers virtual-usrp synth prove outside-project test test-gateware mutate test-long docs fuzz fuzz-python fuzz-gateware clean wheel deb
+.PHONY: help setup programs build bindings chain kernel live live-sanitized ota soak attack flowgraphs gr-perhop reproduce bianchi verify-warp verify-bytes verify-samples verify-hashes verify-kernel verify-bounds bench-antenna bench-bound bench-core bench-exact bench-grid bench-kernel bench-mesh bench-phy bench-robust bench-scale bench-sifs bench-sim bench-sweep peers virtual-usrp synth prove outside-project test test-gateware mutate test-long docs fuzz fuzz-python fuzz-gateware clean wheel deb
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -171,6 +171,9 @@ bench-core: setup out/build/build.ninja ## Cost of the shim a packet: sender, fo
 
 bench-exact: programs ## Cost of an EXACT router at 10 to 1000 flows; distance of M1 and M2 from the max-min optimum
 	@$(PYTHON) sim/bench/bench_exact.py
+
+bench-grid: programs ## CPU time, instructions and memory on the 10 x 10 grid of paper 003, beside ns-3's WifiNetDevice
+	@$(PYTHON) sim/bench/bench_grid.py
 
 bench-kernel: programs kernel ## Today's TCPs (reno, cubic, bbr) over 1 to 15 hops in Linux kernels in virtual time, in ns-3, live; each policy over each; costs (long)
 	@$(PYTHON) sim/bench/bench_kernel.py --jobs $(JOBS)

@@ -16,9 +16,10 @@ import json
 import re
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
-from bench_sim import BUILD, run_json
+from chain_runs import BUILD, run_json
 
 RECORDED = Path(__file__).with_name("instructions.json")
 SHORT_S, LONG_S = 1.0, 6.0
@@ -41,24 +42,39 @@ def compiler(build: Path = BUILD) -> str:
     return f"{version.stdout.splitlines()[0].partition(' ')[2]}, -march={cached('PERHOP_MARCH')}"
 
 
-def counted_run(hops: int, window: int, simulated_s: float) -> tuple[int, int]:
-    """Instructions of a whole process, and data packets delivered. Raises RuntimeError where Valgrind fails."""
+def of_process(command: list[str | Path], *options: str) -> tuple[int, str]:
+    """Instructions of a whole process, and what it printed. Raises RuntimeError where Valgrind fails."""
+    with tempfile.TemporaryDirectory() as directory:
+        counting = ["valgrind", "--tool=cachegrind", "--cache-sim=no", f"--cachegrind-out-file={directory}/counts"]
+        done = subprocess.run([*counting, *options, *command], capture_output=True, text=True)
+    found = re.search(r"I +refs: +([\d,]+)", done.stderr)
+    if done.returncode != 0 or found is None:
+        raise RuntimeError(f"valgrind of {command[0]} ended with {done.returncode}: {done.stderr[-2000:]}")
+    return int(found[1].replace(",", "")), done.stdout
+
+
+def counted_run(hops: int, window: int, simulated_s: float, build: Path = BUILD) -> tuple[int, int]:
+    """Instructions of a whole process, and data packets delivered."""
     with tempfile.TemporaryDirectory() as directory:
         config = Path(directory) / "run.json"
         config.write_text(json.dumps(run_json(hops, window, simulated_s, 1, Path(directory))))
-        counting = ["valgrind", "--tool=cachegrind", "--cache-sim=no", f"--cachegrind-out-file={directory}/counts"]
-        done = subprocess.run([*counting, BUILD / "sim/ns3/perhop-sim", config], capture_output=True, text=True)
-        found = re.search(r"I +refs: +([\d,]+)", done.stderr)
-        if done.returncode != 0 or found is None:
-            raise RuntimeError(f"valgrind of perhop-sim ended with {done.returncode}: {done.stderr[-2000:]}")
+        counted, _ = of_process([build / "sim/ns3/perhop-sim", config])
         result = json.loads((Path(directory) / "result.json").read_text())
-        return int(found[1].replace(",", "")), result["flows"][0]["delivered_packets"]
+    return counted, result["flows"][0]["delivered_packets"]
 
 
-def count(hops: int, window: int) -> int:
-    """Instructions of one data packet and hop, its TCP ACK's way back included."""
-    short, long = (counted_run(hops, window, seconds) for seconds in (SHORT_S, LONG_S))
+def per_packet_hop(hops: int, counted: Callable[[float], tuple[int, int]]) -> int:
+    """Instructions of one data packet and hop, its TCP ACK's way back included: what the longer of two runs has more.
+
+    `counted(simulated seconds)` makes a run, and tells its instructions and the packets that it delivered.
+    """
+    short, long = (counted(seconds) for seconds in (SHORT_S, LONG_S))
     return round((long[0] - short[0]) / ((long[1] - short[1]) * hops))
+
+
+def count(hops: int, window: int, build: Path = BUILD) -> int:
+    """The same of perhop-sim over a chain."""
+    return per_packet_hop(hops, lambda simulated_s: counted_run(hops, window, simulated_s, build))
 
 
 def name(hops: int, window: int) -> str:

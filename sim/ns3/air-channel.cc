@@ -195,13 +195,14 @@ AirChannel::on_completion(perhop::air::tick now, const perhop::air::completion& 
     {
         m_statistics[record.node].note_done(record);
     }
-    m_report.on_completion(record, Flow::TrafficOf(m_slots.Get(record.payload).view.flow));
-    const std::shared_ptr<const RouteFrame> route = m_slots.Get(record.payload).route;
+    const PacketSlot& slot = m_slots.Get(record.payload);
+    m_report.on_completion(record, Flow::TrafficOf(slot.view.flow));
+    const std::shared_ptr<const RouteFrame> route = slot.route;
     if (record.result == perhop::tx_result::short_retry_limit || record.result == perhop::tx_result::long_retry_limit)
     {
         const auto to = static_cast<perhop::air::node_id>(record.ra - perhop::node_address_base - 1);
         m_report.on_link_failure(now, m_air.in_range(record.node, to));
-        TellLoss(m_slots.Get(record.payload).view, FlowLoss::MacRetries);
+        TellLoss(slot.view, FlowLoss::MacRetries);
     }
     if (record.result == perhop::tx_result::group_sent)
     {

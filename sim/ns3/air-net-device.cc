@@ -53,6 +53,11 @@ AirNetDevice::GetTypeId()
                                           BooleanValue(true),
                                           MakeBooleanAccessor(&AirNetDevice::m_forwardInShim),
                                           MakeBooleanChecker())
+                            .AddAttribute("BulkPath",
+                                          "TCP's segments go to the hop path and come from it without ns-3's IP layer.",
+                                          BooleanValue(true),
+                                          MakeBooleanAccessor(&AirNetDevice::m_bulkPath),
+                                          MakeBooleanChecker())
                             .AddAttribute("PurgeOnLinkFailure",
                                           "When the MAC gives up a packet, drop all others that wait for the same neighbour. The MAC then "
                                           "holds one packet at a time, so that there are no others out of reach.",
@@ -92,6 +97,7 @@ AirNetDevice::DoDispose()
     m_exact = nullptr;
     m_wires.Dispose();
     m_agent = nullptr;
+    m_segments = nullptr;
     NetDevice::DoDispose();
 }
 
@@ -178,6 +184,26 @@ AirNetDevice::Send(Ptr<Packet> packet, const Address& dest, uint16_t protocolNum
     return m_hop->Send(m_channel->NowUs(), std::move(outgoing));
 }
 
+void
+AirNetDevice::ShortenWayOfTcp(Ptr<Ipv4L3Protocol> ip)
+{
+    if (m_bulkPath)
+    {
+        m_segments = std::make_unique<SegmentPath>(*this, ip);
+    }
+}
+
+void
+AirNetDevice::SendSegment(Ptr<const Packet> segment, const perhop::shim::ip_packet_view& view)
+{
+    HopPacket outgoing{.view = view, .content = {.packet = segment, .headerInView = true}};
+    if (m_exact)
+    {
+        m_exact->OnSend(outgoing);
+    }
+    m_hop->Send(m_channel->NowUs(), std::move(outgoing));
+}
+
 bool
 AirNetDevice::Forward(uint64_t nowUs, const PacketSlot& arrived)
 {
@@ -192,7 +218,8 @@ AirNetDevice::Forward(uint64_t nowUs, const PacketSlot& arrived)
                        .rider = arrived.exact,
                        .content = {.packet = arrived.packet,
                                    .receiver = perhop::air::mac_address(nextHop),
-                                   .ttlSpent = static_cast<uint8_t>(arrived.ttlSpent + 1)}};
+                                   .ttlSpent = static_cast<uint8_t>(arrived.ttlSpent + 1),
+                                   .headerInView = arrived.headerInView}};
     --outgoing.view.ttl;
     m_hop->Forward(nowUs, std::move(outgoing), !m_silent);
     return true;
@@ -225,10 +252,9 @@ AirNetDevice::Describe(const HopPacket& packet, uint64_t receiver, uint8_t peer)
     const bool group = IsGroup(receiver);
     return {.peer = peer,
             .rate_index = mac.data_rate_to(m_index, receiver),
-            .mpdu_bytes =
-                static_cast<uint32_t>(packet.content.packet->GetSize() + MpduOverheadBytes(mac) + perhop::hop::rider_size(packet.rider) +
-                                      (packet.content.route ? packet.content.route->bytes.size() : 0) +
-                                      (mac.four_address && !group ? perhop::air::fourth_address_bytes : 0))};
+            .mpdu_bytes = static_cast<uint32_t>(packet.view.ip_bytes + MpduOverheadBytes(mac) + perhop::hop::rider_size(packet.rider) +
+                                                (packet.content.route ? packet.content.route->bytes.size() : 0) +
+                                                (mac.four_address && !group ? perhop::air::fourth_address_bytes : 0))};
 }
 
 void
@@ -261,6 +287,7 @@ AirNetDevice::Make(
     }
     request.use_rts = !group && request.mpdu_bytes > mac.rts_threshold_bytes;
     slot.packet = std::move(packet.content.packet);
+    slot.headerInView = packet.content.headerInView;
     slot.ttlSpent = packet.content.ttlSpent;
     slot.view = packet.view;
     slot.header = header;
@@ -299,7 +326,12 @@ AirNetDevice::TellWires(const Packet& message)
 bool
 AirNetDevice::SendOnWire(HopPacket&& packet, const perhop::wire::path_header& header, uint64_t receiver)
 {
-    const bool taken = m_wires.Send(*packet.content.packet, packet.content.ttlSpent, header, packet.rider, receiver);
+    HopContent& content = packet.content;
+    if (content.headerInView)
+    {
+        content = {.packet = WithIpHeader(*content.packet, packet.view)};
+    }
+    const bool taken = m_wires.Send(*content.packet, content.ttlSpent, header, packet.rider, receiver);
     if (!taken)
     {
         OnQueueDrop(packet.view);
@@ -360,7 +392,6 @@ AirNetDevice::Receive(uint64_t nowUs, const PacketSlot& slot)
         return;
     }
     const bool group = slot.request.ra == perhop::broadcast_address;
-    Ptr<const Packet> packet = slot.packet;
     if (slot.view.flow.destination.ipv4() == m_ipAddress || group)
     {
         const std::optional<uint16_t> windowBytes = m_hop->Receive(nowUs, slot.header, slot.view);
@@ -368,20 +399,30 @@ AirNetDevice::Receive(uint64_t nowUs, const PacketSlot& slot)
         {
             return;
         }
-        if (slot.ttlSpent != 0 || windowBytes)
-        {
-            packet = Rewritten(*packet, slot.ttlSpent, windowBytes);
-        }
+        PassUp(slot.view, {.packet = slot.packet, .ttlSpent = slot.ttlSpent, .headerInView = slot.headerInView}, windowBytes);
     }
-    else if (Forward(nowUs, slot))
-    {
-        return;
-    }
-    else
+    else if (!Forward(nowUs, slot))
     {
         // The tag is this node's business: the packet itself is shared.
-        packet = Rewritten(*packet, slot.ttlSpent, std::nullopt);
+        Ptr<Packet> packet =
+            slot.headerInView ? WithIpHeader(*slot.packet, slot.view) : Rewritten(*slot.packet, slot.ttlSpent, std::nullopt);
         packet->AddPacketTag(PathHeaderTag(slot.header, slot.exact));
+        m_receive(this, packet, Ipv4L3Protocol::PROT_NUMBER, m_address);
+    }
+}
+
+void
+AirNetDevice::PassUp(const perhop::shim::ip_packet_view& view, const HopContent& content, std::optional<uint16_t> windowBytes)
+{
+    if (content.headerInView)
+    {
+        m_segments->Deliver(view, *content.packet, windowBytes);
+        return;
+    }
+    Ptr<const Packet> packet = content.packet;
+    if (content.ttlSpent != 0 || windowBytes)
+    {
+        packet = Rewritten(*packet, content.ttlSpent, windowBytes);
     }
     // The sender's address as a MAC address would cost a conversion for a value that IPv4 without ARP does not look at.
     m_receive(this, packet, Ipv4L3Protocol::PROT_NUMBER, m_address);
@@ -420,12 +461,7 @@ AirNetDevice::DeliverUp(uint64_t nowUs, const HopPacket& packet)
     {
         return;
     }
-    Ptr<const Packet> up = packet.content.packet;
-    if (packet.content.ttlSpent != 0 || windowBytes)
-    {
-        up = Rewritten(*up, packet.content.ttlSpent, windowBytes);
-    }
-    m_receive(this, up, Ipv4L3Protocol::PROT_NUMBER, m_address);
+    PassUp(packet.view, packet.content, windowBytes);
 }
 
 void

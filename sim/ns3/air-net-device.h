@@ -10,6 +10,8 @@
 // The device resolves next hops by itself, from the route table and the fixed addresses of node-address.h: there is no ARP traffic. A
 // caller that names a next hop's MAC address is obeyed. With routing on demand, an agent (routing-agent.h) has every packet before the
 // queue and says where it goes.
+//
+// TCP's segments go past IP (segment-path.h) where nobody wants bytes. With the attribute BulkPath off, IP has all packets.
 #pragma once
 
 #include "sim/air/air.hpp"
@@ -18,6 +20,7 @@
 #include "sim/ns3/host-routing.h"
 #include "sim/ns3/packet-slots.h"
 #include "sim/ns3/routing-agent.h"
+#include "sim/ns3/segment-path.h"
 #include "sim/ns3/wire-ports.h"
 
 #include "ns3/mac48-address.h"
@@ -88,6 +91,13 @@ class AirNetDevice : public NetDevice, public HopDevice
         return m_exact.get();
     }
 
+    /// The node's TCP sends its segments past IP from now on, unless the attribute BulkPath is off. Nobody wants bytes of its packets.
+    /// @param ip has an interface for this device
+    void ShortenWayOfTcp(Ptr<Ipv4L3Protocol> ip);
+
+    /// The node's TCP sends a segment with what IP's header would say.
+    void SendSegment(Ptr<const Packet> segment, const perhop::shim::ip_packet_view& view);
+
     /// A frame for this node arrived. @param slot of its sender
     void Receive(uint64_t nowUs, const PacketSlot& slot);
 
@@ -125,6 +135,8 @@ class AirNetDevice : public NetDevice, public HopDevice
 
   private:
     void DoDispose() override;
+    /// A packet for this node has passed the hop path. @param windowBytes to write into its TCP header, if any
+    void PassUp(const perhop::shim::ip_packet_view& view, const HopContent& content, std::optional<uint16_t> windowBytes);
     /// @return false when IP must decide what becomes of the packet
     bool Forward(uint64_t nowUs, const PacketSlot& arrived);
 
@@ -159,6 +171,7 @@ class AirNetDevice : public NetDevice, public HopDevice
     Mac48Address m_address;
     uint32_t m_ipAddress = 0; ///< host byte order
     bool m_forwardInShim = true;
+    bool m_bulkPath = true;
     bool m_purgeOnLinkFailure = false;
     uint32_t m_inMac = 0; ///< packets submitted and not completed
     uint32_t m_ifIndex = 0;
@@ -174,6 +187,7 @@ class AirNetDevice : public NetDevice, public HopDevice
     WirePorts m_wires;
     std::unique_ptr<ExactNode> m_exact;
     std::unique_ptr<RoutingAgent> m_agent;
+    std::unique_ptr<SegmentPath> m_segments; ///< null: TCP goes through IP
     bool m_silent = false;
 };
 

@@ -14,7 +14,7 @@ namespace
 uint64_t
 NowUs()
 {
-    return static_cast<uint64_t>(Simulator::Now().GetMicroSeconds());
+    return static_cast<uint64_t>(Simulator::Now().GetTimeStep()); // which is a microsecond here
 }
 
 /// Sequence numbers wrap (RFC 793).

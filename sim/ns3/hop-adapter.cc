@@ -80,6 +80,17 @@ HopAdapter::FlowReceivedHere(const perhop::shim::flow_key& key) const
     return FlowOf(m_receivedFlows, key);
 }
 
+MeasuredTcpSocket*
+HopAdapter::SocketOf(const perhop::shim::flow_key& arrived) const
+{
+    if (const TcpFlow* received = FlowReceivedHere(arrived))
+    {
+        return received->GetReceiver();
+    }
+    const TcpFlow* sent = FlowSentFromHere(arrived.reversed());
+    return sent == nullptr ? nullptr : sent->GetSender();
+}
+
 bool
 HopAdapter::Send(uint64_t nowUs, HopPacket&& packet)
 {

@@ -33,6 +33,7 @@ struct HopContent
     uint64_t receiver = perhop::broadcast_address; ///< MAC address of the next hop; the broadcast address: by the route table
     uint8_t ttlSpent = 0;                          ///< by which the time to live in `packet` is too high
     std::shared_ptr<const RouteFrame> route{};     ///< by a routing agent; null: none, or none yet
+    bool headerInView = false;                     ///< `packet` begins with TCP's header, and IP's is what the view says
     bool again = false;                            ///< it has left this node before, and its link failed
 };
 
@@ -123,6 +124,9 @@ class HopAdapter
     /// A packet for this node arrived. @return the window to write into its TCP header before IP sees it, if any
     std::optional<uint16_t> Receive(uint64_t nowUs, const perhop::wire::path_header& header, const perhop::shim::ip_packet_view& packet);
 
+    /// The socket here of the connection that an arriving packet belongs to; null: none, or not yet.
+    MeasuredTcpSocket* SocketOf(const perhop::shim::flow_key& arrived) const;
+
     /// A hello of another EXACT router arrived.
     void ReceiveHello(uint64_t nowUs, std::span<const uint8_t> content);
 
@@ -190,7 +194,10 @@ class HopAdapter
 
     static void mark_congestion(HopPacket& packet)
     {
-        packet.content.packet = Congested(*packet.content.packet);
+        if (!packet.content.headerInView)
+        {
+            packet.content.packet = Congested(*packet.content.packet);
+        }
         packet.view.ecn = perhop::shim::ecn_field::congested;
     }
 

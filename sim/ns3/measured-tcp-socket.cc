@@ -105,9 +105,9 @@ MeasuredTcpSocket::StartBsdTimer()
 uint32_t
 MeasuredTcpSocket::SendDataPacket(SequenceNumber32 sequence, uint32_t maxBytes, bool withAck)
 {
-    const bool timerStarts = m_retxEvent.IsExpired();
+    const bool timerStarts = m_bsdClocks && m_retxEvent.IsExpired();
     const uint32_t bytes = TcpSocketBase::SendDataPacket(sequence, maxBytes, withAck);
-    if (m_bsdClocks && timerStarts)
+    if (timerStarts)
     {
         StartBsdTimer();
     }
@@ -117,6 +117,11 @@ MeasuredTcpSocket::SendDataPacket(SequenceNumber32 sequence, uint32_t maxBytes, 
 void
 MeasuredTcpSocket::SendEmptyPacket(uint8_t flags)
 {
+    if ((flags & (TcpHeader::SYN | TcpHeader::FIN)) == 0)
+    {
+        TcpSocketBase::SendEmptyPacket(flags); // starts no timer
+        return;
+    }
     const bool timerStarts = m_retxEvent.IsExpired();
     if ((flags & TcpHeader::SYN) != 0 && m_synRetries > m_synCount + MOST_SYN_DOUBLINGS)
     {
@@ -149,9 +154,9 @@ MeasuredTcpSocket::SendEmptyPacket(uint8_t flags)
 void
 MeasuredTcpSocket::ReceivedData(Ptr<Packet> packet, const TcpHeader& header)
 {
-    const bool timerStarts = m_delAckEvent.IsExpired();
+    const bool timerStarts = m_bsdClocks && m_delAckEvent.IsExpired();
     TcpSocketBase::ReceivedData(packet, header);
-    if (m_bsdClocks && timerStarts && m_delAckEvent.IsPending())
+    if (timerStarts && m_delAckEvent.IsPending())
     {
         const Time now = Simulator::Now();
         m_delAckEvent.Cancel();
@@ -176,6 +181,17 @@ MeasuredTcpSocket::Window() const
 {
     const uint32_t windowBytes = TcpSocketBase::Window();
     return m_windowCapPackets == NO_WINDOW_CAP ? windowBytes : std::min(windowBytes, m_windowCapPackets * m_tcb->m_segmentSize);
+}
+
+bool
+MeasuredTcpSocket::Arrive(Ptr<Packet> segment, const Ipv4Header& ip, uint16_t sourcePort)
+{
+    if (!m_connected || m_endPoint == nullptr)
+    {
+        return false;
+    }
+    ForwardUp(segment, ip, sourcePort, nullptr);
+    return true;
 }
 
 uint32_t

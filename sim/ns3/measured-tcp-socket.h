@@ -68,6 +68,10 @@ class MeasuredTcpSocket : public TcpSocketBase
     /// 4.4BSD's timers and fast retransmit, by the clocks of this socket's host. Without SACK only.
     void SetBsd(Ptr<BsdClocks> clocks);
 
+    /// A segment of this connection has arrived. @param ip says from where, to where and whether congestion was met
+    /// @return false: there is no connection, or not yet
+    bool Arrive(Ptr<Packet> segment, const Ipv4Header& ip, uint16_t sourcePort);
+
     /// Segments on their way as TCP believes: not those that it takes for lost. A part of a segment counts as one.
     uint32_t GetPacketsInFlight() const;
 

@@ -61,6 +61,31 @@ Rewritten(const Packet& original, uint8_t ttlSpent, std::optional<uint16_t> wind
     return packet;
 }
 
+void
+SetWindow(Packet& segment, uint16_t windowBytes)
+{
+    TcpHeader header;
+    segment.RemoveHeader(header);
+    header.SetWindowSize(windowBytes);
+    segment.AddHeader(header);
+}
+
+Ptr<Packet>
+WithIpHeader(const Packet& segment, const perhop::shim::ip_packet_view& view)
+{
+    Ipv4Header header;
+    header.SetSource(Ipv4Address(view.flow.source.ipv4()));
+    header.SetDestination(Ipv4Address(view.flow.destination.ipv4()));
+    header.SetProtocol(view.flow.protocol);
+    header.SetPayloadSize(static_cast<uint16_t>(segment.GetSize()));
+    header.SetTtl(view.ttl);
+    header.SetDscp(view.expedited ? Ipv4Header::DSCP_EF : Ipv4Header::DscpDefault);
+    header.SetEcn(static_cast<Ipv4Header::EcnType>(view.ecn));
+    Ptr<Packet> packet = segment.Copy();
+    packet->AddHeader(header);
+    return packet;
+}
+
 Ptr<Packet>
 Congested(const Packet& original)
 {

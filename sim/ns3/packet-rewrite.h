@@ -5,6 +5,8 @@
 
 #include "sim/ns3/route-frame.h"
 
+#include "host/core/shim/packet_view.hpp"
+
 #include "ns3/packet.h"
 
 #include <cstdint>
@@ -18,6 +20,12 @@ namespace ns3
 /// A copy of an IPv4 packet with its time to live lowered by `ttlSpent` and, for TCP, another window; with right checksums where ns-3
 /// computes them.
 Ptr<Packet> Rewritten(const Packet& original, uint8_t ttlSpent, std::optional<uint16_t> windowBytes);
+
+/// Writes another window into a TCP segment without IP's header, whose checksum nobody looks at.
+void SetWindow(Packet& segment, uint16_t windowBytes);
+
+/// The IPv4 packet of a TCP segment whose IP header stands in its view.
+Ptr<Packet> WithIpHeader(const Packet& segment, const perhop::shim::ip_packet_view& view);
 
 /// A copy of an IPv4 packet that is marked as having met congestion.
 Ptr<Packet> Congested(const Packet& original);

@@ -24,8 +24,9 @@ namespace ns3
 /// A packet on its way through one hop, and what goes with it on the air.
 struct PacketSlot
 {
-    /// From the IP header on, as its origin sent it: nodes that forward in the shim share it and only count.
+    /// From the IP header on, or from TCP's, as its origin sent it: nodes that forward in the shim share it and only count.
     Ptr<const Packet> packet;
+    bool headerInView = false;         ///< from TCP's: IP's is what the view says
     uint8_t ttlSpent = 0;              ///< by which the time to live in `packet` is too high
     perhop::shim::ip_packet_view view; ///< of the packet as it is now
     perhop::wire::path_header header;

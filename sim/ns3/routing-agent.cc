@@ -60,7 +60,7 @@ RoutingAgent::Remember(const PacketSlot& slot)
                                  .from = perhop::hop::origin::radio,
                                  .header = slot.header,
                                  .rider = slot.exact,
-                                 .content = {.packet = slot.packet, .ttlSpent = slot.ttlSpent}});
+                                 .content = {.packet = slot.packet, .ttlSpent = slot.ttlSpent, .headerInView = slot.headerInView}});
     return content;
 }
 

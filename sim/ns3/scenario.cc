@@ -13,6 +13,7 @@
 #include "sim/ns3/flow-logs.h"
 #include "sim/ns3/flow.h"
 #include "sim/ns3/host-routing.h"
+#include "sim/ns3/ip-stack.h"
 #include "sim/ns3/node-address.h"
 #include "sim/ns3/queue-log.h"
 #include "sim/ns3/routes.h"
@@ -26,8 +27,6 @@
 
 #include "ns3/boolean.h"
 #include "ns3/global-value.h"
-#include "ns3/internet-stack-helper.h"
-#include "ns3/ipv4-l3-protocol.h"
 #include "ns3/node-container.h"
 #include "ns3/rng-seed-manager.h"
 #include "ns3/simulator.h"
@@ -48,6 +47,13 @@ using perhop::run::run_config;
 
 /// A chain may be longer than ns-3's default of 64 hops.
 constexpr uint8_t TIME_TO_LIVE = 255;
+
+/// Somebody looks at the bytes of packets.
+bool
+WantsBytes(const run_config& config)
+{
+    return config.outputs.pcapng || config.air.mac.fidelity == perhop::air::mac_fidelity::bytes;
+}
 
 double
 CpuSeconds()
@@ -146,9 +152,6 @@ class Network
         }
         m_channel = CreateObject<AirChannel>(config.air, simulator, report);
         m_nodes.Create(count);
-        InternetStackHelper internet;
-        internet.SetIpv6StackInstall(false);
-        internet.Install(m_nodes);
         for (uint32_t i = 0; i < count; ++i)
         {
             AddDevice(config, i, exactLog);
@@ -236,7 +239,7 @@ class Network
         m_channel->Add(device);
         m_devices.push_back(device);
 
-        Ptr<Ipv4L3Protocol> ip = node->GetObject<Ipv4L3Protocol>();
+        Ptr<Ipv4L3Protocol> ip = InstallIp(node);
         const uint32_t interface = ip->AddInterface(device);
         ip->AddAddress(interface, Ipv4InterfaceAddress(NodeIpv4Address(i), Ipv4Mask("255.0.0.0")));
         ip->SetUp(interface);
@@ -244,6 +247,10 @@ class Network
         const bool aodv = config.routing == perhop::run::routing_kind::aodv;
         ip->SetDefaultTtl(aodv ? perhop::routing::aodv_config{}.network_diameter : TIME_TO_LIVE);
         ip->SetRoutingProtocol(routes);
+        if (!WantsBytes(config))
+        {
+            device->ShortenWayOfTcp(ip);
+        }
     }
 
     Ptr<AirChannel> m_channel;
@@ -402,8 +409,7 @@ RunScenario(const run_config& config, const std::function<bool(double)>& poll, c
     ScenarioResult result;
     {
         // What has bytes has real checksums; otherwise nobody looks at them and they would cost a pass over every byte.
-        const bool bytes = config.outputs.pcapng || config.air.mac.fidelity == perhop::air::mac_fidelity::bytes;
-        GlobalValue::Bind("ChecksumEnabled", BooleanValue(bytes));
+        GlobalValue::Bind("ChecksumEnabled", BooleanValue(WantsBytes(config)));
         SimulatorLease simulator(config.seed);
         const FlowLogs logs(config);
         Network network(config, simulator.Get(), report, logs.exact.get());

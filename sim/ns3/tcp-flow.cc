@@ -321,6 +321,7 @@ TcpFlow::Give(uint32_t bytes)
 void
 TcpFlow::Accept(Ptr<Socket> socket, const Address&)
 {
+    m_receiver = DynamicCast<MeasuredTcpSocket>(socket);
     socket->SetRecvCallback(MakeCallback(&TcpFlow::Read, this));
 }
 

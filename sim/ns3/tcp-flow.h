@@ -72,6 +72,18 @@ class TcpFlow : public Flow
         return m_sender ? m_sender->GetPacketsInFlight() : 0;
     }
 
+    /// Null before there is a connection.
+    MeasuredTcpSocket* GetSender() const
+    {
+        return PeekPointer(m_sender);
+    }
+
+    /// The same at the far end.
+    MeasuredTcpSocket* GetReceiver() const
+    {
+        return PeekPointer(m_receiver);
+    }
+
     /// The sender's window in whole segments, at least 1.
     uint32_t GetWindowPackets() const
     {
@@ -106,6 +118,7 @@ class TcpFlow : public Flow
     FlowStatistics m_statistics;
     Ptr<MeasuredTcpSocket> m_sender;
     Ptr<Socket> m_listener;
+    Ptr<MeasuredTcpSocket> m_receiver; ///< that the listener has made
     EventId m_write;
     uint64_t m_givenBytes = 0; ///< to the sender's TCP
     uint64_t m_readBytes = 0;  ///< at the far end

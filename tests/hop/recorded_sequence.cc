@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "recorded_sequence.hpp"
 
+#include "ns3/boolean.h"
 #include "ns3/callback.h"
 #include "ns3/config.h"
 #include "ns3/simulator.h"
@@ -79,6 +80,8 @@ private:
 std::vector<event> record(const run::run_config& config, std::uint32_t node) {
   recorder recorder(node);
   bool connected = false;
+  // With all of IP's bytes.
+  Config::SetDefault("perhop::AirNetDevice::BulkPath", BooleanValue(false));
   RunScenario(config, [&](double) {
     if (!std::exchange(connected, true)) recorder.connect();
     return true;

@@ -174,6 +174,24 @@ TEST_P(both_families, a_packet_cut_short_is_refused_and_one_with_bytes_behind_it
   EXPECT_EQ(read_ip(longer)->view.tcp.payload_bytes, 10U);
 }
 
+TEST(ip_packet, a_segment_alone_says_what_it_says_within_its_packet) {
+  const bytes packet = make_syn(false, 64, 7);
+  const std::span<const std::uint8_t> segment = std::span(packet).subspan(20);
+  const auto whole = read_ip(packet);
+  ASSERT_TRUE(whole);
+  ip_packet_view view;
+  // TCP's header is enough of it.
+  ASSERT_TRUE(read_segment(segment.first(40), segment.size(), view));
+  EXPECT_EQ(view.flow.source_port, whole->view.flow.source_port);
+  EXPECT_EQ(view.flow.destination_port, whole->view.flow.destination_port);
+  EXPECT_EQ(view.tcp.payload_bytes, 7U);
+  EXPECT_EQ(view.tcp.sequence, whole->view.tcp.sequence);
+  EXPECT_EQ(view.tcp.mss_option_bytes, whole->view.tcp.mss_option_bytes);
+  EXPECT_TRUE(view.tcp.syn);
+  EXPECT_FALSE(read_segment(segment.first(39), segment.size(), view)) << "the options are cut short";
+  EXPECT_FALSE(read_segment(segment.first(19), segment.size(), view));
+}
+
 TEST(ip_packet, a_fragment_has_no_ports) {
   bytes packet = make_syn(false, 64, 8);
   packet[6] = 0x20;  // more fragments

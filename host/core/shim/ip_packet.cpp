@@ -47,6 +47,11 @@ bool read_tcp(std::span<const std::uint8_t> tcp, std::size_t segment_bytes, tcp_
   return true;
 }
 
+void read_ports(std::span<const std::uint8_t> transport, flow_key& flow) {
+  flow.source_port = read16(transport.data());
+  flow.destination_port = read16(&transport[2]);
+}
+
 void read_transport(std::span<const std::uint8_t> head, std::size_t at, std::uint8_t protocol, ip_packet& packet) {
   packet.view.flow.protocol = protocol;
   packet.payload_at = at;
@@ -57,8 +62,7 @@ void read_transport(std::span<const std::uint8_t> head, std::size_t at, std::uin
     packet.view.flow.protocol = unreadable_protocol;
     return;
   }
-  packet.view.flow.source_port = read16(transport.data());
-  packet.view.flow.destination_port = read16(&transport[2]);
+  read_ports(transport, packet.view.flow);
   packet.transport_at = at;
 }
 
@@ -115,6 +119,12 @@ std::optional<ip_packet> read_ip(std::span<const std::uint8_t> head, std::size_t
   if (head[0] >> 4 == 4) return read_ipv4(head, packet_bytes);
   if (head[0] >> 4 == 6) return read_ipv6(head, packet_bytes);
   return std::nullopt;
+}
+
+bool read_segment(std::span<const std::uint8_t> head, std::size_t segment_bytes, ip_packet_view& view) {
+  if (!read_tcp(head, segment_bytes, view.tcp)) return false;
+  read_ports(head, view.flow);
+  return true;
 }
 
 void lower_ttl(std::span<std::uint8_t> bytes, const ip_packet& packet) {

