@@ -24,7 +24,7 @@ if(first GREATER -1)
   string(SUBSTRING "${code}" ${first} -1 input_process)
   string(FIND "${input_process}" "\n}" last)
   string(SUBSTRING "${input_process}" 0 ${last} input_process)
-  string(REGEX MATCHALL "vlSelfRef\\.(rst|tick_n|phy_cca_busy|phy_rx_[a-z_]+|desc_(valid|queue|ra|peer|bytes|rate|airtime_us|use_rts|tag)|nbr_(take|index|bin))[^a-z_0-9]"
+  string(REGEX MATCHALL "vlSelfRef\\.(rst|tick_n|phy_cca_busy|phy_rx_[a-z_]+|desc_(valid|queue|ra|peer|bytes|rate|airtime_us|use_rts|tag)|nbr_(take|index|bin)|summary_[a-z_]+)[^a-z_0-9]"
          inputs "${input_process}")
   list(REMOVE_DUPLICATES inputs)
   if(inputs)

@@ -18,9 +18,13 @@ from pathlib import Path
 ROOT = "Vmac_core___024root"
 # What core_node reads of the model after any clock, after the last one of an evaluation, and after nbr_take.
 READ_ALWAYS = re.compile("quiescent|desc_ready|phy_tx_.+|rx_deliver|done_.+")
-READ_IN_THE_END = ("next_timer", "want_rx_start", "nav_left_us", "contending", "sending", "evt_backoff_slots", "tsf_us")
+READ_IN_THE_END = (
+    *("next_timer", "want_rx_start", "nav_left_us", "contending", "sending", "tsf_us"),
+    *("evt_backoff_running", "evt_backoff_slots"),
+)
 READ_WHEN_TAKEN = re.compile("nbr_.+")
 STROBES = ("phy_rx_start", "phy_rx_end", "desc_valid")
+SUMMARY = re.compile("summary_.+")
 NEVER = ("rst", "cfg_seed_load")
 # A quiescent core does nothing of this (mac_core.sv, warp_monitor.sv), so a clock with ticks begins with none of it.
 PENDING = {"answer", "head_taken", "wants", "draw_wanted", "timer_end", "defer_drawn_q", "end_q", "start_q"}
@@ -35,6 +39,7 @@ class Form:
 
     name: str
     ticks: bool = False  # it carries some, and the core was quiescent
+    told: bool = False  # ... and a summary of what was heard
     strobes: bool = False  # inputs may be there
     heard: bool = True  # the clock before may have brought a PHY indication
     takes: bool = False  # nbr_take is 1
@@ -42,6 +47,7 @@ class Form:
 
 FORMS = (
     Form("pass", ticks=True, strobes=True),
+    Form("told", ticks=True, told=True, strobes=True),
     Form("begin", strobes=True),
     Form("heard"),
     Form("quiet", heard=False),
@@ -106,8 +112,10 @@ class Model:
         return [name for name in self.pending if form.ticks or (not form.heard and last_word(name) in HEARD)]
 
     def constants(self, form: Form, dcf: bool) -> dict[str, str]:
+        summary = [name for name in self.clocked.members if SUMMARY.fullmatch(name)]
         zero = [
             *NEVER,
+            *(() if form.told else summary),
             *(() if form.ticks else ("tick_n",)),
             *(() if form.strobes else STROBES),
             *(("cfg_access_mode",) if dcf else ()),
@@ -165,7 +173,9 @@ bool says_something(const {ROOT}* root) {{ return (root->phy_tx_start | root->rx
 
 unsigned Vmac_core_clock({ROOT}* root, unsigned most_clocks) {{
   const bool dcf = root->cfg_access_mode == 0;
-  if (root->tick_n != 0) {{
+  if (root->tick_n != 0 && (root->summary_us | root->summary_nav_left_us | root->summary_heard) != 0) {{
+    dcf ? told_dcf(root) : told(root);
+  }} else if (root->tick_n != 0) {{
     dcf ? pass_dcf(root) : pass(root);
   }} else {{
     dcf ? begin_dcf(root) : begin(root);

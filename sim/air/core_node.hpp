@@ -10,6 +10,7 @@
 #include "Vmac_core.h"
 #include "Vmac_core___024root.h"
 
+#include "sim/air/medium_summary.hpp"
 #include "sim/air/node_settings.hpp"
 #include "sim/air/rtl_node.hpp"
 
@@ -57,6 +58,12 @@ public:
     pins_->desc_tag = tag;
   }
 
+  /// What it hears of the time that passes with the next clock.
+  void tell(const medium_summary& summary) {
+    put_summary(*pins_, summary);
+    told_ = true;
+  }
+
   /// Calls the model from memory, as far as most clocks look at it.
   void prefetch() const {
     constexpr std::size_t line_bytes = 64, looked_at_bytes = 1280;
@@ -75,6 +82,8 @@ public:
     pins_->phy_rx_start = 0;
     pins_->phy_rx_end = 0;
     pins_->desc_valid = 0;
+    if (told_) tell({});
+    told_ = false;
     return clocks;
   }
 
@@ -105,6 +114,7 @@ public:
   std::uint16_t nav_left_us() const { return pins_->nav_left_us; }
   bool contending() const { return pins_->contending != 0; }
   bool sending() const { return pins_->sending != 0; }
+  bool backoff_running() const { return pins_->evt_backoff_running[0] != 0; }
   std::uint16_t backoff_slots() const { return pins_->evt_backoff_slots[0]; }
   bool descriptor_ready() const { return pins_->desc_ready[0] != 0; }
   bool tx_start() const { return pins_->phy_tx_start != 0; }
@@ -124,6 +134,7 @@ private:
   std::unique_ptr<Vmac_core> model_;
   Vmac_core___024root* pins_;
   node_id node_;
+  bool told_ = false;
 };
 static_assert(rtl_node<core_node>);
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "sim/air/air_config.hpp"
+#include "sim/air/medium_summary.hpp"
 #include "sim/air/types.hpp"
 
 namespace perhop::air {
@@ -36,6 +37,8 @@ concept rtl_node = requires(node& at, const node& seen, const transmission& fram
   at.strobe_overheard(std::uint16_t{}, true);
   /// A packet, its tag, its airtime in microseconds, and its MSDU.
   at.strobe_descriptor(request, std::uint16_t{}, std::uint32_t{}, byte_span());
+  /// What was heard meanwhile, and not told at its time. For the next clock() only, which has ticks.
+  at.tell(medium_summary{});
   /// One clock of at most max_ticks ticks. Clocks without ticks may follow: what bytes take, and those in which a core settles, up to
   /// the first with something to say (tx_start(), deliver(), done()). @return how many the model was given
   { at.clock(std::uint32_t{}) } -> std::same_as<std::uint32_t>;
@@ -50,6 +53,7 @@ concept rtl_node = requires(node& at, const node& seen, const transmission& fram
   { seen.nav_left_us() } -> std::same_as<std::uint16_t>;
   { seen.contending() } -> std::same_as<bool>;
   { seen.sending() } -> std::same_as<bool>;  ///< an own frame is on the air, or SIFS before it runs
+  { seen.backoff_running() } -> std::same_as<bool>;
   { seen.backoff_slots() } -> std::same_as<std::uint16_t>;
   { seen.descriptor_ready() } -> std::same_as<bool>;
 
