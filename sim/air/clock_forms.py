@@ -129,6 +129,8 @@ class Model:
         known = self.known(form)
         for name in known:
             if name in self.wires:
+                # What follows from it is known as well.
+                wires = re.sub(rf"{member(name)}(?!\s*=[^=])", "0U", wires)
                 continue
             wires = replaced(wires, name, "0U")
             first = re.search(assigned(name), clocked).start()
