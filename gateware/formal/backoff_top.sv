@@ -25,7 +25,7 @@ module backoff_top #(
   logic [9:0]  slots_left;
   logic [23:0] slots_left_us;
 
-  backoff_counter u_backoff_counter (.*, .cfg_slot_us(13'(SLOT_US)));
+  backoff_counter u_backoff_counter (.*, .cfg_slot_us(13'(SLOT_US)), .summary('0));
 
 endmodule
 

@@ -114,6 +114,18 @@ BREAKS = {
         "left_us_q - 16'(left_us_q[0]) - 16'(step(tick_n, UNIT_TICKS));",
         "an odd rest loses a microsecond with each jump",
     ),
+    "summaries_account": Break(
+        f"{MAC}/service_time.sv",
+        "+ 32'(summary_cca_us);",
+        "+ 32'(summary_nav_us);",
+        "a carrier that is told of late counts as a reservation",
+    ),
+    "summaries_state": Break(
+        f"{MAC}/backoff_counter.sv",
+        "slots_left_q <= summary_slots < left ? left - summary_slots : '0;",
+        "slots_left_q <= summary_slots < left ? left - summary_slots - 10'(summary_phase_us != '0) : '0;",
+        "the slot that is under way when a summary ends counts as a whole one",
+    ),
     "service_time_pair": Break(
         f"{MAC}/service_time_serial.sv",
         "if (held || own)              part = PART_RESPONDER;",

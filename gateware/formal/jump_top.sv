@@ -59,8 +59,8 @@ module jump_top
     logic        reset_armed, spaced, waits, waits_on;
 
     nav_counter u_nav_counter (
-      .clk, .rst(1'b0), .tick_n(tick_n[copy]), .settings, .rx_start(1'b0), .rx_overheard(1'b0), .rx_bad(1'b0), .rx_is_rts(1'b0),
-      .rx_duration_us('0), .nav_left_us, .nav_until_us, .reset_armed
+      .clk, .rst(1'b0), .tick_n(tick_n[copy]), .settings, .summary_nav_left_us('0), .rx_start(1'b0), .rx_overheard(1'b0),
+      .rx_bad(1'b0), .rx_is_rts(1'b0), .rx_duration_us('0), .nav_left_us, .nav_until_us, .reset_armed
     );
     own_transmission u_own_transmission (
       .clk, .rst(1'b0), .tick_n(tick_n[copy]), .hold(1'b0), .hold_us('0), .own_left_us
@@ -68,12 +68,12 @@ module jump_top
     virtual_carrier_sense u_virtual_carrier_sense (.*);
     interframe_space u_interframe_space (
       .clk, .rst(1'b0), .tick_n(tick_n[copy]), .settings, .cca_busy(phy_cca_busy || held), .rx_end(1'b0), .rx_bad(1'b0), .tx_go(1'b0),
-      .waive(1'b0), .reserved_us, .idle_us, .ifs_us, .spaced, .waits, .waits_on
+      .waive(1'b0), .reserved_us, .summary('0), .idle_us, .ifs_us, .spaced, .waits, .waits_on
     );
     service_time u_service_time (
       .clk, .rst(1'b0), .tick_n(tick_n[copy]), .tsf_us('0), .head_taken(1'b0), .head_t_enqueue_us('0),
       .in_contention, .in_rts, .in_data, .in_gap, .responded(1'b0), .timed_out(1'b0), .report(1'b0),
-      .cca_busy(phy_cca_busy), .held, .own_left_us, .reserved_us, .ifs_left_us, .slots_left('0), .draw(1'b0), .draw_slots('0),
+      .cca_busy(phy_cca_busy), .held, .own_left_us, .reserved_us, .ifs_left_us, .summary('0), .slots_left('0), .draw(1'b0), .draw_slots('0),
       .t_enqueue_us(), .t_done_us(), .slots_drawn(), .queue_us(), .ifs_us(), .backoff_us(), .frozen_cca_us(),
       .frozen_nav_us(), .control_us(), .data_us(), .response_us(), .timeout_us(), .responder_us(), .service_us()
     );

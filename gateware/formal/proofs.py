@@ -141,6 +141,24 @@ JOBS = (
         free=(),
         free_wires=(),
     ),
+    *(
+        Job(
+            f"summaries_{what}",
+            f"told a summary of what it heard, a station is where it would be had it been told at the time: {about}",
+            ("summary_top",),
+            mode="bounded",
+            depth=3,
+            top="summary_top",
+            free=(),
+            free_wires=(),
+            parameters=(f"PARTS={parts}", *most),
+        )
+        # Of sums of more bits the solver knows no end.
+        for what, about, parts, most in (
+            ("state", "its timers", 0, ()),
+            ("account", "the parts of a packet's life", 1, ("MOST_US=4096",)),
+        )
+    ),
     Job(
         "unit_ticks",
         "with UNIT_TICKS a core of two queues is in the same state and says the same, a tick a clock at most",

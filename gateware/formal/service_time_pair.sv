@@ -84,8 +84,8 @@ module service_time_pair (
   service_time u_parallel (
     .clk, .rst, .tick_n(24'(tick)), .tsf_us(tsf_us[31:0]), .head_taken, .head_t_enqueue_us, .in_contention, .in_rts, .in_data,
     .in_gap, .responded, .timed_out, .report, .cca_busy, .held, .own_left_us, .reserved_us(reserved_us[0]),
-    .ifs_left_us(ifs_left_us[0]), .slots_left, .draw, .draw_slots, .t_enqueue_us, .t_done_us, .slots_drawn, .queue_us,
-    .ifs_us(parts_us[0]), .backoff_us(parts_us[1]), .frozen_cca_us(parts_us[2]), .frozen_nav_us(parts_us[3]),
+    .ifs_left_us(ifs_left_us[0]), .summary('0), .slots_left, .draw, .draw_slots, .t_enqueue_us, .t_done_us, .slots_drawn,
+    .queue_us, .ifs_us(parts_us[0]), .backoff_us(parts_us[1]), .frozen_cca_us(parts_us[2]), .frozen_nav_us(parts_us[3]),
     .control_us(parts_us[4]), .data_us(parts_us[5]), .response_us(parts_us[6]), .timeout_us(parts_us[7]),
     .responder_us(parts_us[8]), .service_us
   );

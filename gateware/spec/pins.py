@@ -27,7 +27,7 @@ STRUCTS = (
     *("phy_reception_s", "phy_transmission_s", "axil_request_s", "axil_response_s"),
     *("packet_descriptor_s", "byte_stream_s", "word_stream_s"),
     *("phy_indications_s", "phy_requests_s", "mac_events_s", "mac_statistics_s"),
-    *("phy_events_s", "next_frame_s", "attempt_outcome_s"),
+    *("phy_events_s", "next_frame_s", "attempt_outcome_s", "medium_summary_s"),
 )
 # Names of pins that do not begin with that of the port; "": they are the members' names.
 PREFIXES = {"settings": "cfg", "from_phy": "phy", "to_phy": "phy"} | dict.fromkeys(

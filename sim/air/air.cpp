@@ -7,15 +7,15 @@
 // then what the listener submitted meanwhile. What a node sends reaches others at the next tick or later, so that neither
 // the order of nodes nor leaving out those without news can be seen from outside.
 //
-// Lazy evaluation (warp_mode::on) holds back news that cannot make a node act earlier than its wake says, and shows what
-// remains of them before its next evaluation (deferred_indications.hpp). Held back are:
+// Lazy evaluation (warp_mode::on) holds back news that cannot make a node act earlier than its wake says, and tells them with the ticks of
+// its next evaluation (deferred_indications.hpp). Held back are:
 // - carrier edges of a node that does not contend;
 // - carrier edges of a contending node. A busy carrier takes its wake away; when the medium is free again, the node is woken when
-//   inter-frame space and back-off will be over if nothing more is heard. A stretch of busy medium is shown when the next one begins;
+//   inter-frame space and back-off will be over if nothing more is heard;
 // - the end of a frame that is not for the node, if the node neither is in an exchange nor waits for a header. It reserves
 //   the medium, and says whether DIFS or EIFS follows.
-// Not held back is what may be shown otherwise than it was only with knowledge that the scheduler does not have: all of a
-// contending node whose NAV may be reset, but for a rising edge, which can only delay it.
+// Not held back is what may be otherwise than it seems only with knowledge that the scheduler does not have: all of a contending node
+// whose NAV may be reset, or that draws a back-off as soon as the medium is busy.
 //
 // It is one file because what may be held back and the order within a tick are one argument: each step relies on the others.
 #include "sim/air/air.hpp"
@@ -24,7 +24,6 @@
 #include <array>
 #include <cassert>
 #include <cmath>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -102,6 +101,7 @@ private:
     tick own_until = 0;      // end of the core's last frame; `never` while SIFS before the next one runs
     tick access_at = never;  // when its packet goes if the medium stays as shown; `never`: the carrier is busy
     std::uint16_t backoff_slots = 0;
+    bool backoff_running = false;
     bool contending = false;
     bool waits = false;        // for a time of its own
     std::uint32_t inside = 0;  // packets in the MAC
@@ -127,11 +127,9 @@ private:
   bool hold_back(node& node, node_id id, const indication& news);
   bool hold_back_edge(node& node, node_id id, bool busy);
   bool hold_back_end(node& node, node_id id, const indication& news);
-  void end_stretch(node& node, node_id id);
+  bool may_defer(const node& node) const;
   void defer_wake(node& node, node_id id);
-  bool idle_time_is_moot(const node& node, node_id id, const indication& news) const;
-  std::optional<showing> show_deferred_indications(node& node, node_id id, const indication* news);
-  void show(node& node, node_id id, const showing& indication);
+  void tell_what_was_held(node& node, node_id id);
   void set_carrier(node& node, bool busy, tick at);
   void evaluate(node_id id, const tx_request* request);
   void strobe_rx_start(node& node, node_id id, const indication& news);
@@ -148,8 +146,8 @@ private:
   const timing_profile& profile_;
   warp_mode warp_;
   bool ns2_;
-  mac_settings settings_;             // but for the node's own
-  tick spaced_us_;                    // the medium idle for so long, no inter-frame space is left to wait
+  mac_settings settings_;  // but for the node's own
+  idle_waits waits_;
   bool frames_reserve_;               // by their Durations
   std::uint32_t bad_end_nav_us_ = 0;  // for so long a frame that was not understood reserves the medium
   std::uint32_t hold_us_ = 0;         // from the end of the own CTS, in which a station begins nothing; 0: none
@@ -174,11 +172,12 @@ scheduler<node_model>::scheduler(const air_config& config, listener& listener)
       warp_(config.warp),
       ns2_(config.mac.compatibility == mac_compatibility::ns2),
       settings_(settings_of(config, 0)),
-      spaced_us_(dcf() ? std::max<tick>(settings_.difs_us, settings_.eifs_us) : 0),
+      waits_{.slot_us = settings_.slot_us},
       frames_reserve_(config.mac.fama.nav),
       listener_(listener),
       medium_(config),
       wakes_(config.nodes.size()) {
+  if (dcf()) waits_ = {.difs_us = settings_.difs_us, .eifs_us = settings_.eifs_us, .slot_us = settings_.slot_us};
   if (settings_.quirk_eifs_as_nav) bad_end_nav_us_ = settings_.eifs_us;
   // The profile's slot covers the round trip to the sender.
   if (config.mac.fama.hold) hold_us_ = settings_.sifs_us + profile_.slot_us;
@@ -258,20 +257,20 @@ bool scheduler<node_model>::waits_for_access(const node& node) const {
   return dcf() && node.contending && node.inside != 0 && node.own_until != never && node.shown.nav_stands;
 }
 
-/// A contending node is due, and it has not been shown all it has heard. @return whether that puts its timer off
+/// A contending node is due that the carrier has kept from its packet since its wake was set. @return whether that puts its timer off
 template <rtl_node node_model>
 bool scheduler<node_model>::put_off(node& node, node_id id, const indication& news) {
-  if (!node.held.any() || !node.contending || news.rx_end || news.rx_start || news.reserve_us != 0) return false;
-  if (news.carrier_busy != node.held.carrier()) return false;
-  if (news.carrier_busy && waits_for_access(node)) {
-    wakes_.set(id, never);
-    return true;
-  }
-  ++counters_.wakes;
-  const rtl_lap lap(times_);
-  show_deferred_indications(node, id, nullptr);
-  schedule(node, id);
-  return wakes_.of(id) > now_;
+  if (!node.held.any() || !node.held.carrier() || !waits_for_access(node)) return false;
+  if (!hold_back(node, id, news)) return false;
+  if (wakes_.of(id) <= now_) wakes_.set(id, never);
+  return true;
+}
+
+/// Of a contending node: whether all that it hears can be told later.
+template <rtl_node node_model>
+bool scheduler<node_model>::may_defer(const node& node) const {
+  if (!node.shown.nav_stands || now_ - node.local > max_ticks / 2) return false;
+  return node.backoff_running || node.inside == 0 || !dcf();
 }
 
 /// Keeps the news for later if the node may learn them later. @return whether it may
@@ -288,9 +287,8 @@ template <rtl_node node_model>
 bool scheduler<node_model>::hold_back_edge(node& node, node_id id, bool busy) {
   // A carrier that ended and began again within this tick is no edge.
   if (busy == (node.held.any() ? node.held.carrier() : node.shown.carrier)) return true;
-  if (node.contending && !node.shown.nav_stands && !busy) return false;
-  end_stretch(node, id);
-  node.held.hold_edge(node.shown, now_, busy);
+  if (node.contending && !may_defer(node)) return false;
+  node.held.hold_edge(node.shown, node.contending, waits_, now_, busy);
   defer_wake(node, id);
   return true;
 }
@@ -309,23 +307,16 @@ bool scheduler<node_model>::hold_back_end(node& node, node_id id, const indicati
     if (ok && frame.kind == frame_kind::rts && !ns2_) return false;
   }
   if (node.contending ? node.own_until == never : node.inside != 0 || node.waits) return false;
-  end_stretch(node, id);
   const tick nav_end = now_ + (ok ? duration_us : bad_end_nav_us_);
-  // One Duration has to do for all that is held.
-  if (nav_end - (node.held.any() ? node.held.first() : now_) > longest_duration_us) return false;
-  node.held.hold_end(node.shown, now_, !ok && !settings_.quirk_eifs_as_nav, nav_end, news.carrier_busy);
+  if (node.contending) {
+    if (!may_defer(node)) return false;
+    // How much of its slot has passed, the core knows.
+    const bool stays_idle = !node.held.any() && !node.shown.carrier && !news.carrier_busy;
+    if (stays_idle && std::max(nav_end, node.shown.reserved_until) <= now_) return false;
+  }
+  node.held.hold_end(node.shown, node.contending, waits_, now_, !ok && !settings_.quirk_eifs_as_nav, nav_end, news.carrier_busy);
   defer_wake(node, id);
   return true;
-}
-
-/// Shows a contending node what is held if the medium has been idle since.
-template <rtl_node node_model>
-void scheduler<node_model>::end_stretch(node& node, node_id id) {
-  if (!node.held.any() || !node.contending || node.held.carrier() || now_ <= node.held.free_from()) return;
-  ++counters_.wakes;
-  const rtl_lap lap(times_);
-  show_deferred_indications(node, id, nullptr);
-  schedule(node, id);
 }
 
 /// After news of the medium for a contending node: when it could act. While the carrier is busy its wake only stands in the way, until it
@@ -334,68 +325,38 @@ template <rtl_node node_model>
 void scheduler<node_model>::defer_wake(node& node, node_id id) {
   const deferred_indications& held = node.held;
   if (held.carrier() || !waits_for_access(node)) return;
-  tick slots = node.backoff_slots;
+  std::uint32_t slots = node.backoff_slots;
   if (node.access_at != never) {
     // The slot that was broken into starts anew.
-    const tick left_us = node.access_at - std::min(node.access_at, held.stands_from());
-    slots = std::min(slots, (left_us + settings_.slot_us - 1) / settings_.slot_us);
+    const tick left_us = node.access_at - std::min(node.access_at, held.told_from());
+    slots = std::min(slots, static_cast<std::uint32_t>((left_us + waits_.slot_us - 1) / waits_.slot_us));
   }
-  const tick space_us = held.bad_end(node.shown) ? settings_.eifs_us : settings_.difs_us;
-  wakes_.set(id, held.free_from() + space_us + slots * settings_.slot_us);
+  wakes_.set(id, held.access_at(waits_, slots));
 }
 
-/// Whether nothing will depend on for how long the medium has been idle, because a frame for the node ends now that it answers or
-/// that it has waited for.
+/// Gives a node what is held with the ticks up to now, of which no more are left than one clock can carry.
 template <rtl_node node_model>
-bool scheduler<node_model>::idle_time_is_moot(const node& node, node_id id, const indication& news) const {
-  if (!news.rx_end || !news.rx_ok || news.rx_start || node.contending) return false;
-  const transmission& frame = medium_.frame(news.rx_slot);
-  if (frame.ra != mac_address(id)) return false;
-  // The answer holds the medium from now on, or else the NAV does.
-  if (frame.kind == frame_kind::rts || frame.kind == frame_kind::data) {
-    return !settings_.no_mac_ack && node.inside == 0 && !node.waits;
-  }
-  if (node.inside == 0) return false;
-  // DATA follows.
-  if (frame.kind == frame_kind::cts) return node.sent_kind == frame_kind::rts;
-  // ns-2 draws a back-off and counts it down at once.
-  return frame.kind == frame_kind::mac_ack && node.sent_kind == frame_kind::data && ns2_ && dcf() && !news.carrier_busy &&
-         node.shown.reserved_until <= now_;
-}
-
-/// @param news what an evaluation follows with, if one does
-/// @return the end of a frame, if one is left that has to come with the evaluation or before it
-template <rtl_node node_model>
-std::optional<showing> scheduler<node_model>::show_deferred_indications(node& node, node_id id, const indication* news) {
+void scheduler<node_model>::tell_what_was_held(node& node, node_id id) {
+  assert(node.held.told_from() > node.local);
   cause_ = clock_cause::deferred;
-  const deferred_indications& held = node.held;
-  if (node.contending) {
-    const showings shown = held.for_contending(node.shown, now_);
-    node.shown.bad_end = held.bad_end(node.shown);
-    for (const showing& next : shown) show(node, id, next);
-    node.held.clear();
-    return std::nullopt;
+  // What a node that does not contend is told at the end holds whatever it took time for before.
+  constexpr tick longest_idle_us = 0xffff;
+  while (!node.contending && now_ - node.local > max_ticks) {
+    const tick ticks = std::min<tick>(max_ticks, now_ - node.local - longest_idle_us);
+    node.local += ticks;
+    clock(node, id, static_cast<std::uint32_t>(ticks));
   }
-  const showings ends = held.ends_for_idle(node.shown, now_);
-  if (news == nullptr || !idle_time_is_moot(node, id, *news)) {
-    for (const showing& next : held.for_idle(node.shown, now_, spaced_us_)) show(node, id, next);
-  }
-  node.shown.bad_end = held.bad_end(node.shown);
+  const tick until = std::min(now_, node.local + max_ticks);
+  const auto ticks = static_cast<std::uint32_t>(until - node.local);
+  node.core.tell(node.held.summary(waits_, until, ticks));
+  node.shown.carrier = node.held.carrier();
+  node.shown.idle_from = node.held.idle_from();
+  node.shown.bad_end = node.held.bad_end();
   node.held.clear();
-  std::optional<showing> left;
-  for (const showing& next : ends) {
-    if (left) show(node, id, *left);
-    left = next;
-  }
-  return left;
-}
-
-template <rtl_node node_model>
-void scheduler<node_model>::show(node& node, node_id id, const showing& indication) {
-  approach(node, id, indication.at);
-  if (indication.end) node.core.strobe_overheard(indication.duration_us, indication.good);
-  set_carrier(node, indication.carrier, indication.at);
-  pass_time(node, id, indication.at);
+  if (until == now_) return;
+  node.core.set_carrier(node.shown.carrier);
+  node.local = until;
+  clock(node, id, ticks);
   settle(node, id);
 }
 
@@ -415,15 +376,7 @@ void scheduler<node_model>::evaluate(node_id id, const tx_request* request) {
   if constexpr (!node_model::moves_bytes) node.core.prefetch();
   const indication news = medium_.board()[id];
   const clock_cause cause = cause_of(id, news, request);
-  if (node.held.any()) {
-    const std::optional<showing> left = show_deferred_indications(node, id, &news);
-    if (left && request != nullptr && !news.rx_end && !news.rx_start) {
-      approach(node, id, now_);
-      node.core.strobe_overheard(left->duration_us, left->good);
-    } else if (left && !(news.rx_end && left->duration_us == 0)) {  // the frame that ends now says which space follows
-      show(node, id, *left);
-    }
-  }
+  if (node.held.any()) tell_what_was_held(node, id);
   cause_ = cause;
   approach(node, id, now_);
   set_carrier(node, news.carrier_busy, now_);
@@ -573,6 +526,7 @@ void scheduler<node_model>::schedule(node& node, node_id id) {
   node.contending = node.core.contending();
   node.waits = timer != no_timer;
   node.access_at = node.contending ? wakes_.of(id) : never;
+  node.backoff_running = node.core.backoff_running();
   node.backoff_slots = node.core.backoff_slots();
   if (wants != node.shown.nav_stands) return;
   node.shown.nav_stands = !wants;

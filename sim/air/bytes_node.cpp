@@ -94,6 +94,8 @@ void bytes_node::strobe_descriptor(const tx_request& request, std::uint16_t tag,
   packets_.push_back({tag, request.four_address, {msdu.begin(), msdu.end()}});
 }
 
+void bytes_node::tell(const medium_summary& summary) { put_summary(model_->pins, summary); }
+
 // ---- Clocks
 
 /// One clock of the model.
@@ -220,6 +222,7 @@ std::uint32_t bytes_node::clock(std::uint32_t ticks) {
   model_->pins.phy_rx_end = end_ != end::none;
   model_->pins.phy_rx_rssi_dbm = static_cast<std::uint8_t>(rx_dbm_);
   step(ticks);
+  tell({});
   model_->pins.phy_rx_start = 0;
   model_->pins.phy_rx_end = 0;
   model_->pins.phy_rx_error = 0;
@@ -339,6 +342,7 @@ std::uint32_t bytes_node::next_timer() const { return model_->pins.next_timer; }
 std::uint16_t bytes_node::nav_left_us() const { return model_->pins.nav_left_us; }
 bool bytes_node::contending() const { return model_->pins.contending != 0; }
 bool bytes_node::sending() const { return model_->pins.sending != 0; }
+bool bytes_node::backoff_running() const { return model_->pins.evt_backoff_running[0] != 0; }
 std::uint16_t bytes_node::backoff_slots() const { return model_->pins.evt_backoff_slots[0]; }
 
 transmission bytes_node::read_transmission(tick now) const {

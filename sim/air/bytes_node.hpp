@@ -44,6 +44,7 @@ public:
   /// The MAC computes the airtime itself.
   void strobe_descriptor(const tx_request& request, std::uint16_t tag, std::uint32_t airtime_us, byte_span msdu);
 
+  void tell(const medium_summary& summary);
   std::uint32_t clock(std::uint32_t ticks);
   neighbour_snapshot take_neighbour(std::uint8_t slot, std::uint8_t bin);
 
@@ -55,6 +56,7 @@ public:
   std::uint16_t nav_left_us() const;
   bool contending() const;
   bool sending() const;
+  bool backoff_running() const;
   std::uint16_t backoff_slots() const;
   bool descriptor_ready() const { return happened_ != kind::nothing ? now_.room : room(packets_.size(), false); }
   bool tx_start() const { return happened_ == kind::frame; }

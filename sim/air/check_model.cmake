@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# After every Verilator run: gathers the generated files in one translation unit, and makes sure that core_node may give a
-# clock by calling the model's one clocked process:
+# After every Verilator run: makes sure that core_node may give a clock by calling the model's one clocked process:
 #  - there is one such process and no combinational one after it;
 #  - no combinational path leads from an input other than the settings (cfg_*) to anything.
-# It also makes two forms of that process (core_node.hpp), of which the compiler leaves out what they never do: reset, seeding,
-# the table's snapshots; and what passing time takes in a clock that carries none, or what a settling core does in one that does.
-# Usage: cmake -Dmodel_folder=... -Dmodel_unity=... -P check_model.cmake
+# Then clock_forms.py gathers the generated files in one translation unit, with forms of that process beside them.
+# Usage: cmake -Dmodel_folder=... -Dmodel_unity=... -Dpython=... -P check_model.cmake
 file(GLOB sources "${model_folder}/*.cpp")
 list(SORT sources)
-set(text "")
 set(code "")
 foreach(source IN LISTS sources)
-  get_filename_component(name "${source}" NAME)
-  string(APPEND text "#include \"${name}\"\n")
   file(READ "${source}" source_code)
   string(APPEND code "${source_code}")
 endforeach()
@@ -29,7 +24,7 @@ if(first GREATER -1)
   string(SUBSTRING "${code}" ${first} -1 input_process)
   string(FIND "${input_process}" "\n}" last)
   string(SUBSTRING "${input_process}" 0 ${last} input_process)
-  string(REGEX MATCHALL "vlSelfRef\\.(rst|tick_n|phy_cca_busy|phy_rx_[a-z_]+|desc_(valid|queue|ra|peer|bytes|rate|airtime_us|use_rts|tag)|nbr_(take|index|bin))[^a-z_0-9]"
+  string(REGEX MATCHALL "vlSelfRef\\.(rst|tick_n|phy_cca_busy|phy_rx_[a-z_]+|desc_(valid|queue|ra|peer|bytes|rate|airtime_us|use_rts|tag)|nbr_(take|index|bin)|summary_[a-z_]+)[^a-z_0-9]"
          inputs "${input_process}")
   list(REMOVE_DUPLICATES inputs)
   if(inputs)
@@ -37,17 +32,4 @@ if(first GREATER -1)
                         "miss them. Register these inputs first, or configure with -DPERHOP_DIRECT_EVAL=OFF.")
   endif()
 endif()
-string(APPEND text "
-static inline void never_in_a_run(Vmac_core___024root* root) { root->rst = root->cfg_seed_load = root->nbr_take = 0; }
-__attribute__((flatten)) void Vmac_core_settle(Vmac_core___024root* root) {
-  never_in_a_run(root);
-  root->tick_n = 0;
-  Vmac_core___024root___nba_sequent__TOP__0(root);
-}
-__attribute__((flatten)) void Vmac_core_pass_time(Vmac_core___024root* root) {
-  never_in_a_run(root);
-  if (root->tick_n == 0) __builtin_unreachable();
-  Vmac_core___024root___nba_sequent__TOP__0(root);
-}
-")
-file(WRITE "${model_unity}" "${text}")
+execute_process(COMMAND "${python}" "${CMAKE_CURRENT_LIST_DIR}/clock_forms.py" "${model_folder}" "${model_unity}" COMMAND_ERROR_IS_FATAL ANY)

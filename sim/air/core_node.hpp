@@ -10,15 +10,17 @@
 #include "Vmac_core.h"
 #include "Vmac_core___024root.h"
 
+#include "sim/air/medium_summary.hpp"
 #include "sim/air/node_settings.hpp"
 #include "sim/air/rtl_node.hpp"
 
-/// The clocked process of the model. Verilator puts all of the core into this one function; sim/air/check_model.cmake
-/// makes sure of that after every Verilator run, and tests/sim/air compares it with Vmac_core::eval().
-void Vmac_core___024root___nba_sequent__TOP__0(Vmac_core___024root* root);
-/// The same where `rst`, `cfg_seed_load` and `nbr_take` are 0, with tick_n = 0 and with another one.
-void Vmac_core_settle(Vmac_core___024root* root);
-void Vmac_core_pass_time(Vmac_core___024root* root);
+/// One clock, as the inputs and tick_n are; without reset, cfg_seed_load and nbr_take. Then, until the core is quiescent or has something
+/// to say, clocks without ticks and strobes. What sim/air/clock_forms.py makes of the model; tests/sim/run compares it with
+/// Vmac_core::eval().
+/// @return how many clocks these were
+unsigned Vmac_core_clock(Vmac_core___024root* root, unsigned most_clocks);
+/// A clock with nbr_take, which no ticks and strobes come with.
+void Vmac_core_take(Vmac_core___024root* root);
 
 namespace perhop::air {
 
@@ -56,24 +58,34 @@ public:
     pins_->desc_tag = tag;
   }
 
+  /// What it hears of the time that passes with the next clock.
+  void tell(const medium_summary& summary) {
+    put_summary(*pins_, summary);
+    told_ = true;
+  }
+
   /// Calls the model from memory, as far as most clocks look at it.
   void prefetch() const {
     constexpr std::size_t line_bytes = 64, looked_at_bytes = 1280;
     const char* const model = reinterpret_cast<const char*>(pins_);
+#pragma GCC unroll 32
     for (std::size_t at = 0; at < looked_at_bytes; at += line_bytes) __builtin_prefetch(model + at, 1);
   }
 
   std::uint32_t clock(std::uint32_t ticks) {
     pins_->tick_n = ticks;
 #ifdef PERHOP_DIRECT_EVAL
-    clock_direct();
+    const std::uint32_t clocks = clock_direct();
 #else
+    constexpr std::uint32_t clocks = 1;
     clock_reference();
 #endif
     pins_->phy_rx_start = 0;
     pins_->phy_rx_end = 0;
     pins_->desc_valid = 0;
-    return 1;
+    if (told_) tell({});
+    told_ = false;
+    return clocks;
   }
 
   neighbour_snapshot take_neighbour(std::uint8_t slot, std::uint8_t bin) {
@@ -82,7 +94,7 @@ public:
     pins_->nbr_index = slot;
     pins_->nbr_bin = bin;
 #ifdef PERHOP_DIRECT_EVAL
-    Vmac_core___024root___nba_sequent__TOP__0(pins_);
+    Vmac_core_take(pins_);
 #else
     clock_reference();
 #endif
@@ -90,10 +102,11 @@ public:
     return snapshot_of(*pins_);
   }
 
-  /// The two ways to give a clock to the model: as Verilator's manual says, and its clocked process alone. The second is
-  /// valid because no output depends on an input other than the settings, which stand still after the constructor.
+  /// The two ways to clock the model: as Verilator's manual says, a clock at a time, and by its clocked process alone, until it is
+  /// quiescent or says something. The second is valid because no output depends on an input other than the settings, which stand
+  /// still after the constructor. A model that has been clocked by the second can no longer be by the first.
   void clock_reference();
-  void clock_direct() { pins_->tick_n == 0 ? Vmac_core_settle(pins_) : Vmac_core_pass_time(pins_); }
+  std::uint32_t clock_direct() { return Vmac_core_clock(pins_, most_clocks); }
 
   // ---- Outputs
   bool quiescent() const { return pins_->quiescent != 0; }
@@ -102,6 +115,7 @@ public:
   std::uint16_t nav_left_us() const { return pins_->nav_left_us; }
   bool contending() const { return pins_->contending != 0; }
   bool sending() const { return pins_->sending != 0; }
+  bool backoff_running() const { return pins_->evt_backoff_running[0] != 0; }
   std::uint16_t backoff_slots() const { return pins_->evt_backoff_slots[0]; }
   bool descriptor_ready() const { return pins_->desc_ready[0] != 0; }
   bool tx_start() const { return pins_->phy_tx_start != 0; }
@@ -116,9 +130,12 @@ public:
   Vmac_core___024root& pins() { return *pins_; }
 
 private:
+  static constexpr unsigned most_clocks = 64;  // at once: the scheduler gives up on a core that does not settle
+
   std::unique_ptr<Vmac_core> model_;
   Vmac_core___024root* pins_;
   node_id node_;
+  bool told_ = false;
 };
 static_assert(rtl_node<core_node>);
 

@@ -1,28 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/// What the medium has told about a node that its MAC core has not been shown yet, because it cannot change what the core
-/// does next; and the fewest indications that bring the core to where all of them would have brought it.
+/// What the medium has told about a node that its MAC core has not been shown yet, because it cannot change what the core does next;
+/// and the summary that brings the core to where all of it would have brought it, in the clock of its next ticks.
 ///
-/// A contending core counts what its packet waits for: busy carrier, reserved medium, idle time. What is held for it is one
-/// stretch without an idle tick, and such a stretch is shown as if all its carrier had come first and all its reservation
-/// then, or the other way round: the counts are sums, and the back-off stands still either way. The next idle tick ends the stretch:
-/// whoever holds shows it before the carrier's next edge.
+/// A contending core counts what its packet waits for: reserved medium, busy carrier, idle time; and its back-off counts slots. It is told
+/// the sums: what each microsecond is, is said by tick_shares_pkg.sv and backoff_counter.sv, and `pass` says the same. That a core
+/// that is told is where one is that was shown, is proved (gateware/formal/summary_top.sv).
 ///
 /// A core that does not contend counts nothing. Only how long the medium stays reserved, since when it has been idle, and whether
 /// the last frame was understood matter to it later.
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <cstdint>
-#include <optional>
 
+#include "sim/air/medium_summary.hpp"
 #include "sim/air/types.hpp"
 
 namespace perhop::air {
-
-/// Most microseconds that a Duration says.
-inline constexpr tick longest_duration_us = 0x7fff;
 
 /// What the core knows of the medium.
 struct known_medium {
@@ -33,146 +27,113 @@ struct known_medium {
   bool nav_stands = true;   ///< no reset may end the NAV earlier: reserved_until has it
 };
 
-/// An indication as it is shown.
-struct showing {
-  tick at = 0;
-  bool carrier = false;
-  bool end = false;  ///< a frame for somebody else is over, with
-  bool good = false;
-  std::uint16_t duration_us = 0;
-};
-
-/// In the order of time.
-class showings {
-public:
-  void add(const showing& next) { showings_[count_++] = next; }
-  const showing* begin() const { return showings_.data(); }
-  const showing* end() const { return showings_.data() + count_; }
-
-private:
-  std::array<showing, 4> showings_;
-  std::size_t count_ = 0;
+/// What a core waits for on an idle medium. Without DCF the first two are 0.
+struct idle_waits {
+  std::uint32_t difs_us = 0;
+  std::uint32_t eifs_us = 0;
+  std::uint32_t slot_us = 1;
 };
 
 class deferred_indications {
 public:
   bool any() const { return any_; }
   void clear() { any_ = false; }
-  /// The level after all that is held. As the next three, only if there is any.
+  /// The level after all that is held. As the next four, only if there is any.
   bool carrier() const { return carrier_; }
-  /// From when on nothing keeps the medium, if the carrier is idle.
-  tick free_from() const { return std::max(nav_end_, idle_from_); }
-  /// From when on the back-off has stood still.
-  tick stands_from() const { return base_; }
-  /// The time of the first indication.
-  tick first() const { return first_; }
+  /// The carrier's last end.
+  tick idle_from() const { return idle_from_; }
+  /// From when on the core does not know how the medium stands. What it knows to be reserved comes before.
+  tick told_from() const { return base_; }
   /// Whether the core will wait EIFS.
-  bool bad_end(const known_medium& known) const { return has_end_ ? bad_end_ : known.bad_end; }
+  bool bad_end() const { return bad_end_; }
 
-  /// The carrier has changed.
-  void hold_edge(const known_medium& known, tick now, bool busy) {
-    open(known, now);
-    pass(now);
+  /// When a back-off is over of which `slots` were left at told_from(), if the carrier is idle and nothing more is heard.
+  tick access_at(const idle_waits& waits, std::uint32_t slots) const {
+    const std::uint32_t idle_us = idle_us_at(seen_), space_us = bad_end_ ? waits.eifs_us : waits.difs_us;
+    const std::uint32_t ifs_us = space_us > idle_us ? space_us - idle_us : 0;
+    const std::uint32_t slots_us = (slots - std::min(slots, slots_)) * waits.slot_us;
+    return std::max(seen_, nav_end_) + ifs_us + (ifs_us == 0 && slots_us != 0 ? slots_us - phase_us_ : slots_us);
+  }
+
+  /// The carrier has changed. @param contends the core does
+  void hold_edge(const known_medium& known, bool contends, const idle_waits& waits, tick now, bool busy) {
+    open(known, contends, now);
+    pass(waits, now);
     set_carrier(now, busy);
   }
 
   /// A frame for somebody else is over. @param nav_end until when it reserves the medium, if after `now`
-  void hold_end(const known_medium& known, tick now, bool bad, tick nav_end, bool busy) {
-    open(known, now);
-    pass(now);
+  void hold_end(const known_medium& known, bool contends, const idle_waits& waits, tick now, bool bad, tick nav_end, bool busy) {
+    open(known, contends, now);
+    pass(waits, now);
     if (nav_end > now && nav_end > nav_end_) {
       nav_end_ = nav_end;
       raised_ = true;
     }
-    has_end_ = true;
+    heard_ = true;
     bad_end_ = bad;
     if (busy != carrier_) set_carrier(now, busy);
   }
 
-  /// What to show a contending core. @param now an edge of this very tick is not among them: it comes with the evaluation
-  showings for_contending(const known_medium& known, tick now) const {
-    showings shown;
-    bool level = known.carrier, bad = known.bad_end;
-    if (raised_ && nav_end_ >= seen_) {
-      tick reserve_at = first_;
-      if (busy_us_ != 0) {
-        if (!level) shown.add({.at = first_, .carrier = true});
-        reserve_at = base_ + busy_us_;
-      }
-      shown.add(reservation(reserve_at, carrier_, nav_end_));
-      level = carrier_;
-      bad = false;
-    } else if (raised_) {
-      // The carrier outlasted the reservation.
-      shown.add(reservation(first_, true, base_ + reserved_us_));
-      level = true;
-      bad = false;
-    } else if (busy_us_ != 0 && !level) {
-      shown.add({.at = first_, .carrier = true});
-      level = true;
-    }
-    if (has_end_ && bad_end_ != bad) {
-      shown.add({.at = last_, .carrier = carrier_, .end = true, .good = !bad_end_});
-    } else if (level != carrier_ && last_ != now) {
-      shown.add({.at = last_, .carrier = carrier_});
-    }
-    return shown;
-  }
-
-  /// What to show a core that does not contend, before `now`, of since when the medium has been idle.
-  /// @param spaced_us idle for so long, it has been idle for long enough
-  showings for_idle(const known_medium& known, tick now, tick spaced_us) const {
-    showings shown;
-    if (nav_end_ > now) return shown;  // idle time will count from the reservation's end
-    if (carrier_ && busy_from_ < now) {
-      if (!known.carrier) shown.add({.at = busy_from_, .carrier = true});
-      return shown;
-    }
-    const tick free = free_from();
-    if (known.carrier) {
-      if (free < now) shown.add({.at = free, .carrier = false});
-    } else if (free > std::max(known.reserved_until, known.idle_from) && !(known.nav_stands && now - free >= spaced_us)) {
-      shown.add({.at = free - 1, .carrier = true});
-      if (free < now) shown.add({.at = free, .carrier = false});
-    }
-    return shown;
-  }
-
-  /// Likewise, the ends that it has to be told of now, in place of those at their own times.
-  showings ends_for_idle(const known_medium& known, tick now) const {
-    showings shown;
-    bool bad = known.bad_end;
-    if (raised_ && nav_end_ > now) {
-      shown.add(reservation(now, carrier_, nav_end_));
-      bad = false;
-    }
-    if (has_end_ && bad_end_ != bad) shown.add({.at = now, .carrier = carrier_, .end = true, .good = !bad_end_});
-    return shown;
+  /// What to tell the core in a clock that ends at `now`, not before the last that is held.
+  medium_summary summary(const idle_waits& waits, tick now, std::uint32_t ticks) {
+    pass(waits, now);
+    const bool idle = !carrier_ || busy_from_ == now;  // an edge of this very tick comes with its end
+    return {.us = now > base_ ? static_cast<std::uint32_t>(std::min<tick>(now - base_, ticks)) : 0,
+            .nav_us = nav_us_,
+            .cca_us = cca_us_,
+            .ifs_us = ifs_us_,
+            .slots = static_cast<std::uint16_t>(std::min(slots_, most_slots)),
+            .phase_us = static_cast<std::uint16_t>(phase_us_),
+            .spaced = spaced_,
+            .idle_us = static_cast<std::uint16_t>(idle ? std::min(idle_us_at(now), most_idle_us) : 0),
+            .nav_left_us = static_cast<std::uint16_t>(raised_ && nav_end_ > now ? nav_end_ - now : 0),
+            .heard = heard_,
+            .bad = bad_end_};
   }
 
 private:
-  static showing reservation(tick at, bool carrier, tick until) {
-    return {.at = at, .carrier = carrier, .end = true, .good = true, .duration_us = static_cast<std::uint16_t>(until - at)};
-  }
+  // What the core's registers hold.
+  static constexpr std::uint32_t most_slots = 0x3ff, most_idle_us = 0xffff;
 
-  void open(const known_medium& known, tick now) {
-    last_ = now;
+  void open(const known_medium& known, bool contends, tick now) {
     if (any_) return;
     any_ = true;
-    first_ = now;
+    counts_ = contends;
+    carrier_ = known.carrier;
+    bad_end_ = known.bad_end;
+    raised_ = heard_ = spaced_ = false;
     nav_end_ = known.reserved_until;
     base_ = seen_ = std::max(now, nav_end_);
-    busy_us_ = reserved_us_ = 0;
-    carrier_ = known.carrier;
     idle_from_ = known.idle_from;
-    raised_ = has_end_ = bad_end_ = false;
+    busy_from_ = 0;
+    nav_us_ = cca_us_ = ifs_us_ = slots_ = phase_us_ = 0;
   }
 
-  void pass(tick now) {
-    if (now <= seen_) return;
-    const tick reserved_us = nav_end_ > seen_ ? std::min(now, nav_end_) - seen_ : 0;
-    reserved_us_ += reserved_us;
-    if (carrier_) busy_us_ += now - seen_ - reserved_us;
+  /// If no carrier is there.
+  std::uint32_t idle_us_at(tick now) const {
+    const tick free_from = std::max(nav_end_, idle_from_);
+    return now > free_from ? static_cast<std::uint32_t>(std::min<tick>(now - free_from, ~std::uint32_t{0})) : 0;
+  }
+
+  void pass(const idle_waits& waits, tick now) {
+    if (!counts_ || now <= seen_) return;
+    const auto reserved_us = static_cast<std::uint32_t>(nav_end_ > seen_ ? std::min(now, nav_end_) - seen_ : 0);
+    const std::uint32_t free_us = static_cast<std::uint32_t>(now - seen_) - reserved_us;
+    nav_us_ += reserved_us;
+    if (carrier_) {
+      cca_us_ += free_us;
+      phase_us_ = 0;
+    } else {
+      const std::uint32_t before_us = idle_us_at(seen_), space_us = bad_end_ ? waits.eifs_us : waits.difs_us;
+      const std::uint32_t ifs_us = std::min(free_us, space_us > before_us ? space_us - before_us : 0);
+      ifs_us_ += ifs_us;
+      if (free_us == ifs_us || ifs_us != 0 || reserved_us != 0) phase_us_ = 0;
+      phase_us_ += free_us - ifs_us;
+      slots_ += phase_us_ / waits.slot_us;
+      phase_us_ %= waits.slot_us;
+      spaced_ = spaced_ || before_us + free_us >= space_us;
+    }
     seen_ = now;
   }
 
@@ -182,16 +143,16 @@ private:
   }
 
   bool any_ = false;
+  bool counts_ = false;  // the core contends
   bool carrier_ = false;
-  bool raised_ = false;   // a frame reserves the medium for longer than the core knows
-  bool has_end_ = false;  // a frame was heard, and the last one was
-  bool bad_end_ = false;  // not understood
-  tick first_ = 0, last_ = 0;
+  bool raised_ = false;  // a frame reserves the medium for longer than the core knows
+  bool heard_ = false;   // a frame was heard
+  bool bad_end_ = false;
+  bool spaced_ = false;
   tick nav_end_ = 0;                    // until when the medium is reserved by all that is known and held
   tick idle_from_ = 0, busy_from_ = 0;  // the last edges
-  // From base_, which what the core knows to be reserved comes before, to seen_: carrier and reservation.
-  tick base_ = 0, seen_ = 0;
-  tick busy_us_ = 0, reserved_us_ = 0;
+  tick base_ = 0, seen_ = 0;            // from the first to the second is counted in
+  std::uint32_t nav_us_ = 0, cca_us_ = 0, ifs_us_ = 0, slots_ = 0, phase_us_ = 0;
 };
 
 }  // namespace perhop::air

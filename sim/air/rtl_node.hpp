@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "sim/air/air_config.hpp"
+#include "sim/air/medium_summary.hpp"
 #include "sim/air/types.hpp"
 
 namespace perhop::air {
@@ -36,8 +37,10 @@ concept rtl_node = requires(node& at, const node& seen, const transmission& fram
   at.strobe_overheard(std::uint16_t{}, true);
   /// A packet, its tag, its airtime in microseconds, and its MSDU.
   at.strobe_descriptor(request, std::uint16_t{}, std::uint32_t{}, byte_span());
-  /// One clock of at most max_ticks ticks; of a node that moves bytes, with as many more without ticks as they take.
-  /// @return how many the model was given
+  /// What was heard meanwhile, and not told at its time. For the next clock() only, which has ticks.
+  at.tell(medium_summary{});
+  /// One clock of at most max_ticks ticks. Clocks without ticks may follow: what bytes take, and those in which a core settles, up to
+  /// the first with something to say (tx_start(), deliver(), done()). @return how many the model was given
   { at.clock(std::uint32_t{}) } -> std::same_as<std::uint32_t>;
 
   /// One clock without ticks, of a quiescent node, in which the neighbour table's entries of a slot are copied. Nothing else changes.
@@ -50,10 +53,11 @@ concept rtl_node = requires(node& at, const node& seen, const transmission& fram
   { seen.nav_left_us() } -> std::same_as<std::uint16_t>;
   { seen.contending() } -> std::same_as<bool>;
   { seen.sending() } -> std::same_as<bool>;  ///< an own frame is on the air, or SIFS before it runs
+  { seen.backoff_running() } -> std::same_as<bool>;
   { seen.backoff_slots() } -> std::same_as<std::uint16_t>;
   { seen.descriptor_ready() } -> std::same_as<bool>;
 
-  // What happened in the last clock().
+  // What happened in the last clock of the last clock().
   { seen.tx_start() } -> std::same_as<bool>;  ///< a frame starts: read_transmission(), read_psdu()
   { seen.deliver() } -> std::same_as<bool>;   ///< the frame of the last strobe_rx_end() is for the host
   { seen.done() } -> std::same_as<bool>;      ///< a packet is done: read_completion()

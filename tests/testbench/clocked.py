@@ -18,9 +18,11 @@ class Clocked:
         self._clk = getattr(dut, "clk", None)  # combinational modules have none
         # Made once: a test takes it at each edge.
         self._phase = Timer(1, "ns")
-        # A module's settings come as one struct, of which it reads a few.
+        # A module's settings come as one struct, of which it reads a few; so does what it is told of the medium.
         settings = [
-            handle._name for handle in dut if handle._name.startswith("cfg_") and not isinstance(handle, ArrayObject)
+            handle._name
+            for handle in dut
+            if handle._name.startswith(("cfg_", "summary_")) and not isinstance(handle, ArrayObject)
         ]
         self._held = dict.fromkeys((*settings, *inputs), 0) | held
         self.hold(**self._held)

@@ -436,6 +436,22 @@ package perhop_pkg;
     logic done_overflow;  // A completion record that the host was too slow for
   } mac_statistics_s;
 
+  // What a station that acted on none of it has heard, in a clock with ticks (simulation only; 0 in hardware): the last `us` of them
+  // came to what these say, as if each carrier and each frame for others had been told at its own time.
+  typedef struct packed {
+    logic [23:0] us;  // 0: told at its time, but for nav_left_us and heard
+    logic [23:0] nav_us;  // Of these reserved by others
+    logic [23:0] cca_us;  // ... busy with a carrier
+    logic [23:0] ifs_us;  // ... inter-frame spaces; the rest were slots
+    logic [9:0] slots;  // Whole ones
+    logic [12:0] phase_us;  // Of the next one, how much has passed
+    logic spaced;  // An inter-frame space was over
+    logic [15:0] idle_us;  // Since when the medium is idle
+    logic [15:0] nav_left_us;  // For how long it is reserved yet, if longer than this station knows; or 0
+    logic heard;  // A frame for others was over; of the last one:
+    logic bad;  // it was not understood, and EIFS follows
+  } medium_summary_s;
+
   // Within mac_core: what a frame was to this station, one clock each.
   typedef struct packed {
     logic rx_start;  // A PLCP header was good: a frame is coming

@@ -14,6 +14,7 @@
 
 module backoff_counter
   import tick_shares_pkg::*;
+  import perhop_pkg::*;
 #(
   parameter int unsigned RADIX_STAGES = 11,  // a jump holds fewer than 2**RADIX_STAGES slots
   parameter bit          UNIT_TICKS   = 1'b0 // a clock carries one tick or none (hardware); one stage will do
@@ -34,6 +35,9 @@ module backoff_counter
   input  wire logic [15:0] reserved_us,
   input  wire logic [15:0] ifs_left_us,
 
+  // 0 in hardware.
+  input  wire medium_summary_s summary,
+
   output wire logic        running,          // a back-off is in progress
   output wire logic [9:0]  slots_left,
   output wire logic [23:0] slots_left_us     // ... as time, the part of a slot already past taken off
@@ -45,6 +49,12 @@ module backoff_counter
 
   wire logic        in_slots = reserved_us == '0 && ifs_left_us == '0;
   wire logic [12:0] phase_us = in_slots ? phase_us_q : '0;
+
+  wire logic [23:0] summary_us = summary.us;
+  wire logic [9:0] summary_slots = summary.slots;
+  wire logic [12:0] summary_phase_us = summary.phase_us;
+  wire logic summary_spaced = summary.spaced;
+  wire logic unused_summary = &{1'b0, summary};
 
   // {slots left, microseconds into the next one} after `over_us` of idle time: one bit more than a jump, for
   // the part of a slot before it.
@@ -61,16 +71,19 @@ module backoff_counter
   endfunction
 
   always_ff @(posedge clk) begin
-    automatic ticks_t      n_free  = free_share(tick_n, reserved_us, UNIT_TICKS);
+    automatic ticks_t      n_told  = UNIT_TICKS ? tick_n : tick_n - summary_us;
+    automatic ticks_t      n_free  = free_share(n_told, reserved_us, UNIT_TICKS);
     automatic ticks_t      n_slots = slots_share(n_free, cca_busy, ifs_left_us, UNIT_TICKS);
     automatic logic        ifs_over = n_free >= 24'(ifs_left_us);
     automatic logic [13:0] next_phase_us = 14'(phase_us_q) + 14'd1;
     automatic logic        slot_ends = next_phase_us == 14'(cfg_slot_us);
     automatic logic [22:0] counted = '0;
+    automatic logic [9:0]  left;   // before what the summary says
     if (UNIT_TICKS) ifs_over = ifs_left_us == '0 || (ifs_left_us == 16'd1 && n_free != '0);
     // With UNIT_TICKS the sum does not wait for what decides whether the tick was a slot's. A phase is shorter than a slot.
     if (UNIT_TICKS) counted = {slot_ends ? slots_left_q - 10'd1 : slots_left_q, slot_ends ? 13'd0 : 13'(next_phase_us)};
     else if (running_q && n_slots != '0) counted = count_down(slots_left_q, 25'(phase_us) + 25'(n_slots), cfg_slot_us);
+    left = n_slots == '0 ? slots_left_q : counted[22:13];
     if (rst) begin
       running_q    <= 1'b0;
       slots_left_q <= '0;
@@ -79,14 +92,20 @@ module backoff_counter
       if (running_q) begin
         if (slots_left_q == '0) begin
           // Over, with the inter-frame space, and no packet to send: the next one may go at once.
-          if (!packet_waiting && !cca_busy && ends(tick_n, 24'(reserved_us), UNIT_TICKS) && ifs_over) begin
+          if (!packet_waiting && !cca_busy && ends(n_told, 24'(reserved_us), UNIT_TICKS) && ifs_over) begin
             running_q <= 1'b0;
           end
+          if (!UNIT_TICKS && !packet_waiting && summary_us != '0 && summary_spaced) running_q <= 1'b0;
         end else if (n_slots == '0) begin
           phase_us_q <= '0;
         end else begin
           {slots_left_q, phase_us_q} <= counted;
           if (counted[22:13] == '0 && !packet_waiting) running_q <= 1'b0;
+        end
+        if (!UNIT_TICKS && summary_us != '0 && left != '0) begin
+          slots_left_q <= summary_slots < left ? left - summary_slots : '0;
+          phase_us_q   <= summary_phase_us;
+          if (summary_slots >= left && !packet_waiting) running_q <= 1'b0;
         end
       end
     end else if (draw) begin

@@ -39,6 +39,9 @@ module interframe_space
   // From virtual_carrier_sense.
   input  wire logic [15:0] reserved_us,
 
+  // 0 in hardware.
+  input  wire medium_summary_s summary,
+
   output wire logic [15:0] idle_us,
   output wire logic [15:0] ifs_us,
   output wire logic        spaced,           // with UNIT_TICKS: ifs_us is not 0
@@ -52,6 +55,10 @@ module interframe_space
   wire logic [15:0] cfg_eifs_us = settings.eifs_us;
   wire logic [3:0] cfg_aifs_extra_slots = settings.aifs_extra_slots[QUEUE];   // unused with one queue
   wire logic cfg_quirk_eifs_as_nav = settings.quirk_eifs_as_nav;   // ns-2: EIFS is in the NAV instead
+  wire logic [23:0] summary_us = summary.us;
+  wire logic [15:0] summary_idle_us = summary.idle_us;
+  wire logic summary_heard = summary.heard;
+  wire logic summary_bad = summary.bad;
 
   logic [15:0] idle_us_q;
   logic        extended_q;   // the last busy period was a frame not understood
@@ -87,12 +94,16 @@ module interframe_space
   endfunction
 
   always_ff @(posedge clk) begin
+    // If no carrier was there.
+    automatic logic [15:0] idle_on_us = saturated(25'(idle_base_us) + 25'(free_share(tick_n, reserved_us, UNIT_TICKS)));
     if (rst) begin
       idle_us_q  <= '0;
       extended_q <= 1'b0;
     end else begin
       if (tick_n != '0) begin
-        idle_us_q <= cca_busy ? '0 : saturated(25'(idle_base_us) + 25'(free_share(tick_n, reserved_us, UNIT_TICKS)));
+        if (!UNIT_TICKS && summary_us != '0) idle_us_q <= idle_on_us < summary_idle_us ? idle_on_us : summary_idle_us;
+        else idle_us_q <= cca_busy ? '0 : idle_on_us;
+        if (!UNIT_TICKS && summary_heard) extended_q <= summary_bad;
       end
       if (waive) idle_us_q <= '1;
       if (tx_go) extended_q <= 1'b0;
@@ -102,6 +113,7 @@ module interframe_space
 
   assign idle_us = idle_us_q;
   assign ifs_us  = space(extended_q);
+  wire logic unused_summary = &{1'b0, summary};
 
   if (UNIT_TICKS) begin : g_unit
     // Compared as the registers change, so that a start does not wait for it. In the clock after tx_go it may be the

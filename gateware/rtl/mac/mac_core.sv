@@ -29,6 +29,7 @@ module mac_core
 
   // Time.
   input  wire logic [23:0] tick_n,              // microseconds that pass with this clock
+  input  wire medium_summary_s summary,         // ... and what was heard meanwhile but not told; 0 in hardware
   output wire logic        quiescent,
   output wire logic [31:0] next_timer,          // all ones: none
   output wire logic        want_rx_start,       // a phy_rx_start could change something
@@ -127,7 +128,7 @@ module mac_core
   );
 
   nav_counter #(.UNIT_TICKS(UNIT_TICKS)) u_nav_counter (
-    .clk, .rst, .tick_n, .settings, .rx_start(heard.rx_start), .rx_overheard(heard.rx_overheard), .rx_bad(heard.rx_bad),
+    .clk, .rst, .tick_n, .settings, .summary_nav_left_us(summary.nav_left_us), .rx_start(heard.rx_start), .rx_overheard(heard.rx_overheard), .rx_bad(heard.rx_bad),
     .rx_is_rts(heard.rx_is_rts), .rx_duration_us(heard.rx_duration_us),
     .nav_left_us, .nav_until_us, .reset_armed(nav_reset_armed)
   );
@@ -151,7 +152,7 @@ module mac_core
     transmit_queue #(
       .UNIT_TICKS(UNIT_TICKS), .RADIX_STAGES(RADIX_STAGES), .RATE_SERIES(RATE_SERIES), .QUEUES(QUEUES), .QUEUE(queue)
     ) u_transmit_queue (
-      .clk, .rst, .tick_n, .tsf_us(tsf_us[31:0]), .settings,
+      .clk, .rst, .tick_n, .tsf_us(tsf_us[31:0]), .summary, .settings,
       .head_wanted(head_wanted[queue]), .head_valid(head_valid[queue] && !table_busy), .head,
       .head_t_enqueue_us,
       .head_taken(head_taken[queue]),
@@ -301,7 +302,7 @@ module mac_core
   end
 
   warp_monitor #(.UNIT_TICKS(UNIT_TICKS)) u_warp_monitor (
-    .clk, .rst, .tick_n, .rx_pending(heard.rx_start || heard.rx_end || table_busy || arbiter_pending), .sequence_pending(queue_pending != '0),
+    .clk, .rst, .tick_n, .summary_us(summary.us), .rx_pending(heard.rx_start || heard.rx_end || table_busy || arbiter_pending), .sequence_pending(queue_pending != '0),
     .sequence_wait_valid(wait_valid != '0), .sequence_wait_us(queue_wait_us),
     .responder_busy, .responder_wait_us, .quiescent, .next_timer
   );

@@ -23,6 +23,7 @@ module nav_counter
   input  wire logic        rst,
   input  wire logic [23:0] tick_n,
   input  wire mac_settings_s settings,
+  input  wire logic [15:0] summary_nav_left_us,   // with ticks: the NAV at their end, if it is longer; 0 in hardware
 
   // From phy_events.
   input  wire logic        rx_start,
@@ -51,7 +52,10 @@ module nav_counter
       reset_left_us_q <= '0;
       reset_armed_q   <= 1'b0;
     end else if (tick_n != '0) begin
-      if (nav_left_us_q != '0) begin
+      if (!UNIT_TICKS && summary_nav_left_us != '0) begin
+        nav_left_us_q <= summary_nav_left_us;
+        reset_armed_q <= 1'b0;
+      end else if (nav_left_us_q != '0) begin
         if (reset_now || ends(tick_n, 24'(nav_left_us_q), UNIT_TICKS)) begin
           nav_left_us_q <= '0;
           reset_armed_q <= 1'b0;
@@ -76,6 +80,7 @@ module nav_counter
 
   assign nav_left_us  = nav_left_us_q;
   if (UNIT_TICKS) begin : g_unit
+    wire logic unused_summary = &{1'b0, summary_nav_left_us};
     // Whether there is any, so that nobody waits for 16 bits to be looked at.
     logic reserved_q, reset_over_q;   // nav_left_us_q is not 0; reset_left_us_q is
 

@@ -17,6 +17,7 @@
 
 module service_time
   import tick_shares_pkg::*;
+  import perhop_pkg::*;
 (
   input  wire logic        clk,
   input  wire logic        rst,
@@ -40,6 +41,8 @@ module service_time
   input  wire logic [15:0] own_left_us,
   input  wire logic [15:0] reserved_us,
   input  wire logic [15:0] ifs_left_us,
+
+  input  wire medium_summary_s summary,
 
   // The slots this packet waited for: what was left of a running back-off, and what it drew.
   input  wire logic [9:0]  slots_left,
@@ -71,9 +74,17 @@ module service_time
 
   wire logic in_exchange = in_rts || in_data;
 
+  wire logic [23:0] summary_us = summary.us;
+  wire logic [23:0] summary_nav_us = summary.nav_us;
+  wire logic [23:0] summary_cca_us = summary.cca_us;
+  wire logic [23:0] summary_ifs_us = summary.ifs_us;
+  wire logic [23:0] summary_slots_us = summary_us - summary_nav_us - summary_cca_us - summary_ifs_us;
+  wire logic unused_summary = &{1'b0, summary};
+
   always_ff @(posedge clk) begin
     automatic ticks_t n_own  = own_share(tick_n, own_left_us);
-    automatic ticks_t n_free = free_share(tick_n, reserved_us);
+    automatic ticks_t n_told = tick_n - summary_us;
+    automatic ticks_t n_free = free_share(n_told, reserved_us);
     if (rst) begin
       t_enqueue_us_q  <= '0;
       t_done_us_q     <= '0;
@@ -95,10 +106,10 @@ module service_time
         responder_us_q <= responder_us_q + 32'(tick_n);
       end else if (in_contention) begin
         responder_us_q  <= responder_us_q + 32'(n_own);
-        frozen_nav_us_q <= frozen_nav_us_q + 32'(nav_share(tick_n, own_left_us, reserved_us));
-        frozen_cca_us_q <= frozen_cca_us_q + 32'(cca_share(n_free, cca_busy));
-        ifs_us_q        <= ifs_us_q + 32'(ifs_share(n_free, cca_busy, ifs_left_us));
-        backoff_us_q    <= backoff_us_q + 32'(slots_share(n_free, cca_busy, ifs_left_us));
+        frozen_nav_us_q <= frozen_nav_us_q + 32'(nav_share(n_told, own_left_us, reserved_us)) + 32'(summary_nav_us);
+        frozen_cca_us_q <= frozen_cca_us_q + 32'(cca_share(n_free, cca_busy)) + 32'(summary_cca_us);
+        ifs_us_q        <= ifs_us_q + 32'(ifs_share(n_free, cca_busy, ifs_left_us)) + 32'(summary_ifs_us);
+        backoff_us_q    <= backoff_us_q + 32'(slots_share(n_free, cca_busy, ifs_left_us)) + 32'(summary_slots_us);
       end
       if (in_rts) control_us_q <= control_us_q + 32'(n_own);
       if (in_data) data_us_q <= data_us_q + 32'(n_own);

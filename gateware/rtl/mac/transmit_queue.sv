@@ -18,6 +18,7 @@ module transmit_queue
   input  wire logic        rst,
   input  wire logic [23:0] tick_n,
   input  wire logic [31:0] tsf_us,
+  input  wire medium_summary_s summary,     // 0 in hardware
 
   input  wire mac_settings_s settings,
 
@@ -119,7 +120,8 @@ module transmit_queue
 
   interframe_space #(.UNIT_TICKS(UNIT_TICKS), .QUEUES(QUEUES), .QUEUE(QUEUE)) u_interframe_space (
     .clk, .rst, .tick_n, .settings, .cca_busy(busy), .rx_end(heard.rx_end), .rx_bad(heard.rx_bad), .tx_go,
-    .waive(settings.quirk_backoff_at_once && draw && !busy && reserved_us == '0), .reserved_us, .idle_us, .ifs_us, .spaced, .waits, .waits_on
+    .waive(settings.quirk_backoff_at_once && draw && !busy && reserved_us == '0), .reserved_us, .summary, .idle_us, .ifs_us,
+    .spaced, .waits, .waits_on
   );
 
   contention_window #(.QUEUE(QUEUE)) u_contention_window (
@@ -129,7 +131,7 @@ module transmit_queue
 
   backoff_counter #(.RADIX_STAGES(RADIX_STAGES), .UNIT_TICKS(UNIT_TICKS)) u_backoff_counter (
     .clk, .rst, .tick_n, .cfg_slot_us(settings.slot_us), .draw(draw && settings.access_mode == ACCESS_DCF), .draw_slots, .packet_waiting,
-    .access_taken, .cca_busy(busy), .reserved_us, .ifs_left_us,
+    .access_taken, .cca_busy(busy), .reserved_us, .ifs_left_us, .summary,
     .running(backoff_running), .slots_left, .slots_left_us
   );
 
@@ -167,7 +169,7 @@ module transmit_queue
     service_time u_service_time (
       .clk, .rst, .tick_n, .tsf_us,
       .head_taken, .head_t_enqueue_us, .in_contention, .in_rts, .in_data, .in_gap, .responded, .timed_out, .report,
-      .cca_busy, .held, .own_left_us, .reserved_us, .ifs_left_us, .slots_left, .draw, .draw_slots,
+      .cca_busy, .held, .own_left_us, .reserved_us, .ifs_left_us, .summary, .slots_left, .draw, .draw_slots,
       .t_enqueue_us, .t_done_us, .slots_drawn, .queue_us, .ifs_us(ifs_part_us), .backoff_us, .frozen_cca_us, .frozen_nav_us,
       .control_us, .data_us, .response_us, .timeout_us, .responder_us, .service_us
     );

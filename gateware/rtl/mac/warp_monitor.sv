@@ -2,7 +2,8 @@
 // Tells the outside how far time may run: `quiescent`, nothing is left to do at this
 // tick; `next_timer`, ticks until this station acts by itself. Whoever drives `tick_n`
 // (the simulator, or the tick strobe of the hardware) keeps two rules, asserted here:
-// time passes only when quiescent, and never beyond next_timer.
+// time passes only when quiescent, and never beyond next_timer. Of what a medium_summary_s tells of, only a timer that no
+// carrier stops would end within it.
 
 `default_nettype none
 
@@ -12,6 +13,7 @@ module warp_monitor #(
   input  wire logic        clk,
   input  wire logic        rst,
   input  wire logic [23:0] tick_n,
+  input  wire logic [23:0] summary_us,        // of these ticks were not told of at their time; 0 in hardware
 
   input  wire logic        rx_pending,        // an indication of the PHY not acted on yet
   input  wire logic        sequence_pending,
@@ -38,15 +40,17 @@ module warp_monitor #(
   end
   if (UNIT_TICKS) begin : g_unit
     always_ff @(posedge clk) begin
-      if (!rst) a_one_tick_a_clock : assert (tick_n <= 24'd1);
+      if (!rst) a_one_tick_a_clock : assert (tick_n <= 24'd1 && summary_us == '0);
     end
   end else begin : g_any
     always_ff @(posedge clk) begin
-      if (!rst && tick_n != '0) a_time_stops_at_next_timer : assert (32'(tick_n) <= next_timer);
+      if (!rst && tick_n != '0) begin
+        a_time_stops_at_next_timer : assert (32'(tick_n - summary_us) <= next_timer && 32'(tick_n) <= responder_us);
+      end
     end
   end
 `else
-  wire logic unused = &{1'b0, clk, rst, tick_n};
+  wire logic unused = &{1'b0, clk, rst, tick_n, summary_us};
 `endif
 
 endmodule

@@ -32,6 +32,7 @@ module mac_bytes
 
   // Time.
   input  wire logic [23:0] tick_n,              // microseconds that pass with this clock
+  input  wire medium_summary_s summary,         // ... and what was heard meanwhile but not told; 0 in hardware
   output wire logic        quiescent,
   output wire logic        core_quiescent,      // time may pass, bytes may still be moving
   output wire logic [31:0] next_timer,          // all ones: none
@@ -183,7 +184,7 @@ module mac_bytes
   mac_core #(
     .UNIT_TICKS(UNIT_TICKS), .QUEUE_DEPTH(PACKETS), .PEERS(PEERS), .QUEUES(QUEUES), .RATE_SERIES(RATE_SERIES)
   ) u_mac_core (
-    .clk, .rst, .tick_n, .quiescent(core_quiescent), .next_timer, .want_rx_start, .contending, .sending, .nav_left_us,
+    .clk, .rst, .tick_n, .summary, .quiescent(core_quiescent), .next_timer, .want_rx_start, .contending, .sending, .nav_left_us,
     .tsf_us,
     .settings, .cfg_seed_load,
     .phy_cca_busy(from_phy.cca_busy), .phy_rx_start(from_phy.rx_start), .phy_rx_end(from_phy.rx_end), .phy_rx(reception),

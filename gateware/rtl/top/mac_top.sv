@@ -121,7 +121,7 @@ module mac_top
     .RX_RING_BYTES(RX_RING_BYTES), .RX_FRAMES(RX_FRAMES)
   ) u_mac_bytes (
     .clk, .rst(mac_rst),
-    .tick_n(24'(tick)), .quiescent(unused_quiescent), .core_quiescent, .next_timer(unused_next_timer),
+    .tick_n(24'(tick)), .summary('0), .quiescent(unused_quiescent), .core_quiescent, .next_timer(unused_next_timer),
     .want_rx_start(unused_want_rx_start), .contending, .sending, .nav_left_us, .tsf_us,
     .settings, .cfg_seed_load,
     .from_phy(to_mac), .to_phy, .phy_tx_ready,

@@ -131,6 +131,35 @@ async def a_jump_beyond_the_end_of_a_post_backoff_ends_it(dut):
 
 
 @cocotb.test()
+async def what_is_told_late_counts_after_what_was_known(dut):
+    backoff = await started(dut)
+    await backoff.clock(draw=1, draw_slots=5)
+    # A slot and a half; then the medium was busy, and idle again for two slots and 7 us.
+    await backoff.clock(
+        tick_n=SLOT_US * 3 // 2 + 900, summary_us=900, summary_slots=2, summary_phase_us=7, summary_spaced=1
+    )
+    assert (backoff.slots_left, backoff.slots_left_us) == (2, 2 * SLOT_US - 7)
+    await backoff.clock(tick_n=100, reserved_us=100, summary_us=0)
+    assert (backoff.slots_left, backoff.slots_left_us, backoff.running) == (2, 2 * SLOT_US, 1)
+
+
+@cocotb.test()
+async def a_back_off_without_a_packet_ends_in_what_is_told_late(dut):
+    backoff = await started(dut)
+    backoff.hold(packet_waiting=0)
+    await backoff.clock(draw=1, draw_slots=2)
+    await backoff.clock(tick_n=300, cca_busy=1, summary_us=200, summary_slots=1)
+    assert (backoff.slots_left, backoff.running) == (1, 1)
+    await backoff.clock(tick_n=300, cca_busy=1, summary_us=200, summary_slots=9)
+    assert (backoff.slots_left, backoff.running) == (0, 0)
+    await backoff.clock(draw=1, draw_slots=0)
+    await backoff.clock(tick_n=300, cca_busy=1, summary_us=200)
+    assert backoff.running == 1
+    await backoff.clock(tick_n=300, cca_busy=1, summary_us=200, summary_spaced=1)
+    assert backoff.running == 0
+
+
+@cocotb.test()
 async def one_stage_is_enough_for_a_tick_a_clock(dut):
     backoff = await started(dut, 9)
     await backoff.clock(draw=1, draw_slots=3)

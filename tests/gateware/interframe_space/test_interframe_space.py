@@ -118,6 +118,19 @@ async def a_queue_of_low_priority_waits_for_slots_more(dut):
     assert space.ifs_us == 0
 
 
+@cocotb.test()
+async def what_is_told_late_says_since_when_the_medium_is_idle_and_which_space_follows(dut):
+    space = await started(dut)
+    difs_us = space.ifs_us
+    await space.clock(tick_n=1000, cca_busy=1, summary_us=900, summary_idle_us=30)
+    assert (space.idle_us, space.ifs_us) == (30, difs_us)
+    await space.clock(tick_n=20, summary_us=10, summary_idle_us=4000, summary_heard=1, summary_bad=1)
+    assert space.idle_us == 50, "no longer than this station knows itself"
+    assert space.ifs_us - difs_us == EIFS_US - DIFS_US
+    await space.clock(tick_n=20, summary_heard=1)
+    assert (space.idle_us, space.ifs_us) == (70, difs_us)
+
+
 LOWER = ["a_queue_of_low_priority_waits_for_slots_more"]
 NAMES = [name for name in cocotb_tests(globals()) if name not in LOWER]
 

@@ -42,6 +42,17 @@ async def a_longer_duration_extends_and_a_shorter_does_not_shorten(dut):
 
 
 @cocotb.test()
+async def a_duration_that_is_told_late_is_what_is_left_of_it(dut):
+    nav = await started(dut)
+    await nav.clock(rx_overheard=1, rx_duration_us=1000, rx_is_rts=1)
+    await nav.clock(tick_n=400, summary_nav_left_us=2000)
+    assert nav.nav_left_us == nav.nav_until_us == 2000
+    assert nav.reset_armed == 0
+    await nav.clock(tick_n=400)
+    assert nav.nav_left_us == 1600
+
+
+@cocotb.test()
 async def random_durations_never_shorten_the_nav(dut):
     nav = await started(dut)
     source = random.Random(1)

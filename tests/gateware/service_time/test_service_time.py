@@ -163,6 +163,19 @@ async def time_of_the_other_queue_is_the_stations_other_work(dut):
 
 
 @cocotb.test()
+async def what_is_told_late_is_added_to_what_was_known(dut):
+    life = Life(dut)
+    await life.begin(0, 0)
+    await life.contends(100, own=30, nav=50)
+    # 40 us of which it knows, 10 of them an inter-frame space; then what it is told.
+    told = {"summary_us": 1000, "summary_nav_us": 400, "summary_cca_us": 300, "summary_ifs_us": 100}
+    await life.passes(40 + 1000, in_contention=1, ifs_left_us=10, **told)
+    life.parts += {"ifs_us": 110, "backoff_us": 30 + 200, "frozen_nav_us": 400, "frozen_cca_us": 300}
+    await life.sends("data", 500, 60, answered=True)
+    await life.ends()
+
+
+@cocotb.test()
 async def breaks_the_sum_by_time_that_no_state_claims(dut):
     life = Life(dut)
     await life.begin(0, 0)

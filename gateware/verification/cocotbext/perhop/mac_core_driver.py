@@ -138,6 +138,10 @@ class MacCoreDriver:
         apply_settings(dut, settings)
         for name in ("tick_n", "phy_cca_busy", "phy_rx_start", "phy_rx_end", "desc_valid", "nbr_take", "cfg_seed_load"):
             getattr(dut, name).value = 0
+        # Everything is told at its time.
+        for handle in dut:
+            if handle._name.startswith("summary_"):
+                handle.value = 0
         dut.rst.value = 1
         self.now_us = 0
         await self._clock()
