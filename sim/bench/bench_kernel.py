@@ -17,12 +17,13 @@ to do: some 15 min, and as much again for the live column, which runs at the spe
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,9 @@ import kernel_conditions_document
 import kernel_costs
 import kernel_document
 from kernel_cells import Cells
-from perhop import paths
+from perhop import files, paths
 from perhop.errors import PerhopError
+from perhop.experiment.program import hash_of, joint_hash
 from perhop.kernel import image
 from perhop.live import namespaces
 from perhop.report.result_line import print_result
@@ -53,11 +55,13 @@ DURATION_S, WARMUP_S = 35, 5
 LIVE_S, LIVE_WARMUP_S, LIVE_HOPS = 15, 5, (1, 2, 4)
 TCPS = ("reno", "cubic", "bbr")
 ECN = "ecn 20"
-POLICIES = ("none", "delay", "hop", "dca", "paced", "combined", ECN)
-# Beside ECN, where that is judged.
+# Beside ECN, where that is judged; in ns-3, too.
 ABC = "abc 20"
+# The rate of EXACT, told to Linux' TCP; ns-3's cannot be told.
+TOLD = "paced exact"
+POLICIES = ("none", "delay", "hop", "dca", "paced", "combined", ECN, ABC, TOLD)
 EXACT = ROOT / "sim/experiments/exact_chain"
-CONDITION_POLICIES = ("none", "delay", "dca", "paced", "combined", ECN, ABC)
+CONDITION_POLICIES = ("none", "delay", "dca", "paced", "combined", ECN, ABC, TOLD)
 
 
 def settings(hops: Iterable[int], seeds: tuple[int, ...], duration_s: float, warmup_s: float) -> list[str]:
@@ -80,13 +84,14 @@ def simulated(options: argparse.Namespace, place: str) -> Cells:
     compared = options.policy_hops if not options.alone and (place == "kernel" or options.ns3_policies) else ()
     policy_hops = tuple(hops for hops in hops_of(options) if hops in compared)
     others = tuple(hops for hops in hops_of(options) if hops not in compared)
+    policies_here = tuple(policy for policy in POLICIES if place == "kernel" or policy != TOLD)
     cells: Cells = {}
     for name, hops, tcps, policies in (
         ("alone", others, TCPS, POLICIES[:1]),
         ("ecn", tuple(hops for hops in others if hops in kernel_cells.ECN_HOPS), ("cubic",), (ECN,)),
-        ("policies", policy_hops, TCPS, POLICIES),
+        ("abc", tuple(hops for hops in others if hops in kernel_cells.ECN_HOPS), ("cubic",), (ABC,)),
+        ("policies", policy_hops, TCPS, policies_here),
         ("dctcp", policy_hops, ("dctcp",), (ECN,)),
-        ("abc", tuple(hops for hops in hops_of(options) if hops in kernel_cells.ECN_HOPS), ("cubic",), (ABC,)),
     ):
         if hops:
             told = [*settings(hops, seeds, duration_s, WARMUP_S), *options.set, f"policies=[{', '.join(policies)}]"]
@@ -142,7 +147,19 @@ def under_conditions(options: argparse.Namespace) -> kernel_conditions.Found:
     )
 
 
-def costs(options: argparse.Namespace) -> dict[str, Any]:
+def kept(options: argparse.Namespace, name: str, measure: Callable[[], Any]) -> Any:
+    """What `measure` gives, or gave before with the same program and kernel."""
+    parts = [paths.program(image.PROGRAM), image.check(), paths.program(image.PROGRAM).with_name("perhop-flow-end")]
+    of, file = joint_hash([hash_of(part) for part in parts]), options.out / f"{name}.json"
+    if file.is_file() and (before := json.loads(file.read_text(encoding="utf-8")))["of"] == of:
+        return before["found"]
+    found = measure()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    files.write_text(file, json.dumps({"of": of, "found": found}, indent=1) + "\n")
+    return found
+
+
+def costs() -> dict[str, Any]:
     """Of whole runs. Raises PerhopError."""
     chain = kernel_costs.chain(kernel_costs.CHAIN_HOPS, kernel_costs.CHAIN_S, "cubic")
     with tempfile.TemporaryDirectory(prefix="bench-kernel-") as name:
@@ -272,11 +289,11 @@ def bench(options: argparse.Namespace) -> int:
     begun = time.monotonic()
     if options.fresh:
         shutil.rmtree(options.out, ignore_errors=True)
-    cost: dict[str, Any] = {} if options.alone else costs(options)
-    same = {} if options.alone else identical()
+    cost: dict[str, Any] = {} if options.alone else kept(options, "costs", costs)
+    same: dict[str, bool] = {} if options.alone else kept(options, "identical", identical)
     places = {place: simulated(options, place) for place in ("kernel", "ns3")}
     conditions = None if options.alone else under_conditions(options)
-    load = os.getloadavg()[0]
+    load = kept(options, "load", os.getloadavg)[0]
     places["live"], why_no_live = live(options)
     if why_no_live:
         print(f"THE LIVE COLUMN IS NOT WHOLE: {why_no_live}", flush=True)
@@ -291,7 +308,7 @@ def bench(options: argparse.Namespace) -> int:
         why_no_live=why_no_live,
         load=load,
         tcps=TCPS,
-        policies=tuple(kernel_cells.label(policy) for policy in (*POLICIES, ABC)),
+        policies=tuple(kernel_cells.label(policy) for policy in POLICIES),
         ecn=kernel_cells.label(ECN),
         abc=kernel_cells.label(ABC),
         seeds=SEEDS,

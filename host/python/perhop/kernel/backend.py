@@ -72,6 +72,10 @@ def _check(experiment: ex.Experiment) -> None:
         )
     if experiment.mac.four_address:
         raise FieldError(("mac", "four_address"), f"is true, which {WHERE} has not", f"leave it out, {FEWER}")
+    if experiment.exact.silent_routers:
+        raise FieldError(
+            ("exact", "silent_routers"), f"names nodes; with {WHERE} all have a shim", f"leave it out, {FEWER}"
+        )
     for index, flow in enumerate(experiment.flows):
         here = ("flows", index)
         if not isinstance(flow, ex.TcpFlow):

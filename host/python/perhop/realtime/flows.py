@@ -77,6 +77,7 @@ def ends(plan: LivePlan, start_ns: list[int], rates_sockets: list[str], role: st
         if flow["kind"] == "tcp":
             told["mss_bytes"] = max(LEAST_MSS_BYTES, flow["segment_bytes"] + TCP_TIMESTAMP_BYTES)
             told["window_bytes"] = flow["max_window_packets"] * flow["segment_bytes"]
+            told["follows_rate"] = flow["policy"].get("pacing") == "exact"
             told["congestion_control"] = LINUX_TCP.get(flow["variant"], flow["variant"])
         told |= {
             name: flow[name] for name in ("payload_bytes", "rate_bps", "burst_packets", "demand_bps") if name in flow
