@@ -79,7 +79,8 @@ public:
   /// A packet of such a flow: kept until its time, or lost where there is no room.
   void on_packet(time_us now, const shim::flow_key& flow, std::span<const std::uint8_t> bytes);
 
-  /// A segment with data of a TCP flow of this host leaves. @return what it says to the routers; nothing: too many are under way to say more
+  /// A segment with data of a TCP flow of this host leaves. @return what it says to the routers; nothing: too many are under way to say
+  /// more
   std::optional<policy::exact_outgoing> on_segment(time_us now, const shim::ip_packet_view& segment);
 
   /// Which flow a report is about that came for this one: a flow of TCP is reported on in UDP packets with its ports.

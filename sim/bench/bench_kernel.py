@@ -37,6 +37,7 @@ from perhop import files, paths
 from perhop.errors import PerhopError
 from perhop.experiment.program import hash_of, joint_hash
 from perhop.kernel import image
+from perhop.kernel.backend import BESIDE
 from perhop.live import namespaces
 from perhop.report.result_line import print_result
 from perhop.study import studies
@@ -149,7 +150,8 @@ def under_conditions(options: argparse.Namespace) -> kernel_conditions.Found:
 
 def kept(options: argparse.Namespace, name: str, measure: Callable[[], Any]) -> Any:
     """What `measure` gives, or gave before with the same program and kernel."""
-    parts = [paths.program(image.PROGRAM), image.check(), paths.program(image.PROGRAM).with_name("perhop-flow-end")]
+    program = paths.program(image.PROGRAM)
+    parts = [program, image.check(), *(program.with_name(each) for each in BESIDE)]
     of, file = joint_hash([hash_of(part) for part in parts]), options.out / f"{name}.json"
     if file.is_file() and (before := json.loads(file.read_text(encoding="utf-8")))["of"] == of:
         return before["found"]
@@ -189,6 +191,7 @@ def costs() -> dict[str, Any]:
                 "cpu_s": round(cost.cpu_s, 3),
                 "wall_s": round(cost.wall_s, 2),
                 "mb_per_kernel": round(cost.mb_per_kernel, 2),
+                "parts_mb": {part: round(megabytes, 2) for part, megabytes in cost.parts_mb.items()},
             }
             for count, cost in idle.items()
         },

@@ -32,7 +32,6 @@ namespace perhop::kernels {
 
 namespace {
 
-
 constexpr const char* time_socket = "time.sock";
 // What a kernel with its flow end needs, and some megabytes of packets.
 constexpr const char* memory = "32M";
@@ -53,6 +52,12 @@ std::string read_file(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw std::runtime_error(file.string() + ": cannot be read");
   return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// Linux looks for the next archive at a multiple of four bytes.
+void add_archive(std::string& archives, const std::filesystem::path& file) {
+  archives += read_file(file);
+  archives.resize((archives.size() + 3) / 4 * 4);
 }
 
 double cpu_of_this_process_s() {
@@ -193,12 +198,11 @@ run_in_progress::run_in_progress(const run::run_config& config, const kernel_fil
 void run_in_progress::start_kernels(const kernel_files& files) {
   std::filesystem::create_symlink(files.kernel, workshop_.folder() / kernel_link);
   std::filesystem::create_symlink(files.seeded_random, workshop_.folder() / random_link);
-  const std::string program = read_file(files.flow_end);
-  const std::vector<std::string> folders = {"proc"};
+  std::string program;
+  add_archive(program, files.flow_end);
   for (const auto& [node, plan] : plans_) {
-    const std::vector<initramfs_file> content = {{.name = flow_plan::program_name, .content = program, .program = true},
-                                                 {.name = flow_plan::file_name, .content = plan}};
-    open_output(workshop_.folder() / initramfs_of(node)) << archives_of(node) << make_initramfs(folders, content);
+    const std::vector<initramfs_file> content = {{.name = flow_plan::file_name, .content = plan}};
+    open_output(workshop_.folder() / initramfs_of(node)) << archives_of(node) << program << make_initramfs({}, content);
     const std::size_t kernel = hosts_.size();
     hosts_.push_back(std::make_unique<kernel_host>(time_, network_, kernel, node, card_socket(node), begin_ns));
     kernel_command command{
@@ -220,9 +224,7 @@ std::string run_in_progress::archives_of(air::node_id node) const {
   for (const run::program_config& program : config_.programs) {
     if (program.node != node || std::find(known.begin(), known.end(), program.initramfs) != known.end()) continue;
     known.push_back(program.initramfs);
-    archives += read_file(program.initramfs);
-    // Linux looks for the next archive at a multiple of four bytes.
-    archives.resize((archives.size() + 3) / 4 * 4);
+    add_archive(archives, program.initramfs);
   }
   return archives;
 }

@@ -2,9 +2,9 @@
 /// One run with Linux kernels where its flows end, in virtual time: from run.json to result.json.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
-#include <chrono>
 #include <string>
 
 #include "sim/kernel/calendar.hpp"
@@ -15,7 +15,7 @@ namespace perhop::kernels {
 /// What kernels are made of.
 struct kernel_files {
   std::filesystem::path kernel;         ///< the image, a program of User-Mode Linux
-  std::filesystem::path flow_end;       ///< its first and only program
+  std::filesystem::path flow_end;       ///< an archive of its first and only program
   std::filesystem::path seeded_random;  ///< the library that it is preloaded with
 };
 

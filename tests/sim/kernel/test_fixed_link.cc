@@ -72,8 +72,9 @@ protected:
     std::filesystem::current_path(here);
     std::filesystem::create_symlink(image(), kernel_link);
     std::filesystem::create_symlink(std::filesystem::path(PERHOP_KERNEL_PARTS) / "libperhop_seeded_random.so", random_link);
-    std::ifstream program(std::filesystem::path(PERHOP_KERNEL_PARTS) / "perhop-flow-end", std::ios::binary);
-    const std::string flow_end{std::istreambuf_iterator<char>(program), {}};
+    std::ifstream program(std::filesystem::path(PERHOP_KERNEL_PARTS) / "perhop-flow-end.cpio.gz", std::ios::binary);
+    std::string flow_end{std::istreambuf_iterator<char>(program), {}};
+    flow_end.resize((flow_end.size() + 3) / 4 * 4);
 
     std::vector<passing> log;
     calendar time({.socket_path = "time.sock", .kernels = 2, .shared_memory = shared_memory});
@@ -93,14 +94,12 @@ protected:
               cards[1 - kernel]->deliver(bytes);
             });
           }));
-      const std::string plan = kernel == 0
-                                   ? "address 10.0.0.1\nrates 49151\nsend 0 49152 10.0.0.2 60000 1000000000 3000000000 1460 " + congestion_control + "\n"
-                                   : "address 10.0.0.2\nreceive 0 60000 1460 0 " + congestion_control + "\n";
-      const std::vector<std::string> folders = {"proc"};
+      const std::string plan =
+          kernel == 0 ? "address 10.0.0.1\nrates 49151\nsend 0 49152 10.0.0.2 60000 1000000000 3000000000 1460 " + congestion_control + "\n"
+                      : "address 10.0.0.2\nreceive 0 60000 1460 0 " + congestion_control + "\n";
       const std::vector<initramfs_file> files = {
-          {.name = flow_plan::program_name, .content = flow_end, .program = true},
           {.name = flow_plan::file_name, .content = plan + "edge 2000000000\nmeasure_from 1000000000\n"}};
-      std::ofstream("initramfs-" + std::to_string(kernel), std::ios::binary) << make_initramfs(folders, files);
+      std::ofstream("initramfs-" + std::to_string(kernel), std::ios::binary) << flow_end << make_initramfs({}, files);
       processes.start(
           here, {.arguments = {"mem=32M", "uml_dir=uml/", "umid=k" + std::to_string(kernel),
                                "time-travel=ext:" + std::to_string(kernel) + ":time.sock",

@@ -17,7 +17,7 @@ from perhop.experiment.resolve import Run
 from perhop.kernel import image
 
 # Lie beside the program, and are a part of what makes a run.
-BESIDE = ("perhop-flow-end", "libperhop_seeded_random.so")
+BESIDE = ("perhop-flow-end.cpio.gz", "libperhop_seeded_random.so")
 WHERE = "--backend kernel"
 FEWER = "or use --backend sim"
 
