@@ -52,6 +52,12 @@ content content_of(std::span<const std::uint8_t> msdu) {
   return found;
 }
 
+/// What nodes say to each other of a flow of TCP: EXACT's reports, of which no IP knows.
+bool is_report(const shim::ip_packet_view& packet) { return packet.flow.protocol == shim::ip_protocol_udp && flow_of(packet.flow); }
+
+/// A packet of some IP's, which the ledgers count.
+bool counts(const content& of) { return of.packet && !is_report(of.packet->view); }
+
 }  // namespace
 
 shim::flow_key key_of(const run::flow_config& flow, std::size_t index) {
@@ -145,7 +151,7 @@ network::network(const run::run_config& config, run::run_report& report, air::pc
     if (path.policy.paces_by_exact()) path.exact = config.exact.router;
     path.on_queue_drop = [this, id](const shim::ip_packet_view& view) {
       report_.on_queue_drop(id);
-      ledgers_[id].queue_drops.add(view.ip_bytes);
+      if (!is_report(view)) ledgers_[id].queue_drops.add(view.ip_bytes);
       count(medium_.now(), view, &flow_packets::queue_drops_data, &flow_packets::queue_drops_tcp_acks);
     };
     stations_.push_back(std::make_unique<station>(*this, id, path));
@@ -236,7 +242,7 @@ void network::tell_journey(const air::completion& record, std::span<const std::u
 node_ledger network::ledger_of(air::node_id node) const {
   node_ledger found = ledgers_[node];
   const auto note = [&found](std::span<const std::uint8_t> msdu) {
-    if (const content waits = content_of(msdu); waits.packet) found.waiting.add(waits.packet->view.ip_bytes);
+    if (const content waits = content_of(msdu); counts(waits)) found.waiting.add(waits.packet->view.ip_bytes);
   };
   const node::packet_path& path = stations_[node]->path;
   path.path().queue().for_each([&note](const auto& entry) { note(entry.what.msdu); });
@@ -397,7 +403,7 @@ void network::on_delivery(air::tick now, air::node_id to, const air::transmissio
   if (carried.header && carried.header->hops == 1) {
     report_.on_path_header_delay(now, frame.node, to, carried.header->total_delay_us, traffic_of(msdu));
   }
-  if (carried.packet) {
+  if (counts(carried)) {
     ledgers_[to].neighbours[frame.node].from_air.add(carried.packet->view.ip_bytes);
     if (journeys_ != nullptr) note_here(to, std::span(msdu).last(carried.packet->view.ip_bytes));
   }
@@ -415,7 +421,7 @@ void network::on_delivery(air::tick now, air::node_id to, const air::transmissio
 void network::on_completion(air::tick now, const air::completion& record) {
   const slot done = slots_[record.payload];
   report_.on_completion(record, traffic_of(done.msdu));
-  if (const content sent = content_of(done.msdu); sent.packet) {
+  if (const content sent = content_of(done.msdu); counts(sent)) {
     const bool delivered = record.result == tx_result::delivered || record.result == tx_result::group_sent;
     node_ledger::hop_ledger& there = ledgers_[record.node].neighbours[static_cast<air::node_id>(record.ra - node_address_base - 1)];
     (delivered ? there.delivered : there.mac_drops).add(sent.packet->view.ip_bytes);

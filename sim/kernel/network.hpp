@@ -49,7 +49,7 @@ struct packet_sum {
 };
 
 /// What a node was given, and what became of it, in the whole run. What came in went out, was lost, or waits; only a TCP ACK that a
-/// policy replaces by a later one is in none of them.
+/// policy replaces by a later one is in none of them. What nodes say to each other is not counted: hellos and reports of EXACT.
 struct node_ledger {
   /// What a node and one beside it had with each other.
   struct hop_ledger {

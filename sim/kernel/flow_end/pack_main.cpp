@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 //
-// perhop-pack-flow-end PROGRAM: writes the archive that a kernel begins with, but for its plan, to standard output. Part of the build, which
-// compresses it: a kernel keeps what it has read the archive from beside what comes out of it.
+// perhop-pack-flow-end PROGRAM: writes the archive that a kernel begins with, but for its plan, to standard output. Part of the build,
+// which compresses it: a kernel keeps what it has read the archive from beside what comes out of it.
 #include <cstdio>
 #include <fstream>
 #include <iterator>
