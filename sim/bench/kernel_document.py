@@ -51,6 +51,7 @@ class Measured:
     seeds: tuple[int, ...]
     measured_s: float
     live_s: float
+    live_repeats: int
 
     @property
     def hops(self) -> list[int]:
@@ -279,7 +280,8 @@ def _places_section(measured: Measured, earlier: Earlier | None = None) -> str:
     live = (
         f"The live column is not whole: {measured.why_no_live}."
         if measured.why_no_live
-        else f"The live column has runs of {measured.live_s:g} s, at a load average of {measured.load:.1f} before them."
+        else f"The live column has {measured.live_repeats} runs of {measured.live_s:g} s a cell, at a load average of "
+        f"{measured.load:.1f} before them."
     )
     rows = places_table(measured, earlier)
     starred = " Cells with a star are of the version above." if any("*" in row for row in rows) else ""

@@ -913,14 +913,14 @@ TEST_F(exact_packet_path_test, a_report_sets_the_rate_and_goes_no_further) {
 }
 
 TEST_F(exact_packet_path_test, segments_of_tcp_ask_for_a_rate_where_the_policy_says_so_and_do_not_wait) {
-  constexpr std::uint8_t ack = 0x10;
-  exact.on_ip(++now, tcp(second, third, ack, 1000));
+  constexpr std::uint8_t tcp_ack = 0x10;
+  exact.on_ip(++now, tcp(second, third, tcp_ack, 1000));
   ASSERT_EQ(driver.sent.size(), 1U);
   EXPECT_FALSE(header_of(driver.sent[0]).exact_follows) << "another policy";
   exact.set_policy(++now, {.cwl = {.kind = policy::cwl_kind::none}, .pacing = {.kind = policy::pacing_kind::exact}});
-  exact.on_ip(++now, tcp(second, third, ack, 1000, 2));
-  exact.on_ip(now, tcp(second, third, ack, 1000, 3));
-  exact.on_ip(now, tcp(second, third, ack, 0, 4));
+  exact.on_ip(++now, tcp(second, third, tcp_ack, 1000, 2));
+  exact.on_ip(now, tcp(second, third, tcp_ack, 1000, 3));
+  exact.on_ip(now, tcp(second, third, tcp_ack, 0, 4));
   ASSERT_EQ(driver.sent.size(), 4U) << "none waits for its rate";
   EXPECT_EQ(std::get<wire::exact_header>(rider_of(driver.sent[1])).sequence, 0U);
   EXPECT_EQ(std::get<wire::exact_header>(rider_of(driver.sent[2])).sequence, 1U);
@@ -930,7 +930,7 @@ TEST_F(exact_packet_path_test, segments_of_tcp_ask_for_a_rate_where_the_policy_s
   now += 5000;
   exact.at(now);
   const wire::exact_report report{.hops = 2, .explicit_rate_bps = 60'000, .highest_sequence = 1, .received_packets = 2};
-  const shim::flow_key sent = shim::read_ip(tcp(second, third, ack, 1000))->view.flow;
+  const shim::flow_key sent = shim::read_ip(tcp(second, third, tcp_ack, 1000))->view.flow;
   exact.on_reception(
       {.receiver_address = 12,
        .transmitter_address = 13,

@@ -197,6 +197,7 @@ def test_the_page_has_every_table_and_the_findings():
         seeds=bench_kernel.SEEDS,
         measured_s=60,
         live_s=20,
+        live_repeats=8,
     )
     told = [{"name": "A thing", "about": "It is so."}]
     known = kernel_conditions.conditions()
