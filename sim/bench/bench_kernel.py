@@ -54,7 +54,7 @@ POLICY_HOPS = (1, 4, 8, 15)
 SEEDS, QUICK_SEEDS = (1, 2, 3, 4, 5), (1, 2)
 DURATION_S, WARMUP_S = 35, 5
 LIVE_S, LIVE_WARMUP_S, LIVE_HOPS = 15, 5, (1, 2, 4)
-# Five runs are all on one side of the true median by chance in 1 of 16 cells, and there are nine; eight runs in 1 of 128.
+# Five runs are by chance all on one side of the true median in 1 of 16 cells, and there are nine; eight in 1 of 128.
 LIVE_REPEATS = 8
 TCPS = ("reno", "cubic", "bbr")
 ECN = "ecn 20"
