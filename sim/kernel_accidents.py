@@ -8,6 +8,7 @@ end in a copy of perhop-kernel's folder.
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -126,7 +127,11 @@ def goes_wrong(config: dict[str, Any], place: Path, code: str) -> bool:
         shutil.copy2(ours.parent / name, programs / name)
     source = programs / "planted.c"
     source.write_text(PLANTED.replace("GOES_WRONG", code))
-    subprocess.run(["cc", "-O1", "-static", "-o", str(programs / "perhop-flow-end"), str(source)], check=True)
+    subprocess.run(["cc", "-O1", "-static", "-o", str(programs / "planted"), str(source)], check=True)
+    packed = subprocess.run(
+        [ours.with_name("perhop-pack-flow-end"), programs / "planted"], check=True, capture_output=True
+    )
+    (programs / "perhop-flow-end.cpio.gz").write_bytes(gzip.compress(packed.stdout))
     process = start(config, place, programs / "perhop-kernel")
     errors = end(process)
     about = "Attempted to kill init" if "return" in code else f"has let no time pass for {PATIENCE_S} s"

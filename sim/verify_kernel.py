@@ -37,6 +37,9 @@ TIMEOUT_S = 300
 MOST_TRIES = 5
 # A chain's airtime bound does not know of TCP: what a run must reach at least, so that it is about something.
 LEAST_PACKETS = 200
+# Of IP and TCP, time stamps with them: EXACT counts whole packets. A mean over looks is not one over packets, and TCP
+# waits for losses.
+HEADER_BYTES, LEAST_OF_ALLOWED, MOST_OF_ALLOWED = 52, 0.9, 1.01
 
 
 @dataclass(frozen=True)
@@ -140,10 +143,25 @@ def limits(folder: Path) -> dict[str, bool]:
     }
 
 
+def told_rates(folder: Path) -> dict[str, bool]:
+    """The rates of EXACT that go into a kernel in the midst of a run: its TCP keeps to them, and the run repeats."""
+    config = config_of(["topology.hops=3", "policies=[paced exact]", "flows.0.variant=cubic", "duration_s=20"])
+    result = make(config, folder / "told")
+    flow = result.get("flows", [{}])[0]
+    payload_bytes = config["flows"][0]["segment_bytes"]
+    allowed_bps = flow.get("allowed_rate_bps", 0) * payload_bytes / (payload_bytes + HEADER_BYTES)
+    sent = flow.get("goodput_bps", 0) / allowed_bps if allowed_bps else 0
+    again = make(config, folder / "told-again", ("--messages", "--stepwise"))
+    return {
+        "a TCP that EXACT paces sends what it is allowed": LEAST_OF_ALLOWED <= sent <= MOST_OF_ALLOWED,
+        "a run with rates that are told repeats": "failed" not in result and hashes(again) == hashes(result),
+    }
+
+
 def conserved(folder: Path) -> dict[str, bool]:
     """No packet and no byte is unaccounted for, at any node, over any hop: with full queues, losses and marks."""
     found = {}
-    for policy in ("none", "ecn 20", "paced"):
+    for policy in ("none", "ecn 20", "paced", "paced exact"):
         changes = [f"policies=[{policy}]", "mac.queue_packets=10", "medium.frame_error_rate=0.02"]
         config = config_of(["topology.hops=4", "flows.0.variant=cubic", "duration_s=20", *changes])
         result = make(config, folder / f"conserved-{policy.replace(' ', '-')}")
@@ -211,6 +229,7 @@ def main() -> int:
         identical, reference = compare(folder, arguments.jobs, say)
         lines = {
             **limits(folder),
+            **told_rates(folder),
             **conserved(folder),
             **accidents(folder),
             "no file of the host reaches a kernel": without_files_of_the_host(image.file().read_bytes()),

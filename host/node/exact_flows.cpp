@@ -50,6 +50,19 @@ void exact_flows::on_packet(time_us now, const shim::flow_key& flow, std::span<c
   from.full |= from.waiting.size() == from.queue_packets;
 }
 
+std::optional<policy::exact_outgoing> exact_flows::on_segment(time_us now, const shim::ip_packet_view& segment) {
+  policy::exact_sender& sender = used(now, segment.flow).sender;
+  sender.set_packet_bytes(segment.ip_bytes);
+  sender.next_send(now);  // what nobody has reported on for long is not under way any more
+  if (sender.unacknowledged_packets() >= policy::exact_sender::most_under_way) return std::nullopt;
+  return sender.on_send(now);
+}
+
+shim::flow_key exact_flows::reported_flow(shim::flow_key flow) const {
+  if (find(flow) == nullptr) flow.protocol = shim::ip_protocol_tcp;
+  return flow;
+}
+
 /// What the application seems to want: so much that a router gives the rest to others, and that it can grow again.
 void exact_flows::measure(time_us now, source& source, std::size_t bytes) {
   local_application& from = source.from;

@@ -2,6 +2,9 @@
 /// EXACT flows of this host's applications: their UDP packets wait here until the ends of EXACT flows (host/core/hop/exact_ends.hpp)
 /// let them go. Time is an argument.
 ///
+/// Segments of TCP never wait here. Where the policy is `paced exact`, they carry what UDP packets of EXACT carry, and whoever has the
+/// sender's socket gives the flow's rate to it (SO_MAX_PACING_RATE).
+///
 ///  - An application that does not say what it wants is taken to want 25 % more than it sent in the last second, and all it can get
 ///    while its packets have to wait;
 ///  - one that does asks the routers for a tenth more, so that packets that were late can catch up;
@@ -75,6 +78,13 @@ public:
 
   /// A packet of such a flow: kept until its time, or lost where there is no room.
   void on_packet(time_us now, const shim::flow_key& flow, std::span<const std::uint8_t> bytes);
+
+  /// A segment with data of a TCP flow of this host leaves. @return what it says to the routers; nothing: too many are under way to say
+  /// more
+  std::optional<policy::exact_outgoing> on_segment(time_us now, const shim::ip_packet_view& segment);
+
+  /// Which flow a report is about that came for this one: a flow of TCP is reported on in UDP packets with its ports.
+  shim::flow_key reported_flow(shim::flow_key flow) const;
 
   /// An application asks for a flow to be one of EXACT from now on. @param wanted_bps nothing: as much as it sends
   /// @param queue_packets how many may wait, at least 1; nothing: as configured

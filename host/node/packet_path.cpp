@@ -167,7 +167,8 @@ void packet_path::receive(std::span<const std::uint8_t> bytes, const std::option
     if (const auto* data = std::get_if<wire::exact_header>(&rider); data != nullptr && exact_) {
       exact_->on_data(now_, packet->view, *header, *data, next_hop_to(flow.source));
     } else if (const auto* report = std::get_if<wire::exact_report>(&rider)) {
-      if (exact_) exact_->on_report(now_, flow.reversed(), *report, path_.shim().cwl_packets(flow.reversed()));
+      const shim::flow_key reported = exact_ ? exact_->reported_flow(flow.reversed()) : flow.reversed();
+      if (exact_) exact_->on_report(now_, reported, *report, path_.shim().cwl_packets(reported));
       return;
     }
   }
@@ -198,7 +199,9 @@ void packet_path::on_ip(time_us now, std::span<const std::uint8_t> bytes) {
   bytes = bytes.first(packet->view.ip_bytes);
   const bool own = kernel_.find_route(packet->view.flow.source, false).kind == route_kind::local;
   const bool waits_for_rate = own && exact_ && exact_->paces(*packet);
-  if (const std::size_t most_bytes = most_ip_bytes - (waits_for_rate ? wire::exact_data::size_bytes : 0); bytes.size() > most_bytes) {
+  const bool tells_rate = own && exact_ && config_.policy.paces_by_exact() && packet->view.tcp.payload_bytes != 0;
+  const std::size_t most_bytes = most_ip_bytes - (waits_for_rate || tells_rate ? wire::exact_data::size_bytes : 0);
+  if (bytes.size() > most_bytes) {
     cut_or_answer(bytes, *packet, most_bytes);
     return;
   }
@@ -214,6 +217,12 @@ void packet_path::on_ip(time_us now, std::span<const std::uint8_t> bytes) {
       sent.view.ip_bytes = sent.content.read.view.ip_bytes;
     } else {
       ++counters_.window_untold;
+    }
+  }
+  if (tells_rate) {
+    if (const auto told = exact_->on_segment(now_, sent.view)) {
+      sent.rider = told->header;
+      sent.view.exact = hop::view_of(*told);
     }
   }
   path_.send(now_, std::move(sent));

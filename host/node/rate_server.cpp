@@ -51,6 +51,12 @@ std::uint16_t port_of(const json& object, const char* key) {
   return static_cast<std::uint16_t>(port);
 }
 
+std::uint8_t protocol_of(const json& object) {
+  const std::string name = object.value("protocol", "udp");
+  if (name != "udp" && name != "tcp") throw config_error("protocol: is '" + name + "'; give udp or tcp");
+  return name == "tcp" ? shim::ip_protocol_tcp : shim::ip_protocol_udp;
+}
+
 std::optional<std::size_t> queue_of(const json& object) {
   const auto found = object.find("queue_packets");
   if (found == object.end() || found->is_null()) return std::nullopt;
@@ -124,7 +130,7 @@ void rate_server::answer(client& client, std::string_view asked) {
                               .destination = parse_address(follow->at("destination").get<std::string>()),
                               .source_port = port_of(*follow, "source_port"),
                               .destination_port = port_of(*follow, "destination_port"),
-                              .protocol = shim::ip_protocol_udp};
+                              .protocol = protocol_of(*follow)};
     leave(client);
     client.flow = flow;
     exact.follow(now_, flow, wanted_bps, queue_packets);

@@ -3,7 +3,8 @@
 ///
 /// A connection follows one flow, which is one of EXACT from then on:
 ///
-///     -> {"follow": {"source": "10.0.0.1", "source_port": 40000, "destination": "10.0.0.4", "destination_port": 5004},
+///     -> {"follow": {"source": "10.0.0.1", "source_port": 40000, "destination": "10.0.0.4", "destination_port": 5004,
+///                    "protocol": "tcp"},            may be missing: udp; a flow of TCP has rates where the policy is `paced exact`
 ///         "wanted_bps": 128000,                     may be missing: as much as there is
 ///         "queue_packets": 4}                       may be missing: packets that wait at most, as configured
 ///     <- {"ok": true, "rate_bps": .., ...}          exact_flow_state, and again whenever it changes (rate, hops, room)

@@ -2,7 +2,9 @@
 """What runs with Linux kernels in virtual time cost: CPU of a chain under load and of kernels that are idle, memory.
 
 CPU is that of all processes of a run, kernels included. The memory of kernels is what they have resident, pages that
-several share divided among them (Pss), all processes of all kernels together, at its most while the run goes on.
+several share divided among them (Pss), all processes of all kernels together, at its most while the run goes on. Its
+parts: pages of the kernel's image, which kernels share until they write to them; what the kernel has as its memory; and
+the rest, which are libraries, stacks and heaps.
 """
 
 from __future__ import annotations
@@ -20,9 +22,13 @@ from perhop.experiment.load import load
 from perhop.experiment.resolve import resolve
 from perhop.kernel import image
 
+PARTS = ("image", "memory", "rest")
+# Where User-Mode Linux has the file, without a name any more, that is a kernel's memory.
+MEMORY = "/dev/shm/"
+
 ROOT = Path(__file__).resolve().parents[2]
 EXPERIMENT = ROOT / "sim/experiments/kernel_chain/experiment.yaml"
-LOOK_S = 0.1
+LOOK_S = 0.02
 IDLE_KERNELS, IDLE_S = (3, 10, 50), 60
 CHAIN_HOPS, CHAIN_S = 4, 30
 # The same chain at the highest rate that a timing profile has: stated, not judged.
@@ -37,13 +43,18 @@ class Cost:
 
     cpu_s: float
     wall_s: float
-    most_mb: float
+    most_mb: dict[str, float]  # of all kernels, by its part
     kernels: int
     result: dict[str, Any]
 
     @property
     def mb_per_kernel(self) -> float:
-        return self.most_mb / self.kernels
+        return sum(self.most_mb.values()) / self.kernels
+
+    @property
+    def parts_mb(self) -> dict[str, float]:
+        """Of a kernel."""
+        return {part: megabytes / self.kernels for part, megabytes in self.most_mb.items()}
 
 
 def config_of(overrides: list[str]) -> dict[str, Any]:
@@ -79,9 +90,9 @@ def measure(config: dict[str, Any], folder: Path, kernels: int) -> Cost:
     command = [str(paths.program(image.PROGRAM)), "--kernel", str(image.check()), str(folder / "run.json")]
     begun = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    most_mb = 0.0
+    most_mb = dict.fromkeys(PARTS, 0.0)
     while process.poll() is None:
-        most_mb = max(most_mb, resident_mb(folder))
+        most_mb = max(most_mb, resident_mb(folder), key=lambda found: sum(found.values()))
         time.sleep(LOOK_S)
     wall_s = time.monotonic() - begun
     if process.returncode != 0:
@@ -91,10 +102,10 @@ def measure(config: dict[str, Any], folder: Path, kernels: int) -> Cost:
     return Cost(result["cpu_s"]["total"], wall_s, most_mb, kernels, result)
 
 
-def resident_mb(folder: Path) -> float:
-    """Of the kernels of a run, and of the processes in them."""
+def resident_mb(folder: Path) -> dict[str, float]:
+    """Of the kernels of a run, and of the processes in them, by its part."""
     place = str(folder.resolve() / "kernels")
-    found = 0
+    found = dict.fromkeys(PARTS, 0.0)
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
@@ -102,11 +113,26 @@ def resident_mb(folder: Path) -> float:
             is_kernel = (entry / "cmdline").read_bytes().startswith(b"./linux\0")
             if not is_kernel or str((entry / "cwd").readlink()) != place:
                 continue
-            lines = (entry / "smaps_rollup").read_text().splitlines()
+            kernel = str((entry / "exe").readlink())
+            maps = (entry / "smaps").read_text()
         except OSError:  # it has ended
             continue
-        found += next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
-    return found * 1024 / 1e6
+        for part, kilobytes in parts_kb(maps, kernel).items():
+            found[part] += kilobytes * 1024 / 1e6
+    return found
+
+
+def parts_kb(maps: str, kernel: str) -> dict[str, int]:
+    """Of a process, from its /proc/PID/smaps. `kernel` is the image's file."""
+    found, part = dict.fromkeys(PARTS, 0), ""
+    for line in maps.splitlines():
+        words = line.split()
+        if not words[0].endswith(":"):
+            name = words[5] if len(words) > 5 else ""
+            part = "image" if name == kernel else "memory" if name.startswith(MEMORY) else "rest"
+        elif words[0] == "Pss:":
+            found[part] += int(words[1])
+    return found
 
 
 def judge(chain_cpu_s: float, idle_cpu_s: float, mb_per_kernel: dict[int, float]) -> list[str]:

@@ -19,7 +19,7 @@ import kernel_conditions_document
 import kernel_costs
 import yaml
 from kernel_cells import Cells, Gain, Key
-from kernel_words import LINE_CHARACTERS, kbps, marked, milliseconds, ratio
+from kernel_words import LINE_CHARACTERS, kbps, marked, milliseconds, parts, ratio
 from perhop import files, paths
 from perhop.report.figures import drawing, means_line
 from perhop.study.summaries import Mean
@@ -51,6 +51,7 @@ class Measured:
     seeds: tuple[int, ...]
     measured_s: float
     live_s: float
+    live_repeats: int
 
     @property
     def hops(self) -> list[int]:
@@ -279,7 +280,8 @@ def _places_section(measured: Measured, earlier: Earlier | None = None) -> str:
     live = (
         f"The live column is not whole: {measured.why_no_live}."
         if measured.why_no_live
-        else f"The live column has runs of {measured.live_s:g} s, at a load average of {measured.load:.1f} before them."
+        else f"The live column has {measured.live_repeats} runs of {measured.live_s:g} s a cell, at a load average of "
+        f"{measured.load:.1f} before them."
     )
     rows = places_table(measured, earlier)
     starred = " Cells with a star are of the version above." if any("*" in row for row in rows) else ""
@@ -382,17 +384,17 @@ def text_of(measured: Measured, told: list[Mapping[str, str]]) -> str:
     exact = "; ".join(f"{hops} hops {kbps(value)}" for hops, value in measured.exact.items())
     loaded = (
         f"| {kernel_costs.CHAIN_S} s of {kernel_costs.CHAIN_HOPS} hops, CUBIC | {cost['cpu_s_30s_4hops']:.2f} s | "
-        f"{cost['chain_wall_s']:.1f} s | {cost['mb_per_kernel_loaded']:.2f} MB |"
+        f"{cost['chain_wall_s']:.1f} s | {cost['mb_per_kernel_loaded']:.2f} MB | - |"
     )
     fast = cost["fast"]
     loaded += (
         f"\n| {kernel_costs.FAST_S} s of {kernel_costs.CHAIN_HOPS} hops at 54 Mb/s, CUBIC, "
         f"{fast['goodput_bps'] / 1e6:.1f} Mb/s | {fast['cpu_s']:.2f} s | {fast['wall_s']:.1f} s | "
-        f"{fast['mb_per_kernel']:.2f} MB |"
+        f"{fast['mb_per_kernel']:.2f} MB | - |"
     )
     idle = "\n".join(
         f"| {count} idle kernels for {kernel_costs.IDLE_S} s | {each['cpu_s']:.2f} s | {each['wall_s']:.1f} s | "
-        f"{each['mb_per_kernel']:.2f} MB |"
+        f"{each['mb_per_kernel']:.2f} MB | {parts(each['parts_mb'])} |"
         for count, each in cost["idle"].items()
     )
     dctcp = "\n".join(
@@ -424,8 +426,8 @@ policy helps: more goodput, or a shorter round trip at no loss of goodput that t
 costs goodput.
 
 {chr(10).join(sections)}
-EXACT's flows are UDP at the rate that routers allow, so there is no TCP for it to help. Over the same chains (ns-3's
-place, M2) such a flow has, in kb/s: {exact}.
+EXACT's own flows are UDP at the rate that routers allow; `paced exact` gives that rate to TCP. Over the same chains
+(ns-3's place, M2) a flow of UDP has, in kb/s: {exact}.
 
 DCTCP under `{measured.ecn}`, over CUBIC without a policy, in Linux:
 
@@ -436,11 +438,12 @@ DCTCP under `{measured.ecn}`, over CUBIC without a policy, in Linux:
 {conditions}
 ## What it costs
 
-| run | CPU | wall time | memory a kernel |
-|---|---|---|---|
+| run | CPU | wall time | memory a kernel | of it: image, its memory, the rest |
+|---|---|---|---|---|
 {loaded}
 {idle}
 
-CPU is that of all processes of a run; memory is what kernels have resident, shared pages divided among them. Of the
+CPU is that of all processes of a run; memory is what kernels have resident at the most while a run goes on, shared
+pages divided among them (Pss). Kernels share the pages of their image that they have not written to. Of the
 {len(measured.identical)} ways in which `make verify-kernel` makes a run again, {equal} came out as they must.
 """

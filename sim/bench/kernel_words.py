@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from kernel_cells import Gain
 from perhop.study.summaries import Mean
 
@@ -22,6 +24,11 @@ def ratio(value: Mean | None) -> str:
 
 def milliseconds(value: Mean | None) -> str:
     return "-" if value is None else f"{value.value:.0f}"
+
+
+def parts(megabytes: Mapping[str, float]) -> str:
+    """Of a kernel's memory, in the order of their names in `kernel_costs`."""
+    return ", ".join(f"{value:.2f}" for value in megabytes.values())
 
 
 def marked(found: Gain) -> str:

@@ -37,7 +37,8 @@ flow_log::flow_log(const run::run_config& config, time_ns begin)
       begin_(begin),
       measure_from_(begin + nanoseconds(config.warmup_s)),
       flows_(config.flows.size()),
-      limits_(config.flows.size()) {
+      limits_(config.flows.size()),
+      rates_(config.flows.size()) {
   const time_ns end = begin + nanoseconds(config.duration_s), step = nanoseconds(config.outputs.interval_s);
   for (time_ns edge = begin; edge < end; edge += step) edges_.push_back(edge);
   edges_.push_back(end);
@@ -119,6 +120,7 @@ run::flow_result flow_log::result(std::size_t flow) const {
   result.rtt_p95_ms = flows_[flow].rtt_p95_ms;
   result.cwnd_packets = measured.window_packets;
   result.cwl_packets = limits_[flow].mean(measure_from_, until);
+  result.allowed_rate_bps = rates_[flow].mean(measure_from_, until);
   result.retransmissions = measured.retransmissions;
   result.timeouts = measured.timeouts;
   return result;

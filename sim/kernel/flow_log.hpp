@@ -39,6 +39,8 @@ public:
   const std::vector<time_ns>& edges() const { return edges_; }
 
   void add_limit(std::size_t flow, time_ns at, double limit) { limits_[flow].add(at, limit); }
+  /// What EXACT allows it, where its TCP is told.
+  void add_rate(std::size_t flow, time_ns at, double rate_bps) { rates_[flow].add(at, rate_bps); }
   /// All that a kernel has said so far.
   void read_console(const std::string& text);
 
@@ -79,7 +81,7 @@ private:
   time_ns measure_from_;
   std::vector<time_ns> edges_;
   std::vector<told> flows_;
-  std::vector<limit_samples> limits_;
+  std::vector<limit_samples> limits_, rates_;
   std::size_t kernels_up_ = 0;
   time_ns last_up_ = 0;
   std::vector<std::string> problems_;

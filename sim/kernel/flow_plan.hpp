@@ -14,13 +14,18 @@
 ///                                          flow, port, the other end and its port, start, stop, largest segment, congestion control
 ///     receive 0 60000 1472 63712 cubic     flow, port, largest segment, largest window in bytes, congestion control: DCTCP's receiver is
 ///                                          another one
+///     rates 49151                          the rates that EXACT allows flows are told to this port
 ///     program 1200000000 1 wget -O- http://10.0.0.9/      start, whether it is traced, command: for /bin/sh where there is one
+///
+/// A rate is told in a UDP packet: a flow and bits a second of its IP packets, `0 312000`. From then on the flow's TCP paces itself by
+/// it (SO_MAX_PACING_RATE, which counts payload).
 ///
 /// What it says are JSON objects, one a line:
 ///
 ///     {"ready_ns": 12345}
 ///     {"flow": 0, "end": "send", "at_ns": .., "looks": .., "rtt_us": .., "window_packets": .., "retransmissions": ..,
 ///      "timeouts": ..}                     sums since the start; window_packets in thousandths
+///                                         and `pacing_bytes_per_s`, what the socket has, of a flow that has been told a rate
 ///     {"flow": 0, "end": "receive", "at_ns": .., "received_bytes": ..}
 ///     {"flow": 0, "end": "send", "rtt_p95_us": ..}   after the last edge
 ///     {"flow": 0, "problem": ".."}
@@ -34,6 +39,7 @@ namespace perhop::kernels::flow_plan {
 inline constexpr const char* file_name = "plan";
 inline constexpr const char* program_name = "init";
 inline constexpr const char* interface = "eth0";
+inline constexpr unsigned rate_port = 49151;
 /// A flow's state is looked at so often; a kernel's round trip is smoothed over eight samples anyway.
 inline constexpr long long look_interval_ns = 50'000'000;
 inline constexpr long long second_ns = 1'000'000'000;

@@ -49,7 +49,6 @@ void kernel_host::on_frame(std::span<const std::uint8_t> frame) {
   time_.at(when, [this, when, bytes = std::vector(packet.begin(), packet.end())] { below_.send_ip(when, node_, bytes); });
 }
 
-/// A kernel is given a packet when nobody else acts.
 void kernel_host::on_packet(std::span<const std::uint8_t> packet) {
   std::vector<std::uint8_t> frame(ethernet_bytes + packet.size());
   for (std::size_t octet = 0; octet < 6; ++octet) {

@@ -34,13 +34,15 @@ public:
   kernel_host(const kernel_host&) = delete;
   kernel_host& operator=(const kernel_host&) = delete;
 
+  /// A packet for the kernel, when nobody else acts.
+  void on_packet(std::span<const std::uint8_t> packet);
+
   air::node_id node() const { return node_; }
   const card_counters& counters() const { return card_.counters(); }
   const packet_hash& packets() const { return packets_; }
 
 private:
   void on_frame(std::span<const std::uint8_t> frame);
-  void on_packet(std::span<const std::uint8_t> packet);
 
   calendar& time_;
   network& below_;

@@ -12,7 +12,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <sstream>
 
 #include "sim/air/mix.hpp"
@@ -25,36 +24,23 @@
 #include "sim/kernel/kernel_process.hpp"
 #include "sim/kernel/network.hpp"
 #include "sim/kernel/own_core.hpp"
+#include "sim/kernel/plans.hpp"
+#include "sim/kernel/rate_message.hpp"
 #include "sim/run/run_report.hpp"
 
 namespace perhop::kernels {
 
 namespace {
 
-using run::config_error;
-using run::flow_kind;
-
 constexpr const char* time_socket = "time.sock";
 // What a kernel with its flow end needs, and some megabytes of packets.
 constexpr const char* memory = "32M";
-// Linux puts time stamps into every segment; its least largest segment is 48 and more.
-constexpr std::uint32_t timestamp_bytes = 12, least_mss_bytes = 88;
-constexpr std::uint32_t initial_window_packets = 1;
 // In which the flow ends tell what was at the very end.
 constexpr time_ns last_word_ns = 1'000'000;
 constexpr std::size_t console_tail_lines = 4;
 constexpr const char* panic = "Kernel panic";
 // What a run draws of its seed beside others: the entropy of its kernels.
 constexpr std::uint64_t entropy_draw = 0x6b65'726e'656c;
-
-std::string field_of(std::size_t flow, const char* name) { return "field flows[" + std::to_string(flow) + "]." + name + ": "; }
-
-/// What Linux calls the TCP of a flow: it has one Reno, with NewReno's recovery.
-std::string linux_tcp(const std::string& variant) {
-  static const std::set<std::string> same = {"reno", "cubic", "bbr", "dctcp", "vegas", "veno", "westwood"};
-  if (variant == "newreno" || variant == "linuxreno") return "reno";
-  return same.contains(variant) ? variant : "";
-}
 
 std::ofstream open_output(const std::filesystem::path& file) {
   std::ofstream stream(file, std::ios::binary);
@@ -66,6 +52,12 @@ std::string read_file(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw std::runtime_error(file.string() + ": cannot be read");
   return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// Linux looks for the next archive at a multiple of four bytes.
+void add_archive(std::string& archives, const std::filesystem::path& file) {
+  archives += read_file(file);
+  archives.resize((archives.size() + 3) / 4 * 4);
 }
 
 double cpu_of_this_process_s() {
@@ -147,7 +139,7 @@ private:
   void start_kernels(const kernel_files& files);
   std::string archives_of(air::node_id node) const;
   void look_at_limits();
-  shim::flow_key key_of(std::size_t flow) const;
+  void tell_rate(std::size_t flow, std::uint64_t rate_bps);
   std::string console_of(air::node_id node) const;
   std::string words_of(const kernel_failure& failure) const;
   void write_results(bool complete);
@@ -200,17 +192,17 @@ run_in_progress::run_in_progress(const run::run_config& config, const kernel_fil
   time_.add(network_);
   if (options.own_core) core_ = take_own_core();
   start_kernels(files);
+  network_.set_rates([this](std::size_t flow, std::uint64_t rate_bps) { tell_rate(flow, rate_bps); });
 }
 
 void run_in_progress::start_kernels(const kernel_files& files) {
   std::filesystem::create_symlink(files.kernel, workshop_.folder() / kernel_link);
   std::filesystem::create_symlink(files.seeded_random, workshop_.folder() / random_link);
-  const std::string program = read_file(files.flow_end);
-  const std::vector<std::string> folders = {"proc"};
+  std::string program;
+  add_archive(program, files.flow_end);
   for (const auto& [node, plan] : plans_) {
-    const std::vector<initramfs_file> content = {{.name = flow_plan::program_name, .content = program, .program = true},
-                                                 {.name = flow_plan::file_name, .content = plan}};
-    open_output(workshop_.folder() / initramfs_of(node)) << archives_of(node) << make_initramfs(folders, content);
+    const std::vector<initramfs_file> content = {{.name = flow_plan::file_name, .content = plan}};
+    open_output(workshop_.folder() / initramfs_of(node)) << archives_of(node) << program << make_initramfs({}, content);
     const std::size_t kernel = hosts_.size();
     hosts_.push_back(std::make_unique<kernel_host>(time_, network_, kernel, node, card_socket(node), begin_ns));
     kernel_command command{
@@ -232,27 +224,26 @@ std::string run_in_progress::archives_of(air::node_id node) const {
   for (const run::program_config& program : config_.programs) {
     if (program.node != node || std::find(known.begin(), known.end(), program.initramfs) != known.end()) continue;
     known.push_back(program.initramfs);
-    archives += read_file(program.initramfs);
-    // Linux looks for the next archive at a multiple of four bytes.
-    archives.resize((archives.size() + 3) / 4 * 4);
+    add_archive(archives, program.initramfs);
   }
   return archives;
-}
-
-shim::flow_key run_in_progress::key_of(std::size_t flow) const {
-  return {.source = shim::ip_address::from_ipv4(ipv4_of(config_.flows[flow].src)),
-          .destination = shim::ip_address::from_ipv4(ipv4_of(config_.flows[flow].dst)),
-          .source_port = static_cast<std::uint16_t>(first_source_port + flow),
-          .destination_port = static_cast<std::uint16_t>(first_sink_port + flow)};
 }
 
 /// What the daemons hold the flows to, as often as flow ends look at their TCP.
 void run_in_progress::look_at_limits() {
   for (std::size_t flow = 0; flow < config_.flows.size(); ++flow) {
-    const auto limit = network_.path(config_.flows[flow].src).shim()->cwl_packets(key_of(flow));
+    const auto limit = network_.path(config_.flows[flow].src).shim()->cwl_packets(key_of(config_.flows[flow], flow));
     if (limit) log_.add_limit(flow, time_.now(), *limit);
+    if (const auto rate_bps = network_.allowed_rate_bps(flow)) log_.add_rate(flow, time_.now(), static_cast<double>(*rate_bps));
   }
   time_.at(time_.now() + flow_plan::look_interval_ns, [this] { look_at_limits(); });
+}
+
+/// To the kernel that has the flow's socket.
+void run_in_progress::tell_rate(std::size_t flow, std::uint64_t rate_bps) {
+  const air::node_id node = config_.flows[flow].src;
+  const auto host = std::ranges::find(hosts_, node, [](const auto& each) { return each->node(); });
+  (*host)->on_packet(rate_message(ipv4_of(node), flow, rate_bps));
 }
 
 std::string run_in_progress::console_of(air::node_id node) const {
@@ -315,7 +306,7 @@ void run_in_progress::write_results(bool complete) {
     result.queue_drops_data_packets = packets.queue_drops_data;
     result.queue_drops_tcp_ack_packets = packets.queue_drops_tcp_acks;
     for (const node::packet_path::flow_report& known : network_.path(config_.flows[flow].src).flows()) {
-      if (known.key == key_of(flow)) result.max_packets_in_flight = known.most_in_flight;
+      if (known.key == key_of(config_.flows[flow], flow)) result.max_packets_in_flight = known.most_in_flight;
     }
     flows.push_back(result);
   }
@@ -353,89 +344,6 @@ void run_in_progress::write_results(bool complete) {
 }
 
 }  // namespace
-
-void check(const run::run_config& config) {
-  if (config.air.mac.fidelity == air::mac_fidelity::samples) {
-    throw config_error("field mac.fidelity: samples needs perhop-air and its flows; give core or bytes");
-  }
-  if (config.servers != 0 || !config.wires.empty())
-    throw config_error("field wires: kernels have no wires; leave them out, or use perhop-sim");
-  if (config.routing != run::routing_kind::fixed) {
-    throw config_error("field routing: kernels have static routes; leave it out, or use perhop-sim");
-  }
-  if (config.flows.size() > most_flows) {
-    throw config_error("field flows: " + std::to_string(config.flows.size()) + " flows, but only " + std::to_string(most_flows) +
-                       " have ports of their own; use fewer flows");
-  }
-  for (std::size_t flow = 0; flow < config.flows.size(); ++flow) {
-    const run::flow_config& known = config.flows[flow];
-    if (known.kind != flow_kind::tcp)
-      throw config_error(field_of(flow, "kind") + "kernels have flows of tcp alone; use perhop-sim for others");
-    if (linux_tcp(known.variant).empty()) {
-      throw config_error(field_of(flow, "variant") + "Linux has no TCP '" + known.variant +
-                         "'; one of newreno, reno, linuxreno, cubic, bbr, dctcp, vegas, veno, westwood");
-    }
-    if (known.transfer_bytes != 0 || known.tcp_rate_bps != 0) {
-      throw config_error(field_of(flow, known.transfer_bytes != 0 ? "transfer_bytes" : "rate_bps") +
-                         "a flow between kernels has data without end; leave it out, or use perhop-sim");
-    }
-    if (known.policy != config.flows.front().policy) {
-      throw config_error(field_of(flow, "policy") + "all flows between kernels have one policy; give the same to all");
-    }
-    if (known.uses_ecn() != config.flows.front().uses_ecn()) {
-      throw config_error(field_of(flow, "ecn") + "a kernel has it for all of its flows; give the same to all");
-    }
-    if (known.sack != config.flows.front().sack) {
-      throw config_error(field_of(flow, "sack") + "a kernel has it for all of its flows; give the same to all");
-    }
-  }
-}
-
-std::map<air::node_id, std::string> make_plans(const run::run_config& config, const std::vector<time_ns>& edges) {
-  std::map<air::node_id, std::ostringstream> plans;
-  const auto begin_plan = [&](air::node_id node, bool sack, bool ecn) {
-    if (plans.contains(node)) return;
-    std::ostringstream& plan = plans[node];
-    plan << "address " << text_of_ipv4(ipv4_of(node)) << "\nsysctl net/ipv4/tcp_sack " << (sack ? 1 : 0) << '\n';
-    if (ecn) plan << "sysctl net/ipv4/tcp_ecn 1\n";
-    for (const time_ns edge : edges) plan << "edge " << edge << '\n';
-    plan << "measure_from " << begin_ns + nanoseconds(config.warmup_s) << '\n';
-  };
-  for (const run::flow_config& flow : config.flows) {
-    for (const air::node_id node : {flow.src, flow.dst}) begin_plan(node, flow.sack, flow.uses_ecn());
-  }
-  const bool marks = !config.flows.empty() && config.flows.front().uses_ecn();
-  for (const run::program_config& program : config.programs) begin_plan(program.node, true, marks);
-  for (const run::program_config& program : config.programs) {
-    for (const auto& [other, plan] : plans) {
-      if (other == program.node) continue;
-      plans[program.node] << "neighbour " << text_of_ipv4(ipv4_of(other)) << '\n';
-      plans[other] << "neighbour " << text_of_ipv4(ipv4_of(program.node)) << '\n';
-    }
-  }
-  for (const run::program_config& program : config.programs) {
-    plans[program.node] << "program " << begin_ns + nanoseconds(program.start_s) << ' ' << (program.traced ? 1 : 0) << ' '
-                        << program.command << '\n';
-  }
-  for (std::size_t index = 0; index < config.flows.size(); ++index) {
-    const run::flow_config& flow = config.flows[index];
-    const std::uint32_t mss_bytes = std::max(least_mss_bytes, flow.segment_bytes + timestamp_bytes);
-    const std::uint64_t window_bytes = std::uint64_t{flow.max_window_packets} * flow.segment_bytes;
-    for (const auto& [here, there] : {std::pair(flow.src, flow.dst), std::pair(flow.dst, flow.src)}) {
-      plans[here] << "route " << text_of_ipv4(ipv4_of(there)) << ' ' << initial_window_packets << ' ' << window_bytes << ' '
-                  << flow.min_rto_ms << ' ' << (flow.tcp_ack_every == 1 ? 1 : 0) << '\n';
-    }
-    plans[flow.src] << "send " << index << ' ' << first_source_port + index << ' ' << text_of_ipv4(ipv4_of(flow.dst)) << ' '
-                    << first_sink_port + index << ' ' << begin_ns + nanoseconds(flow.start_s) << ' '
-                    << begin_ns + nanoseconds(flow.stop_s.value_or(config.duration_s + 1)) << ' ' << mss_bytes << ' '
-                    << linux_tcp(flow.variant) << '\n';
-    plans[flow.dst] << "receive " << index << ' ' << first_sink_port + index << ' ' << mss_bytes << ' ' << window_bytes << ' '
-                    << linux_tcp(flow.variant) << '\n';
-  }
-  std::map<air::node_id, std::string> texts;
-  for (const auto& [node, plan] : plans) texts[node] = plan.str();
-  return texts;
-}
 
 run_outcome make_run(run::run_config config, const kernel_files& files, const run_options& options,
                      const std::function<void(double)>& on_progress, const std::function<bool()>& interrupted) {

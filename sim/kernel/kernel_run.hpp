@@ -2,14 +2,12 @@
 /// One run with Linux kernels where its flows end, in virtual time: from run.json to result.json.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <string>
-#include <vector>
 
 #include "sim/kernel/calendar.hpp"
-#include "sim/kernel/event_queue.hpp"
 #include "sim/run/run_config.hpp"
 
 namespace perhop::kernels {
@@ -17,7 +15,7 @@ namespace perhop::kernels {
 /// What kernels are made of.
 struct kernel_files {
   std::filesystem::path kernel;         ///< the image, a program of User-Mode Linux
-  std::filesystem::path flow_end;       ///< its first and only program
+  std::filesystem::path flow_end;       ///< an archive of its first and only program
   std::filesystem::path seeded_random;  ///< the library that it is preloaded with
 };
 
@@ -39,15 +37,6 @@ struct run_outcome {
   bool interrupted = false;
   std::string failure;  ///< in words for a person; empty: none
 };
-
-/// The run's time 0 in the kernels' time: they are up by then.
-inline constexpr time_ns begin_ns = 1'000'000'000;
-
-/// @throws run::config_error a run that no kernel can make
-void check(const run::run_config& config);
-
-/// The plan (flow_plan.hpp) of each kernel, by its node.
-std::map<air::node_id, std::string> make_plans(const run::run_config& config, const std::vector<time_ns>& edges);
 
 /// Makes a run and writes its files. @param on_progress is told the run's time in seconds; @param interrupted ends it early
 /// @throws run::config_error, std::exception what keeps it from beginning, or from writing

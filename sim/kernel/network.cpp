@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "host/core/hop/exact_rider.hpp"
 #include "host/core/shim/ip_packet.hpp"
 #include "host/core/wire/path_header.hpp"
 #include "sim/kernel/addresses.hpp"
@@ -41,12 +42,30 @@ content content_of(std::span<const std::uint8_t> msdu) {
     if (!decoded) return found;
     found.header = *decoded;
     rest = rest.subspan(path_header_bytes);
+    const auto rider = decoded->exact_follows ? hop::read_rider(rest) : hop::exact_rider{};
+    if (!rider) return found;
+    rest = rest.subspan(hop::rider_size(*rider));
+  } else if (llc->ethertype != ipv4_ethertype) {
+    return found;
   }
   found.packet = shim::read_ip(rest);
   return found;
 }
 
+/// What nodes say to each other of a flow of TCP: EXACT's reports, of which no IP knows.
+bool is_report(const shim::ip_packet_view& packet) { return packet.flow.protocol == shim::ip_protocol_udp && flow_of(packet.flow); }
+
+/// A packet of some IP's, which the ledgers count.
+bool counts(const content& of) { return of.packet && !is_report(of.packet->view); }
+
 }  // namespace
+
+shim::flow_key key_of(const run::flow_config& flow, std::size_t index) {
+  return {.source = shim::ip_address::from_ipv4(ipv4_of(flow.src)),
+          .destination = shim::ip_address::from_ipv4(ipv4_of(flow.dst)),
+          .source_port = static_cast<std::uint16_t>(first_source_port + index),
+          .destination_port = static_cast<std::uint16_t>(first_sink_port + index)};
+}
 
 /// A MAC of the air as a driver of the daemon. What it has to tell it tells at once.
 class network::mac final : public drivers::driver {
@@ -119,6 +138,7 @@ network::network(const run::run_config& config, run::run_report& report, air::pc
       deadlines_(config.air.nodes.size()),
       flows_(config.flows.size()),
       ledgers_(config.air.nodes.size()),
+      told_rates_bps_(config.flows.size()),
       medium_(config.air, *this) {
   for (const run::route_config& route : config.routes) next_hops_[{route.node, route.destination}] = route.next_hop;
   const air::mac_config& mac = config.air.mac;
@@ -128,9 +148,10 @@ network::network(const run::run_config& config, run::run_report& report, air::pc
     path.mtu_bytes = mtu_bytes;
     path.swan = config.swan;
     if (!config.flows.empty()) path.policy = config.flows.front().policy;
+    if (path.policy.paces_by_exact()) path.exact = config.exact.router;
     path.on_queue_drop = [this, id](const shim::ip_packet_view& view) {
       report_.on_queue_drop(id);
-      ledgers_[id].queue_drops.add(view.ip_bytes);
+      if (!is_report(view)) ledgers_[id].queue_drops.add(view.ip_bytes);
       count(medium_.now(), view, &flow_packets::queue_drops_data, &flow_packets::queue_drops_tcp_acks);
     };
     stations_.push_back(std::make_unique<station>(*this, id, path));
@@ -221,7 +242,7 @@ void network::tell_journey(const air::completion& record, std::span<const std::u
 node_ledger network::ledger_of(air::node_id node) const {
   node_ledger found = ledgers_[node];
   const auto note = [&found](std::span<const std::uint8_t> msdu) {
-    if (const content waits = content_of(msdu); waits.packet) found.waiting.add(waits.packet->view.ip_bytes);
+    if (const content waits = content_of(msdu); counts(waits)) found.waiting.add(waits.packet->view.ip_bytes);
   };
   const node::packet_path& path = stations_[node]->path;
   path.path().queue().for_each([&note](const auto& entry) { note(entry.what.msdu); });
@@ -236,7 +257,26 @@ node_ledger network::ledger_of(air::node_id node) const {
 
 // ---- Time
 
-void network::touch(air::node_id node) { deadlines_.set(node, stations_[node]->path.next_deadline().value_or(air::never)); }
+void network::touch(air::node_id node) {
+  deadlines_.set(node, stations_[node]->path.next_deadline().value_or(air::never));
+  if (on_rate_) tell_rates(node);
+}
+
+void network::tell_rates(air::node_id node) {
+  for (std::size_t flow = 0; flow < told_rates_bps_.size(); ++flow) {
+    if (config_.flows[flow].src != node) continue;
+    const auto allowed_bps = allowed_rate_bps(flow);
+    if (!allowed_bps || *allowed_bps == told_rates_bps_[flow]) continue;
+    told_rates_bps_[flow] = *allowed_bps;
+    on_rate_(flow, *allowed_bps);
+  }
+}
+
+std::optional<std::uint64_t> network::allowed_rate_bps(std::size_t flow) const {
+  const node::exact_flows* const exact = stations_[config_.flows[flow].src]->path.exact();
+  const auto* const source = exact == nullptr ? nullptr : exact->find(key_of(config_.flows[flow], flow));
+  return source != nullptr && source->sender.started() ? std::optional(source->sender.rate_bps()) : std::nullopt;
+}
 
 void network::catch_up(air::tick now) {
   if (medium_.now() < now) medium_.advance(now);
@@ -363,7 +403,7 @@ void network::on_delivery(air::tick now, air::node_id to, const air::transmissio
   if (carried.header && carried.header->hops == 1) {
     report_.on_path_header_delay(now, frame.node, to, carried.header->total_delay_us, traffic_of(msdu));
   }
-  if (carried.packet) {
+  if (counts(carried)) {
     ledgers_[to].neighbours[frame.node].from_air.add(carried.packet->view.ip_bytes);
     if (journeys_ != nullptr) note_here(to, std::span(msdu).last(carried.packet->view.ip_bytes));
   }
@@ -381,7 +421,7 @@ void network::on_delivery(air::tick now, air::node_id to, const air::transmissio
 void network::on_completion(air::tick now, const air::completion& record) {
   const slot done = slots_[record.payload];
   report_.on_completion(record, traffic_of(done.msdu));
-  if (const content sent = content_of(done.msdu); sent.packet) {
+  if (const content sent = content_of(done.msdu); counts(sent)) {
     const bool delivered = record.result == tx_result::delivered || record.result == tx_result::group_sent;
     node_ledger::hop_ledger& there = ledgers_[record.node].neighbours[static_cast<air::node_id>(record.ra - node_address_base - 1)];
     (delivered ? there.delivered : there.mac_drops).add(sent.packet->view.ip_bytes);

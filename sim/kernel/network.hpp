@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <span>
 #include <string>
@@ -48,7 +49,7 @@ struct packet_sum {
 };
 
 /// What a node was given, and what became of it, in the whole run. What came in went out, was lost, or waits; only a TCP ACK that a
-/// policy replaces by a later one is in none of them.
+/// policy replaces by a later one is in none of them. What nodes say to each other is not counted: hellos and reports of EXACT.
 struct node_ledger {
   /// What a node and one beside it had with each other.
   struct hop_ledger {
@@ -62,9 +63,13 @@ struct node_ledger {
   std::map<air::node_id, hop_ledger> neighbours;
 };
 
+/// The packets of a flow's data, as its kernels make them.
+shim::flow_key key_of(const run::flow_config& flow, std::size_t index);
+
 class network final : public event_source, private air::listener {
 public:
   using ip_handler = std::function<void(std::span<const std::uint8_t> packet)>;
+  using rate_handler = std::function<void(std::size_t flow, std::uint64_t rate_bps)>;
 
   /// Everything must outlive the network. Nothing happens after the run's end.
   /// @param capture or null; @param begin when the run's time is 0
@@ -73,6 +78,11 @@ public:
 
   /// Who takes what is for this node's IP: at that moment, but not within the call that brought it.
   void set_ip(air::node_id node, ip_handler handler);
+
+  /// Who is told what EXACT allows a flow whose policy is `paced exact`, whenever that changes.
+  void set_rates(rate_handler handler) { on_rate_ = std::move(handler); }
+  /// Nothing: the flow has no such rate, or not yet. Of IP packets.
+  std::optional<std::uint64_t> allowed_rate_bps(std::size_t flow) const;
 
   /// This node's IP sends a packet, at a whole microsecond of the run.
   void send_ip(time_ns now, air::node_id node, std::span<const std::uint8_t> packet);
@@ -109,6 +119,7 @@ private:
   time_ns time_of(air::tick tick) const { return begin_ + 1000 * tick; }
   void catch_up(air::tick now);
   void touch(air::node_id node);
+  void tell_rates(air::node_id node);
   void play(air::tick now);
   bool submit(air::node_id from, const drivers::send_request& request);
   void release(std::uint64_t index) { free_.push_back(index); }
@@ -138,6 +149,8 @@ private:
   std::deque<std::pair<air::tick, std::uint64_t>> lingering_;  ///< slots of group frames, which others may not have heard yet
   std::vector<flow_packets> flows_;
   std::vector<node_ledger> ledgers_;  ///< by node, but for what waits
+  rate_handler on_rate_;
+  std::vector<std::uint64_t> told_rates_bps_;  ///< by flow; 0: none yet
   std::uint64_t unclaimed_ = 0;
   std::ostream* journeys_ = nullptr;
   std::map<std::pair<air::node_id, std::string>, air::tick> here_since_;  ///< when a node got a packet, by what tells it from others

@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
   std::signal(SIGTERM, [](int) { interrupted = 1; });
   try {
     const std::filesystem::path beside = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-    files.flow_end = beside / "perhop-flow-end";
+    files.flow_end = beside / "perhop-flow-end.cpio.gz";
     files.seeded_random = beside / "libperhop_seeded_random.so";
     for (const auto& needed : {files.kernel, files.flow_end, files.seeded_random}) {
       if (!std::filesystem::exists(needed)) {

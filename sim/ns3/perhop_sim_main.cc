@@ -113,6 +113,14 @@ Run(const std::string& file, bool steps)
     {
         throw perhop::run::config_error("run.json: field mac.fidelity: samples needs perhop-air and its flows; give core or bytes");
     }
+    for (std::size_t flow = 0; flow < config.flows.size(); ++flow)
+    {
+        if (config.flows[flow].policy.paces_by_exact())
+        {
+            throw perhop::run::config_error("run.json: field flows[" + std::to_string(flow) +
+                                            "].policy.pacing: exact is for Linux' TCP; use perhop-kernel, or another one");
+        }
+    }
     std::filesystem::create_directories(config.outputs.directory);
 
     const ns3::ScenarioResult result = RunNamed(file, config, steps);

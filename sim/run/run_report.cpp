@@ -109,6 +109,7 @@ void add_tcp(ordered_json& json, const flow_result& measured) {
                            {"link_failure_drops_packets", measured.link_failure_drops_packets},
                            {"link_failure_drops_data_packets", measured.link_failure_drops_data_packets},
                            {"max_packets_in_flight", measured.max_packets_in_flight}});
+  if (measured.allowed_rate_bps) json["allowed_rate_bps"] = *measured.allowed_rate_bps;
 }
 
 ordered_json clocks_json(const air_counters& counters) {

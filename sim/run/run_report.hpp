@@ -29,7 +29,7 @@ struct flow_result {
   std::optional<double> delay_ms{};      ///< from IP to IP, mean; what follows likewise: UDP only
   std::optional<double> delay_p95_ms{};
   std::optional<double> rate_signal_bps{};        ///< EXACT: mean over time of the path's rate as the source knows it
-  std::optional<double> allowed_rate_bps{};       ///< EXACT, TFRC: mean over time of what the source may use
+  std::optional<double> allowed_rate_bps{};       ///< EXACT, TCP that it paces, TFRC: mean over time of what the source may use
   std::optional<double> app_rate_bps{};           ///< EXACT: mean over time of what the application sends at
   std::optional<double> rate_changes{};           ///< EXACT: times that the application changed its rate or quality
   std::optional<double> signal_changes{};         ///< EXACT: times that the signal would have changed it without DIID

@@ -51,7 +51,7 @@ public:
     if (!shim.holds_back() && flows_.empty()) return held_back::no;
     const shim::flow_key key = what.view.flow;
     const bool thinned = shim.policy_of(key.reversed()).tcp_ack.kind != policy::tcp_ack_kind::every;
-    const bool paced = shim.policy_of(key).pacing.kind != policy::pacing_kind::none;
+    const bool paced = shim.policy_of(key).paces();
     if (!thinned && !paced && !flows_.contains(key)) return held_back::no;
     // A connection that begins anew sends nothing of the old one.
     if (what.view.tcp.syn) drop_waiting(key);
@@ -99,7 +99,7 @@ public:
   /// The policy has changed: what waits of flows that are not paced any more goes.
   void on_policy(time_us now, const shim::shim& shim) {
     for (const auto& [key, slot] : flows_) {
-      const bool paced = shim.policy_of(key).pacing.kind != policy::pacing_kind::none;
+      const bool paced = shim.policy_of(key).paces();
       if (!paced && !slots_[slot].waiting.empty()) releases_.set(slot, now);
     }
   }

@@ -66,13 +66,13 @@ std::uint32_t exact_sender::window_packets() const {
   const std::uint64_t packet_bits = std::uint64_t{8} * config_.packet_bytes;
   const std::uint64_t safe = std::max<std::uint64_t>((bits + packet_bits - 1) / packet_bits, least_window_packets);
   const std::uint64_t limited = std::min<std::uint64_t>(safe, std::max(window_limit_packets_.value_or(UINT32_MAX), 1U));
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(limited, history));
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(limited, most_under_way));
 }
 
 std::uint64_t exact_sender::lost_after_us() const { return std::max(least_lost_after_us, std::uint64_t{4} * smoothed_round_trip_us_); }
 
 void exact_sender::give_up_old(std::uint64_t now_us) {
-  while (acknowledged_below_ != next_sequence_ && now_us - sent_us_[acknowledged_below_ % history] >= lost_after_us()) {
+  while (acknowledged_below_ != next_sequence_ && now_us - sent_us_[acknowledged_below_ % most_under_way] >= lost_after_us()) {
     ++acknowledged_below_;
     ++counters_.presumed_lost;
   }
@@ -89,7 +89,7 @@ std::uint64_t exact_sender::wanted_bps() const { return std::clamp(application_b
 
 exact_outgoing exact_sender::on_send(std::uint64_t now_us, bool last) {
   give_up_old(now_us);
-  assert(unacknowledged_packets() < history);
+  assert(unacknowledged_packets() < most_under_way);
   ++counters_.packets;
   const std::uint64_t used_bps =
       silent_router_ ? rate_bps_
@@ -98,7 +98,7 @@ exact_outgoing exact_sender::on_send(std::uint64_t now_us, bool last) {
   const exact_outgoing outgoing{.header = {.sequence = next_sequence_, .last = last},
                                 .explicit_rate_bps = wanted_bps(),
                                 .current_rate_bps = last ? 0 : (reported_ ? used_bps : wanted_bps())};
-  sent_us_[next_sequence_ % history] = now_us;
+  sent_us_[next_sequence_ % most_under_way] = now_us;
   ++next_sequence_;
   const std::uint64_t packet_us = std::uint64_t{8} * config_.packet_bytes * us_per_s / rate_bps_;
   // A packet that goes late does not let the next one go early.
@@ -129,7 +129,7 @@ void exact_sender::restart_feedback_timer(std::uint64_t now_us) {
 bool exact_sender::on_report(std::uint64_t now_us, const wire::exact_report& report) {
   // Only packets of this flow that were sent, and are remembered, can have been reported.
   const std::uint32_t behind = next_sequence_ - 1 - report.highest_sequence;
-  if (next_sequence_ == 0 || behind >= std::min<std::uint64_t>(counters_.packets, history)) {
+  if (next_sequence_ == 0 || behind >= std::min<std::uint64_t>(counters_.packets, most_under_way)) {
     ++counters_.foreign_reports;
     return false;
   }
@@ -141,7 +141,7 @@ bool exact_sender::on_report(std::uint64_t now_us, const wire::exact_report& rep
   ++counters_.reports;
   counters_.zero_rates += report.explicit_rate_bps == 0 ? 1 : 0;
 
-  const std::uint64_t passed_us = now_us - sent_us_[report.highest_sequence % history];
+  const std::uint64_t passed_us = now_us - sent_us_[report.highest_sequence % most_under_way];
   const bool new_sample = !reported_ || report.highest_sequence != highest_reported_;
   if (new_sample && passed_us > report.held_us) {
     const auto sample_us = static_cast<std::uint32_t>(std::min<std::uint64_t>(passed_us - report.held_us, UINT32_MAX / 8));
@@ -199,7 +199,7 @@ void exact_sender::back_off_blindly(std::uint64_t now_us, const wire::exact_repo
 std::optional<std::uint64_t> exact_sender::deadline() const {
   std::optional<std::uint64_t> next = no_feedback_at_us_;
   if (unacknowledged_packets() != 0) {
-    const std::uint64_t given_up_us = sent_us_[acknowledged_below_ % history] + lost_after_us();
+    const std::uint64_t given_up_us = sent_us_[acknowledged_below_ % most_under_way] + lost_after_us();
     next = std::min(next.value_or(UINT64_MAX), given_up_us);
   }
   return next;

@@ -56,6 +56,8 @@ struct exact_outgoing {
 
 class exact_sender {
 public:
+  static constexpr std::uint32_t most_under_way = 1024;  ///< packets that nobody has reported on yet
+
   explicit exact_sender(const exact_sender_config& config = {});
 
   /// What the application can use; unlimited at first.
@@ -96,8 +98,6 @@ public:
   const exact_sender_counters& counters() const { return counters_; }
 
 private:
-  static constexpr std::uint32_t history = 1024;  // packets under way at most
-
   std::uint64_t floor_bps() const { return std::uint64_t{8} * config_.packet_bytes; }
   std::uint64_t wanted_bps() const;
   std::uint64_t feedback_interval_us() const;
@@ -130,7 +130,7 @@ private:
   std::uint64_t paced_until_us_ = 0;
   std::uint32_t smoothed_round_trip_us_ = 0;
   std::optional<std::uint64_t> no_feedback_at_us_;
-  std::array<std::uint64_t, history> sent_us_{};
+  std::array<std::uint64_t, most_under_way> sent_us_{};
 };
 
 }  // namespace perhop::policy

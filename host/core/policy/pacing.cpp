@@ -11,6 +11,7 @@ namespace perhop::policy {
 pacer::pacer(const pacing_config& config, own_policy* own) : interval_percent_(config.interval_percent) {
   switch (config.kind) {
     case pacing_kind::none:
+    case pacing_kind::exact:
       break;
     case pacing_kind::window:
       policy_.emplace<pacing_window>();

@@ -6,6 +6,11 @@
 //   adaptive  TCP-AP                                             tcp_adaptive_pacing.hpp
 //   path      one packet a period of the path's slowest stretch  pacing_path.hpp
 //   own       what a policy of one's own says                    pacing_own.hpp
+//   exact     nothing: the host tells the sender's TCP a rate    exact_sender.hpp
+//
+// `exact` gives TCP the rate that the routers of EXACT allow the flow, as the most that it may send at: Linux' SO_MAX_PACING_RATE (E.
+// Dumazet, "net: introduce SO_MAX_PACING_RATE", Linux 3.13, 2013). EXACT itself is for UDP (K. Chen, K. Nahrstedt, "Limitations of
+// equation-based congestion control in mobile ad hoc networks"); that TCP is paced by it is ours.
 //
 // Credit does not add up: after a pause the first packet goes at once and the next one an interval later. As long as the
 // policy knows no interval, packets go at once. An interval is never longer than 1 s, whatever a header claims.

@@ -22,8 +22,14 @@ struct flow_policy {
   policy::ecn_config ecn{};
   const policy::own_policy_source* own = nullptr;  ///< where a part is of kind `own`; outlives the shim
 
+  /// Data of the flow waits for its time in the node that sends it.
+  constexpr bool paces() const { return pacing.kind != policy::pacing_kind::none && !paces_by_exact(); }
+
+  /// The sender's TCP is told the rate that EXACT allows, and waits by itself.
+  constexpr bool paces_by_exact() const { return pacing.kind == policy::pacing_kind::exact; }
+
   /// Packets of the flow, or TCP ACKs for them, may wait in the node that sends them.
-  constexpr bool holds_back() const { return tcp_ack.kind != policy::tcp_ack_kind::every || pacing.kind != policy::pacing_kind::none; }
+  constexpr bool holds_back() const { return tcp_ack.kind != policy::tcp_ack_kind::every || paces(); }
 
   /// Nodes may mark packets of the flow.
   constexpr bool marks() const { return ecn.kind != policy::ecn_kind::none; }

@@ -376,6 +376,7 @@ no_effect shim::pacing_without_effect(const flow_key& flow) const {
   if (state == nullptr || !state->pacer.paces() || state->pacer.interval_us() != 0) return no_effect::none;
   switch (policy_of(flow).pacing.kind) {
     case policy::pacing_kind::none:
+    case policy::pacing_kind::exact:
       return no_effect::none;
     case policy::pacing_kind::window:
       return state->in_flight.window_packets() == 0 && !state->limit.limit_packets() ? no_effect::window_unknown

@@ -5,12 +5,9 @@
 // takes none, and what it waits for are sockets and one timer.
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <linux/rtnetlink.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -25,31 +22,29 @@
 #include <ctime>
 #include <vector>
 
+#include "sim/kernel/flow_end/interface.hpp"
 #include "sim/kernel/flow_end/tcp_state.hpp"
+#include "sim/kernel/flow_end/told_rates.hpp"
 #include "sim/kernel/flow_end/traced_program.hpp"
 #include "sim/kernel/flow_plan.hpp"
 
 namespace {
 
 using namespace perhop::kernels::flow_plan;
+using perhop::kernels::give_up;
 using perhop::kernels::read_state;
+using perhop::kernels::set_route;
+using perhop::kernels::set_up_interface;
 using perhop::kernels::tcp_state;
 using nanoseconds = long long;
 
 constexpr std::size_t chunk_bytes = 65536;
-constexpr unsigned timer_event = UINT32_MAX, process_event = UINT32_MAX - 1;
+constexpr unsigned timer_event = UINT32_MAX, process_event = UINT32_MAX - 1, rate_event = UINT32_MAX - 2;
 
 nanoseconds now_ns() {
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC, &time);
   return time.tv_sec * second_ns + time.tv_nsec;
-}
-
-/// The run ends by this: perhop-kernel reads it.
-[[noreturn]] void give_up(const char* what) {
-  std::printf("{\"problem\": \"%s: %s\"}\n", what, std::strerror(errno));
-  std::fflush(stdout);
-  for (;;) pause();
 }
 
 struct flow_end {
@@ -66,6 +61,7 @@ struct flow_end {
   int listener = -1;
   bool connected = false;
   bool over = false;
+  std::uint64_t pacing_bytes_per_s = 0;  ///< what its socket is held to; 0: to nothing
   std::uint64_t received_bytes = 0;
   std::uint64_t looks = 0, rtt_us = 0, window_thousandths = 0;
   tcp_state last{};
@@ -78,8 +74,6 @@ public:
   [[noreturn]] void run();
 
 private:
-  void set_up_interface(const char* address);
-  void set_route(const char* destination, unsigned window_packets, unsigned window_bytes, unsigned timeout_ms, bool at_once);
   void watch(int descriptor, unsigned index, std::uint32_t events);
   void listen(flow_end& end, unsigned index);
   void connect(flow_end& end, unsigned index);
@@ -89,11 +83,12 @@ private:
   void tell_tail(flow_end& end) const;
   void tell_problem(const flow_end& end, const char* what) const;
   void on_socket(flow_end& end, unsigned index, std::uint32_t events);
+  void hear_rates();
   static void hold_window(const flow_end& end);
   void on_time(nanoseconds now);
   nanoseconds next_moment(nanoseconds now) const;
 
-  int epoll_ = -1, timer_ = -1;
+  int epoll_ = -1, timer_ = -1, rates_ = -1;
   std::vector<flow_end> ends_;
   std::vector<nanoseconds> edges_;
   std::size_t next_edge_ = 0;
@@ -127,6 +122,9 @@ void program::read_plan() {
       std::string command(line + at);
       while (!command.empty() && command.back() == '\n') command.pop_back();
       programs_.add({.start_ns = time, .traced = numbers[0] != 0, .command = command});
+    } else if (std::sscanf(line, "rates %u", &numbers[0]) == 1) {
+      rates_ = perhop::kernels::open_rates(static_cast<std::uint16_t>(numbers[0]));
+      if (rates_ < 0) give_up("rates");
     } else if (std::sscanf(line, "edge %lld", &time) == 1) {
       edges_.push_back(time);
     } else if (std::sscanf(line, "measure_from %lld", &time) == 1) {
@@ -144,88 +142,6 @@ void program::read_plan() {
     }
   }
   std::fclose(file);
-}
-
-void program::set_up_interface(const char* address) {
-  const int asks = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  const auto set = [asks](const char* name, unsigned long what, const char* ip, short flags) {
-    ifreq request{};
-    std::strcpy(request.ifr_name, name);
-    if (ip != nullptr) {
-      sockaddr_in value{};
-      value.sin_family = AF_INET;
-      inet_aton(ip, &value.sin_addr);
-      std::memcpy(&request.ifr_addr, &value, sizeof value);
-    } else {
-      request.ifr_flags = flags;
-    }
-    if (ioctl(asks, what, &request) != 0) give_up(name);
-  };
-  set("lo", SIOCSIFFLAGS, nullptr, IFF_UP);
-  set(interface, SIOCSIFADDR, address, 0);
-  set(interface, SIOCSIFNETMASK, "255.0.0.0", 0);
-  // Nobody answers ARP on the radio either.
-  set(interface, SIOCSIFFLAGS, nullptr, IFF_UP | IFF_NOARP);
-  close(asks);
-}
-
-void program::set_route(const char* destination, unsigned window_packets, unsigned window_bytes, unsigned timeout_ms, bool at_once) {
-  struct {
-    nlmsghdr head;
-    rtmsg route;
-    std::uint8_t attributes[256];
-  } request{};
-  request.head = {.nlmsg_len = NLMSG_LENGTH(sizeof(rtmsg)),
-                  .nlmsg_type = RTM_NEWROUTE,
-                  .nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE | NLM_F_REPLACE,
-                  .nlmsg_seq = 1,
-                  .nlmsg_pid = 0};
-  request.route = {.rtm_family = AF_INET,
-                   .rtm_dst_len = 32,
-                   .rtm_src_len = 0,
-                   .rtm_tos = 0,
-                   .rtm_table = RT_TABLE_MAIN,
-                   .rtm_protocol = RTPROT_STATIC,
-                   .rtm_scope = RT_SCOPE_LINK,
-                   .rtm_type = RTN_UNICAST,
-                   .rtm_flags = 0};
-  const auto add = [&request](std::uint16_t kind, const void* data, std::size_t bytes) {
-    auto* const attribute = reinterpret_cast<rtattr*>(reinterpret_cast<std::uint8_t*>(&request) + NLMSG_ALIGN(request.head.nlmsg_len));
-    attribute->rta_type = kind;
-    attribute->rta_len = static_cast<unsigned short>(RTA_LENGTH(bytes));
-    std::memcpy(RTA_DATA(attribute), data, bytes);
-    request.head.nlmsg_len = static_cast<std::uint32_t>(NLMSG_ALIGN(request.head.nlmsg_len) + RTA_ALIGN(attribute->rta_len));
-    return attribute;
-  };
-  in_addr to{};
-  inet_aton(destination, &to);
-  const unsigned index = if_nametoindex(interface);
-  add(RTA_DST, &to, sizeof to);
-  add(RTA_OIF, &index, sizeof index);
-  rtattr* const metrics = add(RTA_METRICS, nullptr, 0);
-  const auto metric = [&](std::uint16_t kind, std::uint32_t value) {
-    if (value != 0) add(kind, &value, sizeof value);
-  };
-  metric(RTAX_INITCWND, window_packets);
-  metric(RTAX_WINDOW, window_bytes);
-  metric(RTAX_RTO_MIN, timeout_ms);
-  metric(RTAX_QUICKACK, at_once ? 1 : 0);
-  metrics->rta_len = static_cast<unsigned short>(reinterpret_cast<std::uint8_t*>(&request) + request.head.nlmsg_len -
-                                                 reinterpret_cast<std::uint8_t*>(metrics));
-
-  const int asks = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-  struct {
-    nlmsghdr head;
-    nlmsgerr error;
-    std::uint8_t rest[256];
-  } answer{};
-  if (send(asks, &request, request.head.nlmsg_len, 0) < 0) give_up("netlink");
-  // It is done when send() returns; an answer is there only if it was refused.
-  if (recv(asks, &answer, sizeof answer, MSG_DONTWAIT) > 0 && answer.error.error != 0) {
-    errno = -answer.error.error;
-    give_up("a route");
-  }
-  close(asks);
 }
 
 void program::watch(int descriptor, unsigned index, std::uint32_t events) {
@@ -303,9 +219,11 @@ void program::tell(const flow_end& end, nanoseconds edge) const {
   }
   std::printf(
       "{\"flow\": %u, \"end\": \"send\", \"at_ns\": %lld, \"looks\": %llu, \"rtt_us\": %llu, \"window_packets\": %llu, "
-      "\"retransmissions\": %u, \"timeouts\": %u}\n",
+      "\"retransmissions\": %u, \"timeouts\": %u",
       end.flow, edge, static_cast<unsigned long long>(end.looks), static_cast<unsigned long long>(end.rtt_us),
       static_cast<unsigned long long>(end.window_thousandths), end.last.retransmissions, end.last.timeouts);
+  if (end.pacing_bytes_per_s != 0) std::printf(", \"pacing_bytes_per_s\": %llu", static_cast<unsigned long long>(end.pacing_bytes_per_s));
+  std::printf("}\n");
 }
 
 void program::tell_tail(flow_end& end) const {
@@ -358,6 +276,17 @@ void program::hold_window(const flow_end& end) {
   setsockopt(end.socket, IPPROTO_TCP, TCP_WINDOW_CLAMP, &end.window_bytes, sizeof end.window_bytes);
 }
 
+void program::hear_rates() {
+  while (const auto told = perhop::kernels::read_rate(rates_)) {
+    for (flow_end& end : ends_) {
+      if (end.flow != told->flow || !end.connected) continue;
+      const tcp_state state = read_state(end.socket);
+      if (!perhop::kernels::hold_rate(end.socket, told->rate_bps, state.mss_bytes)) tell_problem(end, "SO_MAX_PACING_RATE");
+      end.pacing_bytes_per_s = perhop::kernels::held_rate(end.socket);
+    }
+  }
+}
+
 nanoseconds program::next_moment(nanoseconds now) const {
   nanoseconds next = std::min<nanoseconds>(next_edge_ < edges_.size() ? edges_[next_edge_] : INT64_MAX, programs_.next_start());
   for (const flow_end& end : ends_) {
@@ -397,6 +326,7 @@ void program::run() {
   if (epoll_ < 0 || timer_ < 0 || processes < 0) give_up("epoll");
   watch(timer_, timer_event, EPOLLIN);
   watch(processes, process_event, EPOLLIN);
+  if (rates_ >= 0) watch(rates_, rate_event, EPOLLIN);
   for (unsigned index = 0; index < ends_.size(); ++index) {
     if (!ends_[index].sends) listen(ends_[index], index);
   }
@@ -417,6 +347,7 @@ void program::run() {
     for (int place = 0; place < count; ++place) {
       const unsigned index = found[place].data.u32;
       if (index == process_event) programs_.look();
+      if (index == rate_event) hear_rates();
       if (index < ends_.size()) on_socket(ends_[index], index, found[place].events);
     }
     std::uint64_t expirations = 0;

@@ -912,6 +912,45 @@ TEST_F(exact_packet_path_test, a_report_sets_the_rate_and_goes_no_further) {
   EXPECT_NEAR(static_cast<double>(state->rate_bps), 60'000, 600);
 }
 
+TEST_F(exact_packet_path_test, segments_of_tcp_ask_for_a_rate_where_the_policy_says_so_and_do_not_wait) {
+  constexpr std::uint8_t tcp_ack = 0x10;
+  exact.on_ip(++now, tcp(second, third, tcp_ack, 1000));
+  ASSERT_EQ(driver.sent.size(), 1U);
+  EXPECT_FALSE(header_of(driver.sent[0]).exact_follows) << "another policy";
+  exact.set_policy(++now, {.cwl = {.kind = policy::cwl_kind::none}, .pacing = {.kind = policy::pacing_kind::exact}});
+  exact.on_ip(++now, tcp(second, third, tcp_ack, 1000, 2));
+  exact.on_ip(now, tcp(second, third, tcp_ack, 1000, 3));
+  exact.on_ip(now, tcp(second, third, tcp_ack, 0, 4));
+  ASSERT_EQ(driver.sent.size(), 4U) << "none waits for its rate";
+  EXPECT_EQ(std::get<wire::exact_header>(rider_of(driver.sent[1])).sequence, 0U);
+  EXPECT_EQ(std::get<wire::exact_header>(rider_of(driver.sent[2])).sequence, 1U);
+  EXPECT_LT(header_of(driver.sent[2]).explicit_rate_bps, 2'000'000U);
+  EXPECT_FALSE(header_of(driver.sent[3]).exact_follows) << "a TCP ACK";
+
+  now += 5000;
+  exact.at(now);
+  const wire::exact_report report{.hops = 2, .explicit_rate_bps = 60'000, .highest_sequence = 1, .received_packets = 2};
+  const shim::flow_key sent = shim::read_ip(tcp(second, third, tcp_ack, 1000))->view.flow;
+  exact.on_reception(
+      {.receiver_address = 12,
+       .transmitter_address = 13,
+       .msdu = with_rider({.hops = 2, .total_delay_us = 8000, .max_delay_us = 4000}, report, shim::empty_udp(sent.reversed()))});
+  EXPECT_TRUE(kernel.delivered.empty());
+  ASSERT_TRUE(exact.exact()->state(sent));
+  EXPECT_NEAR(static_cast<double>(exact.exact()->state(sent)->rate_bps), 60'000, 600);
+}
+
+TEST_F(exact_packet_path_test, a_segment_of_tcp_that_arrives_goes_to_tcp_and_is_reported_on) {
+  exact.at(++now);
+  exact.on_reception({.receiver_address = 12,
+                      .transmitter_address = 11,
+                      .msdu = with_rider(two_hops, wire::exact_header{.sequence = 0}, tcp(first, second, 0x10, 1000))});
+  ASSERT_EQ(kernel.delivered.size(), 1U);
+  EXPECT_EQ(kernel.delivered[0], tcp(first, second, 0x10, 1000));
+  ASSERT_EQ(driver.sent.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<wire::exact_report>(rider_of(driver.sent[0])));
+}
+
 TEST_F(exact_packet_path_test, what_the_own_router_allows_holds_at_once_whatever_the_report_says) {
   exact.on_ip(++now, flow_packet(second, third));
   const std::uint64_t own_bps = header_of(driver.sent.at(0)).explicit_rate_bps;

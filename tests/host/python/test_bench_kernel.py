@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """bench-kernel: each of its judgements can fail; and verify-kernel's, of packets that are unaccounted for."""
 
+import argparse
 import copy
 import dataclasses
 import sys
@@ -129,6 +130,32 @@ def test_rows_have_each_place_and_nothing_where_it_was_not_run():
     assert rows["4"]["cubic"]["live_bps"] is None and rows["4"]["cubic"]["ns3_bps_95"] is None
 
 
+def test_memory_is_that_of_the_image_of_the_kernels_own_and_the_rest():
+    maps = """60000000-60400000 r-xp 00000000 fe:00 1  /a/linux
+Rss:                3000 kB
+Pss:                1000 kB
+60800000-62000000 rwxs 00800000 00:19 61  /dev/shm/#61 (deleted)
+Pss:                2500 kB
+7ffff0000000-7ffff0001000 rw-p 00000000 00:00 0
+Pss:                   8 kB
+Pss_Dirty:             8 kB
+"""
+    assert kernel_costs.parts_kb(maps, "/a/linux") == {"image": 1000, "memory": 2500, "rest": 8}
+
+
+def test_what_was_measured_is_kept_until_a_program_is_another_one(tmp_path, monkeypatch):
+    for name in ("perhop-kernel", *bench_kernel.BESIDE, "linux"):
+        (tmp_path / name).write_text(name)
+    monkeypatch.setattr(bench_kernel.paths, "program", lambda name: tmp_path / name)
+    monkeypatch.setattr(bench_kernel.image, "check", lambda: tmp_path / "linux")
+    options = argparse.Namespace(out=tmp_path / "out")
+    assert bench_kernel.kept(options, "costs", lambda: {"cpu_s": 1.5}) == {"cpu_s": 1.5}
+    assert bench_kernel.kept(options, "costs", lambda: {"cpu_s": 9.0}) == {"cpu_s": 1.5}, "not measured again"
+    assert bench_kernel.kept(options, "identical", lambda: {"a folder": True}) == {"a folder": True}
+    (tmp_path / "linux").write_text("another kernel")
+    assert bench_kernel.kept(options, "costs", lambda: {"cpu_s": 9.0}) == {"cpu_s": 9.0}
+
+
 def test_the_page_has_every_table_and_the_findings():
     policies = tuple(kernel_cells.label(policy) for policy in bench_kernel.POLICIES)
     cells = {
@@ -137,7 +164,6 @@ def test_the_page_has_every_table_and_the_findings():
         for tcp in (*bench_kernel.TCPS, "dctcp")
         for policy in (policies if hops in bench_kernel.POLICY_HOPS else policies[:1])
     }
-    cells |= {(hops, "cubic", bench_kernel.ABC): BASE for hops in kernel_cells.ECN_HOPS}
     over = bench_kernel.gains(cells)
     shared = {seed: dataclasses.replace(of, jain=0.75) for seed, of in BASE.items()}
     crowds = {
@@ -146,7 +172,7 @@ def test_the_page_has_every_table_and_the_findings():
         for tcp in kernel_conditions.TCPS
         for policy in bench_kernel.CONDITION_POLICIES
     }
-    idle = {"cpu_s": 1.0, "wall_s": 2.0, "mb_per_kernel": 5.0}
+    idle = {"cpu_s": 1.0, "wall_s": 2.0, "mb_per_kernel": 5.0, "parts_mb": {"image": 1.5, "memory": 3.25, "rest": 0.25}}
     measured = kernel_document.Measured(
         places={"kernel": cells, "ns3": cells, "live": {(2, "bbr", policies[0]): BASE}},
         gains={"kernel": over, "ns3": over},
@@ -165,12 +191,13 @@ def test_the_page_has_every_table_and_the_findings():
         why_no_live="no root",
         load=0.5,
         tcps=bench_kernel.TCPS,
-        policies=(*policies, bench_kernel.ABC),
+        policies=policies,
         ecn=kernel_cells.label(bench_kernel.ECN),
         abc=kernel_cells.label(bench_kernel.ABC),
         seeds=bench_kernel.SEEDS,
         measured_s=60,
         live_s=20,
+        live_repeats=8,
     )
     told = [{"name": "A thing", "about": "It is so."}]
     known = kernel_conditions.conditions()
@@ -178,11 +205,13 @@ def test_the_page_has_every_table_and_the_findings():
     text = kernel_document.text_of(measured, told)
     assert "**A thing.** It is so." in text and "not whole: no root" in " ".join(text.split())
     assert "| bound | 7398 | 1606 | 364 | 0 | 9368 |" in text, "of one hop; these runs do not tell more"
-    assert "| 10 s of 4 hops at 54 Mb/s, CUBIC, 3.6 Mb/s | 1.00 s | 2.0 s | 5.00 MB |" in text
+    assert "| 10 s of 4 hops at 54 Mb/s, CUBIC, 3.6 Mb/s | 1.00 s | 2.0 s | 5.00 MB | - |" in text
+    assert "| 50 idle kernels for 60 s | 1.00 s | 2.0 s | 5.00 MB | 1.50, 3.25, 0.25 |" in text
     assert "| 15 | bbr | 150" in text and "### cubic, ns-3" in text
     assert "| 2 | bbr | 150 | 150 | 100 to 200 | yes |" in text, "beside the one live cell"
     assert text.count("1.00 ± 0.00, 1.00 ± 0.00 | 1.00 ± 0.00, 1.00 ± 0.00 |\n") >= 6, "ABC beside ECN, in two places"
-    crowd_row = f"| {same.title} | 150 ± 635, 600, 0.75 |{' 1.00 ± 0.00, 1.00 ± 0.00, 0.75 |' * 6}"
+    policies_beside = len(bench_kernel.CONDITION_POLICIES) - 1
+    crowd_row = f"| {same.title} | 150 ± 635, 600, 0.75 |{' 1.00 ± 0.00, 1.00 ± 0.00, 0.75 |' * policies_beside}"
     assert text.splitlines().count(crowd_row) == 2, "a row of CUBIC's, one of BBR's"
     assert f"{same.title} 150 ± 635, 0.75; {known['errors5-8'].title} 150 ± 635." in " ".join(text.split())
     assert kernel_conditions_document.as_json(measured.conditions)["mesh-1"]["bbr"]["paced"]["jain"] == 0.75

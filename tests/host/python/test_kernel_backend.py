@@ -42,6 +42,12 @@ REFUSED = {
         "policies of their own",
         "use `policies`",
     ),
+    "routers of EXACT that are silent": (
+        ["policies=[paced exact]", "exact.silent_routers=[1]"],
+        "exact.silent_routers",
+        "all have a shim",
+        "leave it out",
+    ),
     "wires": (
         ["servers=1", "wires=[{delay_ms: 1}]"],
         "wires",
@@ -61,6 +67,21 @@ def test_what_no_kernel_has_is_refused(what, experiment, fake_build, perhop, tmp
     assert not (tmp_path / "out").exists()
 
 
+def test_ns_3_is_told_no_rate_of_exact(experiment, fake_build, perhop, tmp_path):
+    done = perhop("run", experiment, "--set", "policies=[none, paced exact]", "--out", tmp_path / "out")
+    assert done.code == 2, done.stdout
+    assert "policies" in done.said and "SO_MAX_PACING_RATE" in done.said and "--backend kernel" in done.said
+
+
+def test_nodes_have_exact_where_tcp_is_told_its_rate_and_nowhere_else(experiment):
+    runs = resolve(load(experiment, ["policies=[paced, paced exact, hop + paced exact]"], quick=True))
+    assert {run.policy: "exact" in run.config for run in runs} == {
+        "paced": False,
+        "paced exact": True,
+        "hop + paced exact": True,
+    }
+
+
 @pytest.fixture
 def kernel(tmp_path, monkeypatch, fake_build):
     """An image that is none, and a program in the place of perhop-kernel that takes its options."""
@@ -75,7 +96,7 @@ def kernel(tmp_path, monkeypatch, fake_build):
         f'#!/bin/sh\n[ "$1" = --kernel ] && [ -f "$2" ] || exit 3\nexec "{sys.executable}" "{FAKE}" "$3"\n'
     )
     program.chmod(0o755)
-    for name in ("perhop-flow-end", "libperhop_seeded_random.so"):
+    for name in ("perhop-flow-end.cpio.gz", "libperhop_seeded_random.so"):
         (program.parent / name).write_text(name)
     return file
 
@@ -102,7 +123,7 @@ def test_another_image_makes_the_runs_again(kernel, experiment, perhop, home, ma
     assert run()[1] == 0, "they are there"
     kernel.write_text("another kernel")
     assert run()[1] == 4
-    (kernel.parents[1] / "build/sim/kernel/perhop-flow-end").write_text("another program in it")
+    (kernel.parents[1] / "build/sim/kernel/perhop-flow-end.cpio.gz").write_text("another program in it")
     assert run()[1] == 4
 
 

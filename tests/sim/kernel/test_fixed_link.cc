@@ -13,6 +13,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -21,11 +22,13 @@
 #include "sim/kernel/initramfs.hpp"
 #include "sim/kernel/kernel_process.hpp"
 #include "sim/kernel/network_card.hpp"
+#include "sim/kernel/rate_message.hpp"
 
 namespace perhop::kernels {
 namespace {
 
 constexpr time_ns delay_ns = 5'000'000, ns_per_byte = 4'000;  // 2 Mb/s
+constexpr time_ns told_at = 1'200'000'000;
 constexpr std::uint8_t syn = 0x02, tcp_ack = 0x10;
 
 std::filesystem::path image() {
@@ -61,15 +64,17 @@ protected:
     std::filesystem::remove_all(folder_);
   }
 
-  /// A flow from kernel 0 to kernel 1 for a virtual second. @return what passed
-  std::vector<passing> run(const std::string& congestion_control, bool shared_memory = true) {
+  /// A flow from kernel 0 to kernel 1 for a virtual second. @param told_bps a rate of EXACT, told to it when a fifth of that has passed; 0:
+  /// none. @return what passed
+  std::vector<passing> run(const std::string& congestion_control, bool shared_memory = true, std::uint64_t told_bps = 0) {
     const std::filesystem::path here = folder_ / std::to_string(++runs_);
     std::filesystem::create_directories(here / "uml");
     std::filesystem::current_path(here);
     std::filesystem::create_symlink(image(), kernel_link);
     std::filesystem::create_symlink(std::filesystem::path(PERHOP_KERNEL_PARTS) / "libperhop_seeded_random.so", random_link);
-    std::ifstream program(std::filesystem::path(PERHOP_KERNEL_PARTS) / "perhop-flow-end", std::ios::binary);
-    const std::string flow_end{std::istreambuf_iterator<char>(program), {}};
+    std::ifstream program(std::filesystem::path(PERHOP_KERNEL_PARTS) / "perhop-flow-end.cpio.gz", std::ios::binary);
+    std::string flow_end{std::istreambuf_iterator<char>(program), {}};
+    flow_end.resize((flow_end.size() + 3) / 4 * 4);
 
     std::vector<passing> log;
     calendar time({.socket_path = "time.sock", .kernels = 2, .shared_memory = shared_memory});
@@ -89,14 +94,12 @@ protected:
               cards[1 - kernel]->deliver(bytes);
             });
           }));
-      const std::string plan = kernel == 0
-                                   ? "address 10.0.0.1\nsend 0 49152 10.0.0.2 60000 1000000000 3000000000 1460 " + congestion_control + "\n"
-                                   : "address 10.0.0.2\nreceive 0 60000 1460 0 " + congestion_control + "\n";
-      const std::vector<std::string> folders = {"proc"};
+      const std::string plan =
+          kernel == 0 ? "address 10.0.0.1\nrates 49151\nsend 0 49152 10.0.0.2 60000 1000000000 3000000000 1460 " + congestion_control + "\n"
+                      : "address 10.0.0.2\nreceive 0 60000 1460 0 " + congestion_control + "\n";
       const std::vector<initramfs_file> files = {
-          {.name = flow_plan::program_name, .content = flow_end, .program = true},
           {.name = flow_plan::file_name, .content = plan + "edge 2000000000\nmeasure_from 1000000000\n"}};
-      std::ofstream("initramfs-" + std::to_string(kernel), std::ios::binary) << make_initramfs(folders, files);
+      std::ofstream("initramfs-" + std::to_string(kernel), std::ios::binary) << flow_end << make_initramfs({}, files);
       processes.start(
           here, {.arguments = {"mem=32M", "uml_dir=uml/", "umid=k" + std::to_string(kernel),
                                "time-travel=ext:" + std::to_string(kernel) + ":time.sock",
@@ -105,11 +108,22 @@ protected:
                  .seed = 7 + kernel,
                  .console = "console-" + std::to_string(kernel)});
     }
+    if (told_bps != 0) {
+      time.at(told_at, [&] {
+        const std::vector<std::uint8_t> message = rate_message(0x0A000001, 0, told_bps);
+        std::vector<std::uint8_t> frame = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0};
+        frame.insert(frame.end(), message.begin(), message.end());
+        cards[0]->deliver(frame);
+      });
+    }
     time.connect();
     time.run(2'001'000'000, [] { return true; });
     processes.end();
-    std::ifstream console(here / "console-1");
-    said_ = {std::istreambuf_iterator<char>(console), {}};
+    for (const char* const name : {"console-0", "console-1"}) {
+      std::ifstream console(here / name);
+      said_ = {std::istreambuf_iterator<char>(console), {}};
+      if (std::string_view(name) == "console-0") sender_said_ = said_;
+    }
     return log;
   }
 
@@ -121,7 +135,7 @@ protected:
 
   std::filesystem::path folder_, before_;
   int runs_ = 0;
-  std::string said_;
+  std::string said_, sender_said_;
 };
 
 TEST_F(fixed_link, a_syn_is_answered_after_two_delays_and_two_airtimes_to_the_nanosecond) {
@@ -156,6 +170,31 @@ TEST_F(fixed_link, two_runs_are_the_same_by_shared_memory_and_by_messages) {
   EXPECT_GT(log.size(), 100U);
   EXPECT_EQ(run("bbr"), log);
   EXPECT_EQ(run("bbr", false), log);
+}
+
+/// When data left a kernel from some time on.
+std::vector<time_ns> data_after(const std::vector<passing>& log, time_ns from) {
+  std::vector<time_ns> found;
+  for (const passing& one : log) {
+    if (one.kernel == 0 && one.sent && one.bytes > 1000 && one.when >= from) found.push_back(one.when);
+  }
+  return found;
+}
+
+TEST_F(fixed_link, a_kernel_that_is_told_a_rate_of_exact_sends_no_faster) {
+  constexpr std::uint64_t rate_bps = 400'000;  // 30 ms a packet of 1500 bytes; the link takes 6
+  constexpr time_ns packet_ns = 30'000'000, settled = told_at + 200'000'000, end = 2'000'000'000;
+  for (const char* const tcp : {"reno", "cubic", "bbr"}) {
+    const auto free = data_after(run(tcp), settled), paced = data_after(run(tcp, true, rate_bps), settled);
+    EXPECT_GT(free.size(), 80U) << tcp << ": without a rate the link's is used";
+    ASSERT_GT(paced.size(), static_cast<std::size_t>((end - settled) / packet_ns * 9 / 10)) << tcp;
+    // Linux may send two segments at a time, and then waits for both.
+    for (std::size_t index = 2; index < paced.size(); ++index) {
+      EXPECT_GE(paced[index] - paced[index - 2], packet_ns) << tcp << ", packet " << index;
+    }
+    EXPECT_LE(paced.size(), static_cast<std::size_t>((end - settled) / packet_ns) + 3) << tcp;
+    EXPECT_NE(sender_said_.find("\"pacing_bytes_per_s\": 48266}"), std::string::npos) << sender_said_;
+  }
 }
 
 }  // namespace

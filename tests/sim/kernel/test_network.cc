@@ -3,6 +3,7 @@
 // The nodes between IP and the air, without kernels: packets in at one end, out at the other, and what is counted on the way.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -13,8 +14,8 @@
 #include "host/core/shim/ip_packet.hpp"
 #include "sim/kernel/addresses.hpp"
 #include "sim/kernel/calendar.hpp"
-#include "sim/kernel/kernel_run.hpp"
 #include "sim/kernel/network.hpp"
+#include "sim/kernel/plans.hpp"
 
 namespace perhop::kernels {
 namespace {
@@ -221,6 +222,33 @@ TEST_F(network_test, a_new_route_and_a_dead_link_hold_from_their_moment_on) {
   EXPECT_EQ(net.path(2).counters().forwarded, 1U);
 }
 
+// ---- EXACT
+
+TEST_F(network_test, a_flow_that_exact_paces_is_told_what_its_path_allows) {
+  json run = chain(2);
+  run["flows"][0]["policy"]["pacing"] = "exact";
+  network& net = make(run);
+  std::vector<std::uint64_t> told;
+  net.set_rates([&told](std::size_t flow, std::uint64_t rate_bps) {
+    EXPECT_EQ(flow, 0U);
+    told.push_back(rate_bps);
+  });
+  EXPECT_FALSE(net.allowed_rate_bps(0));
+  for (unsigned packet = 0; packet < 40; ++packet) {
+    const time_ns at = begin + (100 + 20 * packet) * millisecond;
+    send(at, 0, packet_of(config_, false, 1448));
+    send(at + 15 * millisecond, 2, packet_of(config_, true, 0));
+  }
+  pass_until(begin + 1500 * millisecond);
+  ASSERT_FALSE(told.empty());
+  EXPECT_EQ(net.allowed_rate_bps(0), told.back());
+  // Two hops that share the air, 90 % of it given out; TCP ACKs take theirs first.
+  EXPECT_GT(told.back(), 400'000U);
+  EXPECT_LT(told.back(), 660'000U);
+  EXPECT_EQ(std::ranges::count_if(arrived_, [](const auto& one) { return one.node == 2; }), 40) << "IP gets data alone, no report";
+  EXPECT_EQ(std::ranges::count_if(arrived_, [](const auto& one) { return one.node == 0; }), 40);
+}
+
 // ---- What a run may say
 
 std::string refusal(const json& run) {
@@ -268,6 +296,14 @@ TEST(kernel_run, a_policy_that_marks_has_ecn_in_the_kernels) {
   run["flows"][0]["policy"]["ecn_target_ms"] = 20;
   for (const auto& [node, plan] : make_plans(run::parse_run_config(run.dump(), "test"), {})) {
     EXPECT_NE(plan.find("sysctl net/ipv4/tcp_ecn 1\n"), std::string::npos) << "node " << node;
+  }
+}
+
+TEST(kernel_run, flows_that_exact_paces_are_told_rates) {
+  json run = chain(1);
+  run["flows"][0]["policy"]["pacing"] = "exact";
+  for (const auto& [node, plan] : make_plans(run::parse_run_config(run.dump(), "test"), {})) {
+    EXPECT_NE(plan.find("rates 49151\n"), std::string::npos) << "node " << node;
   }
 }
 

@@ -114,20 +114,23 @@ enum class pacing_kind : std::uint8_t {
   window,  ///< a window spread over the round trip
   adaptive,  ///< TCP-AP
   path,  ///< one packet a period of the path's slowest stretch
+  exact,  ///< at the rate that EXACT's routers allow the flow, by the sender's own TCP (SO_MAX_PACING_RATE); not in ns-3
   own,  ///< by the intervals that a policy of one's own says
 };
-inline constexpr words<pacing_kind, 5> pacing_words{{
+inline constexpr words<pacing_kind, 6> pacing_words{{
     {"none", pacing_kind::none},
     {"window", pacing_kind::window},
     {"adaptive", pacing_kind::adaptive},
     {"path", pacing_kind::path},
+    {"exact", pacing_kind::exact},
     {"own", pacing_kind::own},
 }};
-inline constexpr std::array<const char*, 5> pacing_meanings{
+inline constexpr std::array<const char*, 6> pacing_meanings{
     "at once",
     "a window spread over the round trip",
     "TCP-AP",
     "one packet a period of the path's slowest stretch",
+    "at the rate that EXACT's routers allow the flow, by the sender's own TCP (SO_MAX_PACING_RATE); not in ns-3",
     "by the intervals that a policy of one's own says",
 };
 

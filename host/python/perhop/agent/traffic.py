@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import array
 import contextlib
-import json
 import select
 import socket
 import struct
@@ -17,7 +16,7 @@ import threading
 import time
 from typing import Any
 
-from perhop.agent import tcp_info
+from perhop.agent import rates, tcp_info
 
 # TCP_INFO is read so often; a round trip of the kernel's is smoothed over eight of its samples anyway.
 LOOK_S = 0.05
@@ -95,6 +94,7 @@ class TcpSender(End):
         self.last: dict[str, int] = {}
         self.round_trips_us = array.array("L")
         self.socket: socket.socket | None = None
+        self.rate: dict[str, Any] | None = None
 
     def work(self) -> None:
         self.ready.set()
@@ -112,14 +112,26 @@ class TcpSender(End):
             sock.setblocking(False)
             self.socket = sock
             try:
-                while not self.is_over():
-                    _, writable, _ = select.select([], [sock], [], LOOK_S)
-                    if writable:
-                        with contextlib.suppress(BlockingIOError):
-                            sock.send(CHUNK)
+                with rates.follow(sock, self.told) if self.told["follows_rate"] else contextlib.nullcontext() as told:
+                    while not self.is_over():
+                        readable, writable, _ = select.select([told] if told else [], [sock], [], LOOK_S)
+                        if writable:
+                            with contextlib.suppress(BlockingIOError):
+                                sock.send(CHUNK)
+                        if told and readable:
+                            self.hold_rate(sock, rates.hear(told))
             finally:
                 self.look()
                 self.socket = None
+
+    def hold_rate(self, sock: socket.socket, said: dict[str, Any]) -> None:
+        """TCP sends no faster than EXACT allows, once the path has told; as sim/kernel/flow_end holds its own."""
+        if not said["reported"]:
+            return
+        self.rate = rates.of(said)
+        payload_bytes = tcp_info.read(sock)["snd_mss_bytes"]
+        paced = said["rate_bps"] / 8 * payload_bytes / (payload_bytes + rates.TCP_HEADER_BYTES)
+        sock.setsockopt(socket.SOL_SOCKET, rates.SO_MAX_PACING_RATE, struct.pack("Q", int(paced)))
 
     def choose_tcp(self, sock: socket.socket) -> None:
         name = self.told["congestion_control"]
@@ -154,7 +166,7 @@ class TcpSender(End):
     def counters(self) -> dict[str, Any]:
         self.look()
         known = ("acked_bytes", "retransmissions", "timeouts")
-        return {**self.sums, **{name: self.last[name] for name in known if name in self.last}}
+        return {**self.sums, **{name: self.last[name] for name in known if name in self.last}, **(self.rate or {})}
 
     def begin_measuring(self) -> None:
         self.round_trips_us = array.array("L")
@@ -254,19 +266,8 @@ class ExactSender(UdpSender):
     """
 
     def send_all(self, sock: socket.socket) -> None:
-        source, destination = sock.getsockname(), sock.getpeername()
-        follow = {
-            "source": source[0],
-            "source_port": source[1],
-            "destination": destination[0],
-            "destination_port": destination[1],
-        }
-        wanted_bps = self.told["demand_bps"] or None
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as rates:
-            rates.settimeout(5)
-            rates.connect(self.told["rates_socket"])
-            rates.send(json.dumps({"follow": follow, "wanted_bps": wanted_bps, "queue_packets": None}).encode())
-            said = self._hear(rates)
+        with rates.follow(sock, self.told) as told:
+            said = self._hear(told)
             before = self._taken(said)
             while not self.is_over():
                 if not said["full"]:
@@ -274,23 +275,20 @@ class ExactSender(UdpSender):
                     under_way = self.sent - (self._taken(said) - before)
                     for _ in range(said["room_packets"] - under_way):
                         self.send_one(sock)
-                readable, _, _ = select.select([rates], [], [], LOOK_S)
+                readable, _, _ = select.select([told], [], [], LOOK_S)
                 if not readable:
-                    rates.send(b"{}")
-                said = self._hear(rates)
+                    told.send(b"{}")
+                said = self._hear(told)
 
     @staticmethod
     def _taken(said: dict[str, Any]) -> int:
         """Packets of the flow that the daemon has seen."""
         return int(said["sent_packets"] + said["waiting_packets"] + said["refused_packets"])
 
-    def _hear(self, rates: socket.socket) -> dict[str, Any]:
-        text = rates.recv(1 << 16)
-        said = json.loads(text) if text else {"ok": False, "error": "the daemon has ended the connection"}
-        if not said["ok"]:
-            raise OSError(f"rates of EXACT: {said.get('error')}")
-        self.rate = {"allowed_rate_bps": said["rate_bps"], "rate_signal_bps": said["path_bps"]}
-        return dict(said)
+    def _hear(self, told: socket.socket) -> dict[str, Any]:
+        said = rates.hear(told)
+        self.rate = rates.of(said)
+        return said
 
 
 class UdpReceiver(End):

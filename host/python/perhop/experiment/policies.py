@@ -59,6 +59,11 @@ class Policy(PolicyFields):
             return self.name
         return self._joined(written=True)
 
+    @property
+    def paced_by_exact(self) -> bool:
+        """The sender's TCP is told the rate that EXACT allows: all nodes need EXACT."""
+        return self.pacing == "exact"
+
     def _joined(self, written: bool) -> str:
         parts = [
             self._written(group, written) for group in GROUPS if getattr(self, group.key) not in (group.otherwise, OWN)

@@ -23,7 +23,7 @@ class PolicyFields:
     tcp_ack_rule: Literal["hop", "delay", "hop_and_delay", "airtime"] = "hop"
     tcp_ack_retransmission: bool = True
     tcp_ack_profile: Literal["own_papers", "as_in_001"] = "own_papers"
-    pacing: Literal["none", "window", "adaptive", "path", "own"] = "none"
+    pacing: Literal["none", "window", "adaptive", "path", "exact", "own"] = "none"
     pacing_variation: Literal["standard_deviation", "mean_deviation"] = "standard_deviation"
     ecn: Literal["none", "service"] = "none"
     ecn_target_ms: int = 0
@@ -213,6 +213,13 @@ GROUPS = (
                 name="path",
                 written="paced path",
                 label="paced path",
+                parameters=(),
+                at_most_one_of=(),
+            ),
+            Kind(
+                name="exact",
+                written="paced exact",
+                label="paced exact",
                 parameters=(),
                 at_most_one_of=(),
             ),

@@ -240,7 +240,7 @@ def _resolve_point(point: Point) -> list[Run]:
                 **_routing(experiment, motion.moves(trace, experiment.duration_s)),
                 "flows": [_flow(flow, policy, folder) for flow in flows],
                 **({"programs": programs} if programs else {}),
-                **({"exact": experiment.exact.model_dump()} if has_exact else {}),
+                **({"exact": experiment.exact.model_dump()} if has_exact or policy.paced_by_exact else {}),
                 **({"swan": experiment.swan.model_dump()} if experiment.swan is not None else {}),
                 "outputs": {
                     "pcapng": False,

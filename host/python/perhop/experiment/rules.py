@@ -222,6 +222,18 @@ def check_no_programs(experiment: ex.Experiment) -> None:
         raise FieldError(("programs",), "need Linux kernels", "use --backend kernel, or leave them out")
 
 
+def check_no_told_rates(experiment: ex.Experiment) -> None:
+    """ns-3's TCP is told no rate. Raises FieldError."""
+    own = [flow.policy for flow in experiment.flows if isinstance(flow, ex.TcpFlow) and flow.policy]
+    for where, texts in (("policies", experiment.policies), ("flows", own)):
+        if any(policy.paced_by_exact for text in texts if text for policy in parse_policy(text)):
+            raise FieldError(
+                (where,),
+                "name `paced exact`, which tells the rates of EXACT to Linux' TCP (SO_MAX_PACING_RATE)",
+                "use --backend kernel or live, or another policy",
+            )
+
+
 def check_jumps(experiment: ex.Experiment, where: str) -> None:
     """Raises FieldError for nodes that go along: `where` they can only be elsewhere at once."""
     problem = f"moves nodes along; {where} they can only be elsewhere at once"

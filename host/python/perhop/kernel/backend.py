@@ -17,7 +17,7 @@ from perhop.experiment.resolve import Run
 from perhop.kernel import image
 
 # Lie beside the program, and are a part of what makes a run.
-BESIDE = ("perhop-flow-end", "libperhop_seeded_random.so")
+BESIDE = ("perhop-flow-end.cpio.gz", "libperhop_seeded_random.so")
 WHERE = "--backend kernel"
 FEWER = "or use --backend sim"
 
@@ -72,6 +72,10 @@ def _check(experiment: ex.Experiment) -> None:
         )
     if experiment.mac.four_address:
         raise FieldError(("mac", "four_address"), f"is true, which {WHERE} has not", f"leave it out, {FEWER}")
+    if experiment.exact.silent_routers:
+        raise FieldError(
+            ("exact", "silent_routers"), f"names nodes; with {WHERE} all have a shim", f"leave it out, {FEWER}"
+        )
     for index, flow in enumerate(experiment.flows):
         here = ("flows", index)
         if not isinstance(flow, ex.TcpFlow):

@@ -77,6 +77,7 @@ def ends(plan: LivePlan, start_ns: list[int], rates_sockets: list[str], role: st
         if flow["kind"] == "tcp":
             told["mss_bytes"] = max(LEAST_MSS_BYTES, flow["segment_bytes"] + TCP_TIMESTAMP_BYTES)
             told["window_bytes"] = flow["max_window_packets"] * flow["segment_bytes"]
+            told["follows_rate"] = flow["policy"].get("pacing") == "exact"
             told["congestion_control"] = LINUX_TCP.get(flow["variant"], flow["variant"])
         told |= {
             name: flow[name] for name in ("payload_bytes", "rate_bps", "burst_packets", "demand_bps") if name in flow
@@ -212,6 +213,8 @@ def _flow(
             "retransmissions": sent.get("retransmissions"),
             "timeouts": sent.get("timeouts"),
         }
+        if flow["policy"].get("pacing") == "exact":
+            told |= _rates(counted, src, index, inside)
         if sum(other["kind"] == "tcp" for other in plan.run["flows"]) == 1 and packets:
             # The daemons count for all TCP flows together.
             for name, counter in (("tcp_acks_sent", "bare_tcp_acks"), ("tcp_acks_held", "tcp_acks_held")):
@@ -230,9 +233,13 @@ def _flow(
     if told["sent_packets"]:
         # What is under way at the two edges is counted at one only; a loss that is not there must not be negative.
         told["loss_share"] = max(0.0, 1 - delivered / told["sent_packets"])
-    for name in ("rate_signal_bps", "allowed_rate_bps"):
-        told[name] = _mean([counted.flow(src, index, at_s).get(name) for at_s in inside])
-    return told
+    return told | _rates(counted, src, index, inside)
+
+
+def _rates(counted: Counted, src: int, index: int, inside: list[float]) -> dict[str, float | None]:
+    """What EXACT told the source: means of what it said at the edges of intervals."""
+    names = ("rate_signal_bps", "allowed_rate_bps")
+    return {name: _mean([counted.flow(src, index, at_s).get(name) for at_s in inside]) for name in names}
 
 
 def _hops(plan: LivePlan, counted: Counted, from_s: float, until_s: float, inside: list[float]) -> list[dict[str, Any]]:

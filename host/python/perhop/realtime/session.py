@@ -20,7 +20,7 @@ from typing import Any
 from perhop.errors import PerhopError
 
 AGENT = Path(__file__).resolve().parent.parent / "agent"
-MODULES = ("tcp_info", "traffic", "host", "loop")
+MODULES = ("tcp_info", "rates", "traffic", "host", "loop")
 # Reads the modules and becomes the program. Reads the descriptor itself, so that nothing of what follows is lost.
 BOOTSTRAP = """\
 import json, os, sys, types

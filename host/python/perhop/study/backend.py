@@ -12,7 +12,7 @@ from perhop.errors import FieldError
 from perhop.experiment.load import Point, located
 from perhop.experiment.program import Programs
 from perhop.experiment.resolve import Run
-from perhop.experiment.rules import check_no_programs
+from perhop.experiment.rules import check_no_programs, check_no_told_rates
 from perhop.study import runner
 
 # Simulated, with Linux kernels in virtual time, in namespaces in real time, on hosts with radios: as they are shown.
@@ -52,6 +52,7 @@ class Sim:
         for point in points:
             try:
                 check_no_programs(point.experiment)
+                check_no_told_rates(point.experiment)
             except FieldError as error:
                 raise located(point.document, error) from None
         return runs
