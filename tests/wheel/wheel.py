@@ -69,7 +69,8 @@ def pythons(versions: Iterable[str]) -> dict[str, str]:
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     for version in versions:
         name = f"python{version}"
-        places = ["/usr/bin:/usr/local/bin", os.environ["PATH"], *map(str, sorted(pyenv.glob(f"{version}.*/bin")))]
+        # pyenv's own are asked before its shims, which may be on PATH and know of another version only.
+        places = ["/usr/bin:/usr/local/bin", *map(str, sorted(pyenv.glob(f"{version}.*/bin"))), os.environ["PATH"]]
         if (python := next(filter(None, (shutil.which(name, path=place) for place in places)), None)) is None:
             continue
         # Behind a name there may be a program that chooses by the folder it is called in.
