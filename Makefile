@@ -23,7 +23,7 @@ export CCACHE_BASEDIR := $(CURDIR)
 # Objects with debugging information serve another clone, too; what they say of its folder is then of the first one.
 export CCACHE_NOHASHDIR := 1
 
-.PHONY: help setup programs build bindings chain kernel live live-sanitized ota soak attack flowgraphs gr-perhop reproduce bianchi verify-warp verify-bytes verify-samples verify-hashes verify-kernel verify-bounds bench-antenna bench-bound bench-core bench-exact bench-grid bench-kernel bench-mesh bench-phy bench-robust bench-scale bench-sifs bench-sim bench-sweep peers virtual-usrp synth prove outside-project test test-gateware mutate test-long docs fuzz fuzz-python fuzz-gateware clean wheel deb
+.PHONY: help setup programs build bindings chain kernel live live-sanitized ota soak attack flowgraphs gr-perhop reproduce bianchi verify-warp verify-bytes verify-samples verify-hashes verify-kernel verify-bounds bench-antenna bench-bound bench-core bench-exact bench-grid bench-kernel bench-mesh bench-phy bench-robust bench-scale bench-sifs bench-sim bench-sweep peers virtual-usrp synth prove outside-project test test-gateware mutate test-long docs fuzz fuzz-python fuzz-gateware clean wheel container deb
 .PHONY: lint lint-rtl lint-python lint-format lint-tidy lint-shell
 
 help: ## List the targets
@@ -131,6 +131,16 @@ bianchi: programs ## Saturation throughput of n stations beside Bianchi's model
 wheel: programs ## Build dist/perhop-*.whl and .tar.gz; try the wheel without checkout and compiler: same runs (some minutes)
 	@$(PYTHON) host/wheel/build.py --jobs $(JOBS)
 	@$(PYTHON) tests/wheel/wheel.py --jobs $(JOBS)
+
+# Bare Debian systems and buildah are no part of `make setup`.
+out/setup/container.stamp: tests/wheel/apt-packages.txt setup.sh out/setup/apt.stamp
+	@mkdir -p $(@D)
+	@$(if $(SKIP_APT),true,./setup.sh apt tests/wheel/apt-packages.txt)
+	@touch $@
+
+container: programs out/setup/container.stamp ## Build the wheel's Containerfile on bare Debian 12 and 13 and compare its runs with the checkout's; needs root (some minutes)
+	@$(PYTHON) host/wheel/build.py --jobs $(JOBS)
+	@$(PYTHON) tests/wheel/container.py --jobs $(JOBS)
 
 deb: programs ## Build dist/perhop_*_amd64.deb with man pages and completion; look at it with lintian and try it as root (some minutes)
 	@$(PYTHON) host/wheel/build.py --jobs $(JOBS)

@@ -40,7 +40,7 @@ REFERENCES = {
     "python_api.md": "The Python API",
 }
 LOOKED_AT = ["index.html", "docs/reference/experiment_file.html", "docs/notebooks/compare_policies.html"]
-BOOKS = ("first_chain", "compare_policies", "packet_delay")
+BOOKS = ("first_chain", "compare_policies", "own_policy", "to_the_air", "packet_delay")
 
 
 def configuration(nav: list, stager: pages.Stager) -> str:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs the notebooks and makes pages of them, with what they printed and drew.
 
-The kernel is .venv's Python, which knows perhop; ipykernel comes from .venv-docs, behind all that .venv has.
+The kernel is .venv's Python, which knows perhop; ipykernel comes from .venv-docs, behind all that .venv itself has.
 """
 
 import base64
@@ -20,7 +20,12 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
 
 CELL_TIMEOUT_S = 600
-START = "import sys; sys.path.append({packages!r}); from ipykernel.kernelapp import launch_new_instance as go; go()"
+# Before Debian's packages, whose zmq (GNU Radio's) is too old for the kernel.
+START = (
+    "import sys; debian = [at for at, path in enumerate(sys.path) if path.endswith('dist-packages')]; "
+    "sys.path.insert(min(debian, default=len(sys.path)), {packages!r}); "
+    "from ipykernel.kernelapp import launch_new_instance as go; go()"
+)
 
 
 @dataclass

@@ -65,7 +65,7 @@ const perhop_policy* from_python(const fs::path& file, const std::string& name) 
   void* const python = dlopen(python_policy_library, RTLD_NOW | RTLD_GLOBAL);
   if (python == nullptr) {
     throw policy_error("policies in Python need " + last_loader_error(),
-                       "install Debian's python3-dev; in a checkout then remove out/build and `make build`");
+                       "install Debian's libpython3.11; in a checkout python3-dev, then remove out/build and `make build`");
   }
   const auto open = reinterpret_cast<decltype(&perhop_open_python_policy)>(dlsym(python, python_policy_symbol));
   if (open == nullptr) throw policy_error(last_loader_error(), "build perhop again");

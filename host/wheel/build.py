@@ -35,13 +35,17 @@ def built_from() -> str:
         return ""
 
 
+def with_tools(**environment: str) -> dict[str, str]:
+    """The variables of a program that finds the tools of .venv first."""
+    return {**os.environ, "PATH": os.pathsep.join([str(VENV / "bin"), os.environ["PATH"]]), **environment}
+
+
 def call(program: str, folder: Path, log: Path, *words: str, **environment: str) -> str:
     """Let the build backend make a file; its name."""
-    path = os.pathsep.join([str(VENV / "bin"), os.environ["PATH"]])
     done = subprocess.run(
         [sys.executable, "-c", program, *words],
         cwd=folder,
-        env={**os.environ, "PATH": path, **environment},
+        env=with_tools(**environment),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -79,16 +83,23 @@ def build_wheel(source: Path, jobs: int) -> Path:
     }
     environment = {"CXX": "g++", "CCACHE_BASEDIR": str(source), "CMAKE_BUILD_PARALLEL_LEVEL": str(jobs)}
     name = call(WHEEL, source, WORK / "wheel.log", str(raw), json.dumps(settings), **environment)
+    # Only what runs policies in Python calls it, and says what to install where it is not.
+    libpython = f"libpython{sys.version_info.major}.{sys.version_info.minor}.so.1.0"
     repair = [
         str(VENV / "bin" / "auditwheel"),
         "repair",
+        "--exclude",
+        libpython,
         "--plat",
         PLATFORM,
+        "--only-plat",
         "--wheel-dir",
         str(tagged),
         str(raw / name),
     ]
-    done = subprocess.run(repair, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    done = subprocess.run(
+        repair, env=with_tools(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
     if done.returncode != 0:
         raise SystemExit(f"auditwheel refuses {raw / name}:\n{done.stdout}")
     (wheel,) = tagged.iterdir()

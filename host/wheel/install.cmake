@@ -3,7 +3,7 @@
 # What a wheel has beside the Python files: bin (programs), lib (libraries that no Debian system has by itself), the bindings, and tree:
 # experiments and specification where a checkout has them, and what it was built from. perhop.paths is who looks there.
 set(programs perhop-air perhop-sim perhop-exact perhop-live-air perhop-node perhop-policy)
-foreach(target IN LISTS programs ITEMS perhop_bindings perhop_modem)
+foreach(target IN LISTS programs ITEMS perhop_bindings perhop_modem perhop_station)
   if(NOT TARGET ${target})
     message(FATAL_ERROR "a wheel has ${target}, which cannot be built here: see the warnings above")
   endif()
@@ -30,8 +30,14 @@ if(TARGET perhop_python_policy)
 endif()
 install(FILES host/core/policy/own/perhop_policy.h DESTINATION perhop/tree/host/core/policy/own COMPONENT wheel)
 install(FILES host/own/perhop_policy.hpp DESTINATION perhop/tree/host/own COMPONENT wheel)
-install(TARGETS perhop_bindings perhop_modem LIBRARY DESTINATION perhop COMPONENT wheel)
-install(FILES "${CMAKE_BINARY_DIR}/host/bindings/core.pyi" "${CMAKE_BINARY_DIR}/host/bindings/modem.pyi" DESTINATION perhop COMPONENT wheel)
+install(TARGETS perhop_bindings perhop_modem perhop_station LIBRARY DESTINATION perhop COMPONENT wheel)
+install(FILES "${CMAKE_BINARY_DIR}/host/bindings/core.pyi" "${CMAKE_BINARY_DIR}/host/bindings/modem.pyi"
+  "${CMAKE_BINARY_DIR}/flowgraphs/mac/station.pyi" DESTINATION perhop COMPONENT wheel)
+
+# What Companion reads of the blocks in perhop_gr, in the environment's share.
+file(GLOB block_descriptions flowgraphs/blocks/*.block.yml)
+install(FILES ${block_descriptions} DESTINATION "${SKBUILD_DATA_DIR}/share/gnuradio/grc/blocks" COMPONENT wheel)
+install(FILES flowgraphs/examples/dsss_loopback.grc DESTINATION "${SKBUILD_DATA_DIR}/share/gr-perhop/examples" COMPONENT wheel)
 
 install(DIRECTORY sim/experiments DESTINATION perhop/tree/sim COMPONENT wheel
   FILES_MATCHING PATTERN "*.yaml" PATTERN "*.py" PATTERN "*.cpp" PATTERN "*.json" PATTERN "README.md" PATTERN "__pycache__" EXCLUDE)

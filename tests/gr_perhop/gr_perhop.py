@@ -4,7 +4,7 @@
 The module is installed as `make install` does, into /usr/local of a mount namespace, which is empty there and gone
 afterwards. In it, without any variable that names a folder, Python imports the package, Companion's library has each
 block, and the window of Companion is photographed with them (out/gr-perhop/companion.png, under Xvfb). Needs root, or
-user namespaces.
+user namespaces. Where dist holds a wheel, its extra `gnuradio` is tried, too, with Debian's GNU Radio.
 """
 
 import argparse
@@ -14,13 +14,16 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import extra
 from perhop.report.result_line import print_result
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "out" / "gr-perhop"
 BUILD = OUT / "build"
 INSIDE = Path(__file__).with_name("inside.py")
+EXTRA = Path(__file__).with_name("extra.py")
 PYTHON = "/usr/bin/python3"  # GNU Radio is Debian's, and so is its Python
 INSTALL = f"""
 set -e
@@ -40,6 +43,23 @@ def step(name: str, *command: str | Path, log: Path) -> bool:
     if done.returncode != 0:
         print(f"{name} failed, see {log.relative_to(ROOT)}:\n{log.read_text()[-2000:]}", file=sys.stderr)
     return done.returncode == 0
+
+
+def extra_of(wheel: Path) -> dict[str, Any]:
+    """What extra.py tells of a wheel's extra for GNU Radio, and whether it is as it must be."""
+    place = OUT / "extra"
+    place.mkdir(parents=True, exist_ok=True)
+    print(f"the extra of {wheel.name} ...", flush=True)
+    variables = extra.installed(wheel, place)
+    command = [str(place / "environment/bin/python"), str(EXTRA), str(place)]
+    done = subprocess.run(command, cwd=place, env=variables, capture_output=True, text=True, check=False)
+    (OUT / "extra.log").write_text(done.stdout + done.stderr)
+    if done.returncode != 0:
+        print(f"the extra failed, see out/gr-perhop/extra.log:\n{(done.stdout + done.stderr)[-2000:]}", file=sys.stderr)
+        return {"good": False}
+    told = json.loads((place / "extra.json").read_text())
+    ran = told["loopback"] is not None and told["loopback"]["frames"] == extra.FRAMES
+    return {**told, "good": ran and not told["missing"] and bool(told["blocks"])}
 
 
 def main() -> int:
@@ -67,6 +87,12 @@ def main() -> int:
             result |= json.loads((OUT / "inside.json").read_text())
             good = good and not result["missing"] and bool(result["blocks"])
             print(f"Companion has {len(result['blocks'])} blocks: {OUT.relative_to(ROOT)}/companion.png", flush=True)
+    wheels = list((ROOT / "dist").glob("perhop-*.whl"))
+    result["extra"] = extra_of(wheels[0]) if len(wheels) == 1 else None
+    if result["extra"] is None:
+        print("the wheel's extra is not tried: dist holds no wheel (`make wheel`)", flush=True)
+    else:
+        good = good and result["extra"]["good"]
     print_result("gr-perhop", result)
     return 0 if good else 1
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -18,14 +19,20 @@ WINDOW = r"\.grc"  # the title begins with the name of the flowgraph
 INSTALLED = Path("/usr/local")
 
 
-def of_companion() -> dict[str, bool]:
-    """The blocks of perhop that Companion's library has, by their keys: whether it could read them."""
+def companion() -> Any:
+    """Companion without its window, with its library of blocks."""
     from gnuradio import gr
     from gnuradio.grc.core.platform import Platform
 
     parts = (gr.major_version(), gr.api_version(), gr.minor_version())
     platform = Platform(name="inside", prefs=gr.prefs(), version=gr.version(), version_parts=parts)
     platform.build_library()
+    return platform
+
+
+def of_companion() -> dict[str, bool]:
+    """The blocks of perhop that Companion's library has, by their keys: whether it could read them."""
+    platform = companion()
     return {key: key in platform.block_classes for key in platform.blocks if key.startswith("perhop_")}
 
 

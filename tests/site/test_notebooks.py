@@ -15,7 +15,7 @@ def test_what_git_should_not_have_is_found(tmp_path):
 
 def test_the_notebooks_are_stripped_and_listed(root):
     books = sorted((root / "docs/notebooks").glob("*.ipynb"))
-    assert len(books) == 3
+    assert len(books) == 5
     assert not [line for book in books for line in stripped.not_stripped(book)]
     page = (root / "docs/notebooks/README.md").read_text()
     build = (root / "docs/site/build.py").read_text()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,8 @@ from pathlib import Path
 COMPILERS = ("gcc", "g++", "cc", "c++", "clang", "cmake", "ninja", "make", "verilator")
 # What a program without arguments says on its way out; all of its symbols are bound before.
 PROGRAMS = ("perhop-air", "perhop-sim", "perhop-exact", "perhop-live-air", "perhop-node", "perhop-policy")
-BINDINGS = "import perhop.core, perhop.modem; print(perhop.core.__doc__ is not None)"
+LIBPYTHON = Path("/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0")
+BINDINGS = "import perhop.core, perhop.modem, perhop.station; print(perhop.core.__doc__ is not None)"
 DATA = """
 import json
 import os
@@ -83,17 +85,18 @@ class Trial:
             self.problems.append(problem)
 
 
-def try_here(trial: Trial, packages: Path, jobs: int) -> float:
-    """Seconds from nothing to the report."""
+def try_here(trial: Trial, packages: Path, jobs: int) -> tuple[float, float]:
+    """Seconds from nothing to the report, and of CPU time in them."""
     begun_s = time.monotonic()
     trial.call("venv", sys.executable, "-m", "venv", trial.bin.parent)
     trial.call("install", trial.bin / "pip", "install", "-q", "--no-index", "--find-links", packages, "perhop")
     trial.call("run", trial.bin / "perhop", "run", "chain", "--jobs", str(jobs))
     seconds = round(time.monotonic() - begun_s, 1)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
     results = trial.work / "out" / "runs" / "chain"
     for name in ("report.html", "results.parquet", "packets.pcapng", "provenance.json"):
         trial.expect((results / name).is_file(), f"perhop run chain leaves no {name}")
-    return seconds
+    return seconds, round(used.ru_utime + used.ru_stime, 1)
 
 
 def try_the_rest(trial: Trial) -> None:
@@ -117,6 +120,8 @@ def try_the_rest(trial: Trial) -> None:
             loaded = done.returncode in (1, 2) and "shared librar" not in done.stderr and "symbol" not in done.stderr
             trial.expect(loaded, f"{name} ends with {done.returncode}: {done.stderr.strip()[:300]}")
     trial.call("bindings", trial.bin / "python", "-c", BINDINGS)
+    if told.returncode == 0:
+        try_own_policy(trial, Path(json.loads(told.stdout)[1]))
     trial.call("reproduce", trial.bin / "perhop", "reproduce", "cwl_bounds")
     stepped = trial.call("stepped", trial.bin / "python", "-c", STEPPED)
     if stepped.returncode == 0:
@@ -136,6 +141,25 @@ def try_the_rest(trial: Trial) -> None:
     )
 
 
+def try_own_policy(trial: Trial, experiments: Path) -> None:
+    """A policy in Python is taken where Debian's library of Python is, and elsewhere told what it lacks."""
+    policy = f"{experiments / 'own_policy/limits.py'}:ByHops"
+    if LIBPYTHON.exists():
+        trial.call("policy", trial.bin / "perhop", "policy", "check", policy)
+        return
+    command = [str(trial.bin / "perhop"), "policy", "check", policy]
+    done = subprocess.run(
+        command,
+        cwd=trial.work,
+        env=trial.environment,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    trial.expect(done.returncode != 0 and "libpython3.11" in done.stderr, f"policies in Python: {done.stderr[:300]}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("place", type=Path)
@@ -147,13 +171,14 @@ def main() -> None:
         trial.expect(
             found is None or Path(found).stat().st_size == 0, f"{found} is still there: nothing is shown by this"
         )
-    seconds = try_here(trial, arguments.place / "packages", arguments.jobs)
+    seconds, cpu_s = try_here(trial, arguments.place / "packages", arguments.jobs)
     try_the_rest(trial)
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     told = {
         "python": version,
         "root": os.geteuid() == 0,
         "seconds": seconds,
+        "cpu_s": cpu_s,
         "steps": trial.steps,
         "stepped": trial.stepped,
         "problems": trial.problems,

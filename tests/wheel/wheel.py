@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -62,12 +63,15 @@ def of_checkout(jobs: int) -> dict[str, str]:
     return hashes(out)
 
 
-def pythons() -> dict[str, str]:
-    """The Pythons of this machine that the wheel is for, by version; the system's is among them."""
+def pythons(versions: Iterable[str]) -> dict[str, str]:
+    """The Pythons of this machine that the wheel is for, by version; the system's is among them, and pyenv's are."""
     found = {}
-    for version in VERSIONS:
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    for version in versions:
         name = f"python{version}"
-        if (python := shutil.which(name, path="/usr/bin:/usr/local/bin") or shutil.which(name)) is None:
+        # pyenv's own are asked before its shims, which may be on PATH and know of another version only.
+        places = ["/usr/bin:/usr/local/bin", *map(str, sorted(pyenv.glob(f"{version}.*/bin"))), os.environ["PATH"]]
+        if (python := next(filter(None, (shutil.which(name, path=place) for place in places)), None)) is None:
             continue
         # Behind a name there may be a program that chooses by the folder it is called in.
         asked = [python, "-c", "import sys; print(sys._base_executable)"]
@@ -119,6 +123,7 @@ def try_wheel(wheel: Path, python: str, jobs: int) -> dict[str, Any]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--python", action="append", choices=VERSIONS, help="only with this version")
     arguments = parser.parse_args()
     wheels = list((ROOT / "dist").glob("perhop-*.whl"))
     if len(wheels) != 1:
@@ -127,7 +132,8 @@ def main() -> int:
     size_bytes = wheel.stat().st_size
     wrong = [] if size_bytes <= MOST_BYTES else [f"the wheel has {size_bytes} bytes, more than {MOST_BYTES}"]
     expected = of_checkout(arguments.jobs)
-    told = {version: try_wheel(wheel, python, arguments.jobs) for version, python in pythons().items()}
+    tried = pythons(arguments.python or VERSIONS)
+    told = {version: try_wheel(wheel, python, arguments.jobs) for version, python in tried.items()}
     verdicts = {}
     for version, trial in told.items():
         different = [label for label in expected if trial["hashes"].get(label) != expected[label]]
@@ -137,13 +143,15 @@ def main() -> int:
         verdicts[version] = "fail" if problems else "pass"
         wrong += [f"Python {version}: {problem}" for problem in problems]
         steps = ", ".join(f"{name} {took_s} s" for name, took_s in trial["steps"].items())
-        print(f"Python {version}: {trial['seconds']} s to the report; {steps}; download {trial['download_s']} s")
+        took = f"{trial['seconds']} s ({trial['cpu_s']} s of CPU) to the report"
+        print(f"Python {version}: {took}; {steps}; download {trial['download_s']} s")
     for line in wrong:
         print(f"does not hold: {line}")
     result = {
         "bytes": size_bytes,
         "same_hashes": all(trial["hashes"] == expected for trial in told.values()),
         "smoke_s": max(trial["seconds"] for trial in told.values()),
+        "smoke_cpu_s": max(trial["cpu_s"] for trial in told.values()),
         "download_s": max(trial["download_s"] for trial in told.values()),
         "stepped_cpu_ratio": max((trial["stepped"] for trial in told.values() if trial["stepped"]), default=None),
         "runs": len(expected),

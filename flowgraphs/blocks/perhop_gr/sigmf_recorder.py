@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pmt
 from gnuradio import gr
-from sigmf import SigMFFile
 
 from perhop_gr import frames, pdus
 
@@ -16,6 +15,14 @@ class _recording:
     """What both parts of the recorder know; each of them may stop last, so each writes the description."""
 
     def __init__(self, base: str, about: dict, captures: list[dict]) -> None:
+        # Debian has no such package: only who records needs it, and learns it before the first sample.
+        try:
+            from sigmf import SigMFFile
+        except ImportError as error:
+            raise ImportError(
+                f"SigMF recorder: {error}; `python3 -m pip install --user --break-system-packages sigmf`"
+            ) from error
+        self.made = SigMFFile
         self.base, self.about, self.captures = base, about, captures
         self.samples = 0
         self.annotations: list[dict] = []
@@ -29,7 +36,7 @@ class _recording:
                 if each["core:sample_start"] + each["core:sample_count"] <= self.samples
             ]
             kept.sort(key=lambda each: each["core:sample_start"])
-            described = SigMFFile(global_info=self.about)
+            described = self.made(global_info=self.about)
             for capture in self.captures:
                 described.add_capture(capture["core:sample_start"], capture)
             for each in kept:

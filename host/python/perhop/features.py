@@ -65,7 +65,7 @@ FEATURES = (
         "building",
         (
             *("make setup", "make build", "make programs", "make bindings", "make clean", "make bench-core"),
-            *("make wheel", "make deb", "make docs"),
+            *("make wheel", "make container", "make deb", "make docs"),
             *("make verify-warp", "make bench-sifs", "make bench-antenna", "make fuzz-gateware"),
         ),
         BUILDING,

@@ -107,7 +107,7 @@ def test_what_is_wrong_is_told_with_its_place_and_a_remedy(what, tmp_path):
 def test_a_file_that_is_not_there_names_an_example(tmp_path):
     with pytest.raises(ExperimentError) as caught:
         inventory.load(tmp_path / "none.yml")
-    assert "cannot be read" in caught.value.problem
+    assert "cannot be read" in caught.value.problem and inventory.EXAMPLE in caught.value.remedy
 
 
 # What ssh says, and what that means.

@@ -381,7 +381,7 @@ def test_an_image_apart_brings_its_own_dark_colours(tmp_path):
         axis.plot([1, 2], [1, 2], label="line")
 
     shown = base64.b64decode(
-        re.search(r"base64,([^\"]+)", reproduce_page._picture(tmp_path / "D-01_x.svg"))[1]
+        re.search(r"base64,([^\"]+)", reproduce_page._picture(tmp_path / "D-01_x.svg")[0])[1]
     ).decode()
     assert "prefers-color-scheme: dark" in shown and "--c-0072b2" in shown
     assert "svg { fill:" in shown, "text that says no colour is not left black"

@@ -55,6 +55,7 @@ def run(
     quick: bool = False,
     out: str | Path | None = None,
     backend: str | None = None,
+    inventory: str | Path | None = None,
     scheduler: str | None = None,
     fresh: bool = False,
     check: bool = False,
@@ -67,10 +68,11 @@ def run(
     `experiment` is an Experiment, a file or its folder, or the name of an experiment that perhop brings, such as
     "chain". `seeds` are other seeds than its own: a list, or how many from 1 on. `workers` is how many runs are made
     at a time, by default as many as there are processors. `settings` maps dotted fields to values, as `--set` does.
-    `out` is the output folder, by default ./out/runs/NAME, as that of the command. `scheduler` is a Dask scheduler,
-    whose workers make the runs. With `check`, the experiment's own check must hold; `report` writes report.html.
-    `progress` shows how far the runs are; by default it does on a terminal and in a notebook. `frames` is the library
-    of the tables (see Results).
+    `out` is the output folder, by default ./out/runs/NAME, as that of the command. `backend` is where the runs are
+    made (sim, kernel, live, radio), by default what the file says; for radio, `inventory` is the file of the hosts.
+    `scheduler` is a Dask scheduler, whose workers make the runs. With `check`, the experiment's own check must hold;
+    `report` writes report.html. `progress` shows how far the runs are; by default it does on a terminal and in a
+    notebook. `frames` is the library of the tables (see Results).
 
     Raises PerhopError for what cannot be run (ExperimentError: what field is wrong), RunsFailed, CheckFailed, and
     KeyboardInterrupt; what has finished is kept then.
@@ -79,10 +81,11 @@ def run(
     overrides = overrides_of(settings or {})
     if seeds is not None:
         overrides += overrides_of({"seeds": list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)})
-    planned = plan.make_plan(source, overrides, quick, None if out is None else Path(out), backend)
+    hosts = None if inventory is None else Path(inventory)
+    planned = plan.make_plan(source, overrides, quick, None if out is None else Path(out), backend, hosts)
     for text in dict.fromkeys(text for point in planned.points for text in cautions(point.experiment)):
         warnings.warn(text, stacklevel=2)
-    command = _command(source, overrides, planned, quick, fresh)
+    command = _command(source, overrides, planned, hosts, quick, fresh)
     with _shown(progress) as on_change:
         done = studies.run(planned, workers, fresh, command, on_change, check=check and not quick, scheduler=scheduler)
     if report and done.results.flows:
@@ -117,11 +120,14 @@ def source_of(experiment: Experiment | str | Path) -> Path:
     return file
 
 
-def _command(source: Path, overrides: list[str], planned: plan.Plan, quick: bool, fresh: bool) -> list[str]:
+def _command(
+    source: Path, overrides: list[str], planned: plan.Plan, hosts: Path | None, quick: bool, fresh: bool
+) -> list[str]:
     """What makes the same on a command line."""
     words = ["perhop", "run", paths.shown(planned.source if planned.source.is_file() else source)]
     words += [word for override in overrides for word in ("--set", override)]
     words += ["--backend", planned.backend.name] if planned.backend.name != "sim" else []
+    words += ["--inventory", paths.shown(hosts)] if hosts is not None else []
     words += ["--quick"] if quick else []
     words += ["--fresh"] if fresh else []
     return [shlex.quote(word) for word in words]

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,7 +17,7 @@ from perhop.compare.comparison import Compared, Finished, OverTime, as_json, row
 from perhop.compare.paired import ALPHA, NO_TEST, Estimate
 from perhop.compare.sides import Side
 from perhop.report import figures, page, pair_figures
-from perhop.report.page import text as _text
+from perhop.report.page import Cell, Row, Table
 
 # What a sentence at the head is about, in this order: what is sought first.
 HEADLINES = ("goodput_bps", "rtt_ms", "delay_ms")
@@ -25,7 +26,7 @@ PLACES_SHOWN_MAX = 8
 PAIRS_SHOWN_MAX = 12
 DIGITS_OF_HASH = 12
 # A reason is a sentence, which wraps.
-STYLE = "td.why { white-space:normal; min-width:15em; vertical-align:top; }\n"
+STYLE = ".reasons td { white-space:normal; min-width:15em; vertical-align:top; }\n"
 
 
 def write(done: Finished, command: list[str]) -> Finished:
@@ -92,27 +93,42 @@ def _moment_rows(done: Finished) -> list[dict[str, object]]:
 
 
 def render(done: Finished, command: list[str]) -> str:
-    a, b = done.planned.sides
+    planned = done.planned
+    a, b = planned.sides
     heading = f"{done.title(b)} against {done.title(a)}"
-    about = f"{a.name}: {a.description}" if a.description else a.name
-    body = [
-        f"<header><h1>{_text(heading)}</h1><p>{_text(about)}</p></header>",
-        _facts(done),
-        "".join(f'<div class="note">{_text(note)}</div>' for note in (*done.notes, *_failures(done))),
-        _outcome(done),
-        _pairs(done),
-        _time(done),
-        _tests(done),
-        _what_was_compared(done, command),
-    ]
-    return page.document(f"{heading} · perhop compare", body, style=figures.dark_style() + STYLE)
+    pairs, pairs_left_out = _pairs(done)
+    shown = done.over_time[:PLACES_SHOWN_MAX]
+    return page.render(
+        "compare.html.jinja",
+        f"{heading} · perhop compare",
+        figures.dark_style() + STYLE,
+        heading=heading,
+        about=f"{a.name}: {a.description}" if a.description else a.name,
+        facts=_facts(done),
+        notes=[*done.notes, *(f"A run without results, whose pair is left out: {text}" for text in done.failed)],
+        sentences=sentences(done),
+        reaches=_reaches(done),
+        a=done.title(a),
+        b=done.title(b),
+        differences=_differences(done),
+        pairs=pairs,
+        pairs_left_out=pairs_left_out,
+        over_time=[_over_time(done, line) for line in shown],
+        over_time_left_out=len(done.over_time) - len(shown),
+        interval_s=a.interval_s,
+        tests=sum(row.difference.p is not None for row in done.rows),
+        alpha=ALPHA,
+        reasons=_reasons(done),
+        compared=what(planned.comparison.compared),
+        command=shlex.join(command),
+        seeds=planned.comparison.seeds,
+        made=done.made,
+        reused=done.reused,
+        sides=[_side(done, side) for side in planned.sides],
+    )
 
 
-def _failures(done: Finished) -> Iterable[str]:
-    return (f"A run without results, whose pair is left out: {text}" for text in done.failed)
-
-
-def _facts(done: Finished) -> str:
+def _facts(done: Finished) -> dict[str, str]:
     planned = done.planned
     tests = dict.fromkeys(row.difference.test for row in done.rows if row.difference.test != NO_TEST)
     places = len({row.place for row in done.rows})
@@ -124,8 +140,7 @@ def _facts(done: Finished) -> str:
         "where": " and ".join(dict.fromkeys(side.backend for side in planned.sides)),
         "version": " and ".join(dict.fromkeys(side.version for side in planned.sides if side.version)),
     }
-    items = "".join(f"<li><b>{_text(name)}</b>{_text(value)}</li>" for name, value in facts.items() if value)
-    return f'<ul class="facts">{items}</ul>'
+    return {name: value for name, value in facts.items() if value}
 
 
 def sentences(done: Finished) -> list[str]:
@@ -181,57 +196,43 @@ def _count(done: Finished, rows: list[Compared]) -> str:
     return f"{head}{told} of {len(rows)} places" + (f"; at {rest} the 95 % interval has zero in it." if rest else ".")
 
 
-def _outcome(done: Finished) -> str:
-    lead = "<br>".join(f"<b>{_text(sentence)}</b>" for sentence in sentences(done))
-    a, b = (done.title(side) for side in done.planned.sides)
-    note = (
-        f"B less A, which is {b} less {a}, over pairs of runs with the same seed; % is of A, pair by pair. "
-        "In brackets are 95 % intervals; one in bold leaves zero out. p is the test's, p* the same for so many tests "
-        "at once (Benjamini and Hochberg). - is what cannot be told."
-    )
+def _differences(done: Finished) -> Table:
     several = len({row.place for row in done.rows}) > 1
-    head = (["where"] if several else []) + ["quantity", "A", "B", "B less A", "95&nbsp;%", "in&nbsp;%", "95&nbsp;%"]
+    head = (["where"] if several else []) + ["quantity", "A", "B", "B less A", "95\u00a0%", "in\u00a0%", "95\u00a0%"]
     head += ["p", "p*", "pairs"]
-    lines = []
+    rows = []
     previous = None
     for row in done.rows:
-        begin = []
-        if several:
-            unseen = ' class="unseen"' if row.place == previous else ""
-            begin = [f'<td class="left"><span{unseen}>{_text(row.place or "all")}</span></td>']
-        mark = ' class="first"' if several and row.place != previous else ""
+        begin = [Cell(row.place or "all", unseen=row.place == previous)] if several else []
+        name = Cell(row.quantity.title, unit=row.quantity.unit)
+        rows.append(Row(several and row.place != previous, [*begin, name, *_cells(done, row)]))
         previous = row.place
-        cells = "".join(f"<td>{cell}</td>" for cell in _cells(done, row))
-        unit = f" <small>{_text(row.quantity.unit)}</small>" if row.quantity.unit else ""
-        name = f'<th scope="row" class="left">{_text(row.quantity.title)}{unit}</th>'
-        lines.append(f"<tr{mark}>{''.join(begin)}{name}{cells}</tr>")
-    table = page.table("Differences: a line for each quantity", head, lines, left=["where", "quantity"])
-    return page.section("What came out", lead, f"{_reaches(done)}<p>{_text(note)}</p>{table}")
+    caption = "Differences: a line for each quantity"
+    return Table(caption, head, rows, named_by="quantity", left=("where", "quantity"))
 
 
-def _cells(done: Finished, row: Compared) -> list[str]:
+def _cells(done: Finished, row: Compared) -> list[Cell]:
     difference, quantity = row.difference, row.quantity
     seeds = len(done.planned.comparison.seeds)
-    pairs = str(len(difference.pairs)) + (f" of {seeds}" if len(difference.pairs) < seeds else "")
+    short = len(difference.pairs) < seeds
     relative = difference.relative
     return [
-        quantity.shown(difference.mean_a),
-        quantity.shown(difference.mean_b),
-        quantity.shown(difference.absolute.value, True),
+        Cell(quantity.shown(difference.mean_a)),
+        Cell(quantity.shown(difference.mean_b)),
+        Cell(quantity.shown(difference.absolute.value, True)),
         _interval(difference.absolute, lambda value: quantity.shown(value, True)),
-        f"{relative.value:+.1%}".removesuffix("%") if relative else "-",
-        _interval(relative, lambda value: f"{value:+.1%}".removesuffix("%")) if relative else "-",
-        _text(p_words(difference.p)),
-        _text(p_words(difference.p_adjusted)),
-        f"<b>{pairs}</b>" if len(difference.pairs) < seeds else pairs,
+        Cell(f"{relative.value:+.1%}".removesuffix("%") if relative else "-"),
+        _interval(relative, lambda value: f"{value:+.1%}".removesuffix("%")) if relative else Cell("-"),
+        Cell(p_words(difference.p)),
+        Cell(p_words(difference.p_adjusted)),
+        Cell(str(len(difference.pairs)) + (f" of {seeds}" if short else ""), strong=short),
     ]
 
 
-def _interval(estimate: Estimate, shown: Callable[[float], str]) -> str:
+def _interval(estimate: Estimate, shown: Callable[[float], str]) -> Cell:
     if estimate.low is None or estimate.high is None:
-        return "-"
-    text = f"[{shown(estimate.low)}, {shown(estimate.high)}]"
-    return f"<b>{text}</b>" if estimate.excludes_zero else text
+        return Cell("-")
+    return Cell(f"[{shown(estimate.low)}, {shown(estimate.high)}]", strong=estimate.excludes_zero)
 
 
 def p_words(value: float | None) -> str:
@@ -243,7 +244,7 @@ def _share(relative: Estimate) -> str:
     return f"{relative.value:+.1%}{half}".replace("%", " %")
 
 
-def _reaches(done: Finished) -> str:
+def _reaches(done: Finished) -> figures.Panels | None:
     """Differences as shares of A: of the first quantities at each place, or of all quantities at the only one."""
     with_share = [(row, row.difference.relative) for row in done.rows if row.difference.relative is not None]
     places = {row.place for row, _ in with_share}
@@ -257,7 +258,7 @@ def _reaches(done: Finished) -> str:
             if of_name:
                 reaches = [pair_figures.Reach(row.place or "all", *_percent(relative)) for row, relative in of_name]
                 panels.append((f"{of_name[0][0].quantity.title}, B less A", "% of A", reaches))
-    return page.panels(pair_figures.reaches_figure(panels)) if panels else ""
+    return pair_figures.reaches_figure(panels) if panels else None
 
 
 def _percent(estimate: Estimate) -> tuple[float, float | None, float | None]:
@@ -268,71 +269,45 @@ def _percent(estimate: Estimate) -> tuple[float, float | None, float | None]:
     )
 
 
-def _pairs(done: Finished) -> str:
+def _pairs(done: Finished) -> tuple[figures.Panels | None, int]:
+    """The pairs of the first quantities, and how many places that leaves out."""
     rows = [row for name in HEADLINES for row in done.rows if row.quantity.name == name and not row.quantity.flow]
-    shown = rows[:PAIRS_SHOWN_MAX]
     panels = [
         (
             ", ".join(part for part in (row.quantity.title, row.place) if part),
             row.quantity.unit,
             [(pair.a * row.quantity.factor, pair.b * row.quantity.factor) for pair in row.difference.pairs],
         )
-        for row in shown
+        for row in rows[:PAIRS_SHOWN_MAX]
     ]
     if not panels:
-        return ""
-    rest = f" The other {len(rows) - len(shown)} are in pairs.parquet." if len(rows) > len(shown) else ""
-    lead = f"A line joins the two runs of a seed: where all rise, or all fall, more than chance is at work.{rest}"
+        return None, 0
     a, b = (done.title(side) for side in done.planned.sides)
-    return page.section("Each pair", _text(lead), page.panels(pair_figures.pairs_figure(panels, (a, b))))
+    return pair_figures.pairs_figure(panels, (a, b)), len(rows) - len(panels)
 
 
-def _time(done: Finished) -> str:
-    shown = done.over_time[:PLACES_SHOWN_MAX]
-    if not shown:
-        return ""
-    rest = len(done.over_time) - len(shown)
-    lead = (
-        f"Goodput by intervals of {done.planned.a.interval_s:g} s, means over the seeds; bands are 95 % intervals, "
-        "each for its moment alone." + (f" The other {rest} places are in over_time.parquet." if rest else "")
-    )
-    return page.section("Effect over time", _text(lead), "".join(_time_panels(done, line) for line in shown))
-
-
-def _time_panels(done: Finished, line: OverTime) -> str:
+def _over_time(done: Finished, line: OverTime) -> figures.Panels:
     a, b = (done.title(side) for side in done.planned.sides)
-    figure = pair_figures.over_time_figure(
+    return pair_figures.over_time_figure(
         f", {line.place}" if line.place else "",
         [(moment.t_start_s, moment.t_end_s) for moment in line.moments],
         [(f"A: {a}", [moment.a for moment in line.moments]), (f"B: {b}", [moment.b for moment in line.moments])],
         [moment.difference for moment in line.moments],
         done.planned.a.warmup_s,
     )
-    return page.panels(figure)
 
 
-def _tests(done: Finished) -> str:
+def _reasons(done: Finished) -> Table:
     """Which test was used, and why, with what it was used for."""
     by_reason: dict[tuple[str, str], list[Compared]] = {}
     for row in done.rows:
         by_reason.setdefault((row.difference.test, row.difference.why), []).append(row)
-    lines = [
-        f'<tr><th scope="row" class="left">{_text(test)}</th><td class="left why">{_text(why)}</td>'
-        f'<td class="left why">{_text("; ".join(_named(row) for row in rows))}</td></tr>'
+    rows = [
+        Row(False, [Cell(test), Cell(why), Cell("; ".join(_named(row) for row in rows))])
         for (test, why), rows in by_reason.items()
     ]
-    tests = sum(row.difference.p is not None for row in done.rows)
-    lead = (
-        "Pairs are compared by their differences: by the paired t test, which takes them for normal; where they are "
-        "far from that and there are six pairs or more, by Wilcoxon's signed ranks, with Hodges and Lehmann's estimate "
-        "in place of the mean and the interval that the test does not reject. p here is that of the test for normality."
-    )
-    if tests > 1:
-        lead += (
-            f" {tests} tests were made: where nothing differs, {tests * ALPHA:.1f} of them find something by chance."
-        )
-    table = page.table("Tests: a line for each reason", ["test", "why", "for"], lines, left=["test", "why", "for"])
-    return page.section("By which test", _text(lead), table)
+    head = ["test", "why", "for"]
+    return Table("Tests: a line for each reason", head, rows, named_by="test", left=tuple(head), kind="reasons")
 
 
 def _named(row: Compared) -> str:
@@ -341,35 +316,19 @@ def _named(row: Compared) -> str:
     return f"{row.quantity.title}{place}{normality}"
 
 
-def _what_was_compared(done: Finished, command: list[str]) -> str:
-    planned = done.planned
-    facts = {
-        "compared": _text(what(planned.comparison.compared)),
-        "command": f"<code>{_text(shlex.join(command))}</code>" if command else "",
-        "seeds": _text(", ".join(map(str, planned.comparison.seeds))),
-        "runs": _text(f"{done.made} made, {done.reused} of before used again"),
-        **{f"side {side.letter}": _side(done, side) for side in planned.sides},
-        "data beside this page": "<code>compare.json</code> and <code>differences.parquet</code> (a row a quantity), "
-        "<code>pairs.parquet</code> (a row a quantity and seed), <code>over_time.parquet</code> (a row an interval)",
-    }
-    items = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts.items() if value)
-    settings = "".join(
-        f"<details><summary>Settings of side {side.letter}, first point, defaults spelt out</summary>"
-        f"<pre>{_text(json.dumps(side.settings, indent=1))}</pre></details>"
-        for side in planned.sides
-    )
-    return page.section("What was compared", "Enough to make every number again.", f"<dl>{items}</dl>{settings}")
-
-
-def _side(done: Finished, side: Side) -> str:
+def _side(done: Finished, side: Side) -> dict[str, Any]:
     hashes = ", ".join(f"{name} {sha256[:DIGITS_OF_HASH]}" for name, sha256 in done.program_hashes[side.letter].items())
     made = "made for this page" if side.plan is not None else "results that were there"
     words = [
-        f"<b>{_text(done.title(side))}</b>",
-        _text(f"{paths.shown(side.asked.source)}, {made}"),
-        _text(f"backend {side.backend}"),
-        _text(f"version {side.version}") if side.version else "",
-        _text(hashes),
-        f"<code>{_text(shlex.join(side.command))}</code>" if side.command else "",
+        f"{paths.shown(side.asked.source)}, {made}",
+        f"backend {side.backend}",
+        f"version {side.version}" if side.version else "",
+        hashes,
     ]
-    return "; ".join(word for word in words if word)
+    return {
+        "letter": side.letter,
+        "title": done.title(side),
+        "words": [word for word in words if word],
+        "command": shlex.join(side.command),
+        "settings": json.dumps(side.settings, indent=1),
+    }

@@ -64,9 +64,12 @@ def read(file: Path, example: str | None = None) -> Document:
     try:
         text = yaml_text.read_text(file)
     except OSError as error:
-        remedy = "give the path of an experiment file or of its folder"
-        if meant := near_miss(source, (folder.name for folder in paths.experiments().iterdir())):
-            remedy += f"; or the name of one that perhop brings: did you mean {meant}?"
+        if example is not None:
+            remedy = f"give the path of one; {example} is an example"
+        else:
+            remedy = "give the path of an experiment file or of its folder"
+            if meant := near_miss(source, (folder.name for folder in paths.experiments().iterdir())):
+                remedy += f"; or the name of one that perhop brings: did you mean {meant}?"
         raise ExperimentError(f"cannot be read: {error.strerror}", remedy, file=source) from error
     except UnicodeDecodeError as error:
         raise ExperimentError("is not a text file in UTF-8", "give an experiment file", file=source) from error

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What the HTML pages share: the frame with style and script, and tables that a screen reader can read out."""
+"""What the HTML pages share: the frame with style and script, and what a table is made of."""
 
 from __future__ import annotations
 
-import html
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +26,7 @@ class Cell:
     mark: str = ""
     title: str = ""
     bar: tuple[tuple[str, float], ...] = ()  # classes and percent
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,15 +49,6 @@ class Table:
     kind: str = ""
 
 
-def text(value: object) -> str:
-    return html.escape(str(value))
-
-
-def document(title: str, body: Iterable[str], kind: str = "", style: str = "") -> str:
-    """A whole page of parts in HTML. `kind` is a class for its style, `style` is added to that of all pages."""
-    return render("page.html.jinja", title, style, kind=kind, body=[Markup(part) for part in body])
-
-
 def render(template: str, title: str, style: str = "", **values: Any) -> str:
     """A whole page by a template that extends page.html.jinja."""
     return templates.render(
@@ -68,36 +58,3 @@ def render(template: str, title: str, style: str = "", **values: Any) -> str:
         script=Markup(SCRIPT_FILE.read_text(encoding="utf-8")),
         **{"kind": "", **values},
     )
-
-
-def section(title: str, lead: str, body: str) -> str:
-    """A section of a page; lead and body are HTML."""
-    return f"<section><h2>{text(title)}</h2><p>{lead}</p>{body}</section>"
-
-
-def table(caption: str, head: Sequence[str], lines: Iterable[str], left: Iterable[str] = (), kind: str = "") -> str:
-    """A table of whole <tr>; headings are HTML."""
-    return str(
-        templates.environment()
-        .from_string(
-            '{% import "parts.html.jinja" as parts %}'
-            "{% call parts.framed(caption, head, left, kind) %}{{ lines }}{% endcall %}"
-        )
-        .render(
-            caption=caption,
-            head=[Markup(name) for name in head],
-            lines=Markup("".join(lines)),
-            left=tuple(left),
-            kind=kind,
-        )
-    )
-
-
-def panels(group: Any) -> str:
-    """Figures beside or below each other, as the page has room."""
-    return str(templates.macro("panels", group))
-
-
-def wide(picture: str, label: str) -> str:
-    """A picture that scrolls by itself where it is wider than the page, so that what is written in it can be read."""
-    return str(templates.macro("wide", Markup(picture), label))

@@ -30,8 +30,3 @@ def lines(text: str) -> Markup:
 def render(name: str, **values: Any) -> str:
     """The template `name` with these values."""
     return environment().get_template(name).render(**values)
-
-
-def macro(name: str, *arguments: Any) -> Markup:
-    """What the macro `name` of parts.html.jinja makes of these arguments."""
-    return Markup(getattr(environment().get_template("parts.html.jinja").module, name)(*arguments))

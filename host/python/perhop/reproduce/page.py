@@ -9,11 +9,14 @@ import platform
 import re
 import shutil
 from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
 
 from perhop import files, paths
 from perhop.report import figures, page
 from perhop.report.compact_svg import compact
-from perhop.report.page import text as _text
+from perhop.report.page import Cell, Row, Table
 from perhop.reproduce import check_versions
 from perhop.reproduce.reproduction import VERDICTS, Part, Reproduction, RowResult, Verdict, counted, cpu_s
 
@@ -66,32 +69,24 @@ def figure_name(result: RowResult, figure: Path) -> str:
 
 
 def as_html(done: Reproduction) -> str:
-    body = [
-        "<header><h1>What the papers say, and what is measured here</h1>"
-        "<p>One row a claim. A finding contradicts the paper and says why; it is never tuned away.</p></header>",
-        _facts(done),
-        _summary(done),
-        *(_paper(done, paper) for paper in done.catalogue.papers),
-        _machine(done),
-    ]
-    return page.document("Reproduction · perhop", body, kind="reproduction")
-
-
-def _badge(verdict: Verdict) -> str:
-    return f'<span class="badge {BADGES[verdict]}">{verdict}</span>'
-
-
-def _facts(done: Reproduction) -> str:
-    facts = {
-        "grade": _grade(done),
-        "rows": f"{len(done.results)}",
-        "numeric rows that pass": _numeric(done),
-        "runs": _runs(done),
-        "CPU time of the simulators": _duration(done.cpu_s),
-        "version": _version(),
-    }
-    items = "".join(f"<li><b>{_text(name)}</b>{_text(value)}</li>" for name, value in facts.items())
-    return f'<ul class="facts">{items}</ul>'
+    return page.render(
+        "reproduction.html.jinja",
+        "Reproduction · perhop",
+        kind="reproduction",
+        badges=BADGES,
+        meanings={verdict: MEANING[verdict] for verdict in VERDICTS},
+        facts={
+            "grade": _grade(done),
+            "rows": f"{len(done.results)}",
+            "numeric rows that pass": _numeric(done),
+            "runs": _runs(done),
+            "CPU time of the simulators": _duration(done.cpu_s),
+            "version": _version(),
+        },
+        papers=[_paper(done, paper) for paper in done.catalogue.papers if _of(done, paper)],
+        what_was_run=_what_was_run(done),
+        machine_time=_machine_time(done),
+    )
 
 
 def _grade(done: Reproduction) -> str:
@@ -100,86 +95,43 @@ def _grade(done: Reproduction) -> str:
     return "quick (shorter runs, fewer seeds)" + (f", full for {', '.join(done.full_of)}" if done.full_of else "")
 
 
-def _summary(done: Reproduction) -> str:
-    head = ["paper", *(f'<span title="{MEANING[verdict]}">{_badge(verdict)}</span>' for verdict in VERDICTS), "rows"]
-    lines = []
-    for paper, title in done.catalogue.papers.items():
-        rows = _of(done, paper)
-        if not rows:
-            continue
-        counts = "".join(f"<td>{done.count(verdict, rows) or '<i>0</i>'}</td>" for verdict in VERDICTS)
-        chips = "".join(
-            f'<a class="chip {BADGES[row.verdict]}" href="#{row.row.id}" '
-            f'title="{_text(row.row.title)}: {row.verdict}">{row.row.id}</a>'
-            for row in rows
-        )
-        lines.append(
-            f'<tr><td class="left"><a href="#paper-{paper}"><b>{_text(paper)}</b></a></td>{counts}'
-            f'<td class="left wide"><div class="title">{_text(title)}</div>{chips}</td></tr>'
-        )
-    return (
-        f"<section><h2>Summary</h2><p>{_meanings()}</p>"
-        f"{page.table('Verdicts of each paper', head, lines, left=('paper', 'rows'), kind='summary')}</section>"
-    )
-
-
-def _meanings() -> str:
-    return " ".join(f"{_badge(verdict)} {_text(MEANING[verdict])}." for verdict in VERDICTS)
-
-
-def _paper(done: Reproduction, paper: str) -> str:
+def _paper(done: Reproduction, paper: str) -> dict[str, Any]:
     rows = _of(done, paper)
-    if not rows:
-        return ""
-    built = [row for row in rows if row.verdict != "not built"]
-    cards = "".join(_card(row, done) for row in built)
-    absent = "".join(
-        f'<tr id="{row.row.id}"><td class="left"><b class="id">{row.row.id}</b></td>'
-        f'<td class="left title">{_text(row.row.title)}</td><td class="left wide">{_text(row.row.claim)}</td></tr>'
-        for row in rows
-        if row.verdict == "not built"
-    )
-    if absent:
-        table = page.table(
-            f"Rows of paper {paper} that are not built",
-            ("row", "title", "claim"),
-            [absent],
-            left=("row", "title", "claim"),
-        )
-        absent = f"<section><h3>Not built {_badge('not built')}</h3>{table}</section>"
-    heading = f'<h2 class="paper" id="paper-{paper}">{_text(_paper_name(paper))}</h2>'
-    return f'{heading}<p class="paper">{_text(done.catalogue.papers[paper])}</p>{cards}{absent}'
+    return {
+        "id": paper,
+        "name": _paper_name(paper),
+        "title": done.catalogue.papers[paper],
+        "counts": [done.count(verdict, rows) for verdict in VERDICTS],
+        "rows": rows,
+        "cards": [_card(row, done) for row in rows if row.verdict != "not built"],
+        "absent": [row.row for row in rows if row.verdict == "not built"],
+    }
 
 
-def _card(result: RowResult, done: Reproduction) -> str:
-    row, part = result.row, result.part
+def _card(result: RowResult, done: Reproduction) -> dict[str, Any]:
+    """A row with its figures. What a check of several rows says stands in the first of them, which others refer to."""
+    part = result.part
     assert part is not None
-    interval = f'<div class="interval">{_lines("95 % intervals: " + result.interval)}</div>' if result.interval else ""
-    facts = [("claim", _text(row.claim)), ("check", _text(row.check))]
-    facts.append(("measured", f'<div class="measured">{_clauses(result.measured)}</div>{interval}'))
-    if result.evidence:
-        facts.append(("evidence", _lines(result.evidence)))
-    facts.append(("repeat", f"<code>{_text(_command(result))}</code> <small>{_text(_cost(part))}</small>"))
-    listing = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)
-    pictures = "".join(_picture(figure) for figure in result.figures)
     first = next(other for other in done.results if other.part is part)
-    if first is result and part.check is not None and part.check.lines:
-        pictures += (
-            f"<details><summary>All that the check of {_text(part.name)} says</summary>"
-            f"<pre>{_text(chr(10).join(part.check.lines))}</pre></details>"
-        )
-    elif not pictures and first is not result:
-        pictures = f'<p class="see">Figures and numbers: <a href="#{first.row.id}">{first.row.id}</a>.</p>'
-    return (
-        f'<section class="row is-{BADGES[result.verdict]}" id="{row.id}">'
-        f'<h3><a href="#{row.id}">{row.id}</a> {_text(row.title)} {_badge(result.verdict)} '
-        f"<small>{_text(result.conditions)}</small></h3>"
-        f"<dl>{listing}</dl>{pictures}</section>"
-    )
+    check_lines = part.check.lines if first is result and part.check is not None else []
+    return {
+        "row": result.row,
+        "verdict": result.verdict,
+        "conditions": result.conditions,
+        "measured": _clauses(result.measured.strip()),
+        "interval": f"95 % intervals: {result.interval}".strip() if result.interval else "",
+        "evidence": result.evidence.strip(),
+        "command": _command(result),
+        "cost": _cost(part),
+        "pictures": [_picture(figure) for figure in result.figures],
+        "experiment": part.name,
+        "check_lines": check_lines,
+        "see": first.row.id if first is not result and not result.figures else "",
+    }
 
 
-def _picture(file: Path) -> str:
-    """An image apart, so that the names inside one SVG cannot meet those of another."""
+def _picture(file: Path) -> tuple[Markup, str]:
+    """An image apart, so that the names inside one SVG cannot meet those of another, and what it is of."""
     kind = "svg+xml" if file.suffix == ".svg" else "png"
     content = file.read_bytes()
     if file.suffix == ".svg":
@@ -189,33 +141,30 @@ def _picture(file: Path) -> str:
         content = re.sub(r"(<svg\b[^>]*>)", lambda found: found[1] + style, svg, count=1).encode()
     label = "Figure: " + file.stem.replace("_", " ")
     data = base64.b64encode(content).decode()
-    return page.wide(f'<img alt="{_text(label)}" src="data:image/{kind};base64,{data}">', label)
+    return Markup('<img alt="{}" src="data:image/{};base64,{}">').format(label, kind, data), label
 
 
-def _machine(done: Reproduction) -> str:
-    items = "".join(f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in _what_was_run(done).items())
-    lines = "".join(
-        f'<tr><td class="left">{_text(part.name)}</td><td class="left">{", ".join(row.id for row in part.rows)}</td>'
-        f"<td>{len(part.study.outcomes) if part.study else 0}</td><td>{cpu_s(part.study):.0f}</td>"
-        f"<td>{part.check_s:.1f}</td></tr>"
+def _machine_time(done: Reproduction) -> Table:
+    rows = [
+        Row(
+            False,
+            [
+                Cell(part.name),
+                Cell(", ".join(row.id for row in part.rows)),
+                Cell(str(len(part.study.outcomes) if part.study else 0)),
+                Cell(f"{cpu_s(part.study):.0f}"),
+                Cell(f"{part.check_s:.1f}"),
+            ],
+        )
         for part in done.parts
-    )
-    head = ("experiment", "rows", "runs", "CPU s of its runs", "s of its check")
-    return (
-        f'<section id="machine"><h2>What was run</h2><p>All it takes to make this page again.</p><dl>{items}</dl>'
-        "<details><summary>Machine time of each experiment</summary>"
-        + page.table("Machine time of each experiment", head, [lines], left=("experiment", "rows"))
-        + "</details></section>"
-    )
+    ]
+    head = ["experiment", "rows", "runs", "CPU s of its runs", "s of its check"]
+    return Table("Machine time of each experiment", head, rows, left=("experiment", "rows"))
 
 
 def _clauses(text: str) -> str:
     """A line each, when together they are long."""
-    return _lines(text.replace("; ", ";\n") if len(text) > CLAUSES_APART_FROM else text)
-
-
-def _lines(text: str) -> str:
-    return _text(text.strip()).replace("\n", "<br>")
+    return text.replace("; ", ";\n") if len(text) > CLAUSES_APART_FROM else text
 
 
 # --- Markdown -------------------------------------------------------------------------------------------------------
