@@ -58,7 +58,7 @@ def extra_of(wheel: Path) -> dict[str, Any]:
         print(f"the extra failed, see out/gr-perhop/extra.log:\n{(done.stdout + done.stderr)[-2000:]}", file=sys.stderr)
         return {"good": False}
     told = json.loads((place / "extra.json").read_text())
-    ran = told["loopback"] is not None and told["loopback"]["frames"] == extra.FRAMES
+    ran = told["loopback"] is not None and told["loopback"]["whole"] == extra.FRAMES
     return {**told, "good": ran and not told["missing"] and bool(told["blocks"])}
 
 
