@@ -364,7 +364,7 @@ TEST(run_config, the_policies_of_a_tcp_flow_are_read_and_default_to_none) {
   EXPECT_EQ(refusal(R"({"cwl": "none", "tcp_ack": "dca"})", 2),
             "run.json: field flows[0].tcp_ack_every: must be 1 where policy.tcp_ack decides when TCP ACKs are sent");
   EXPECT_EQ(refusal(R"({"cwl": "none", "pacing": "slow"})"),
-            "run.json: field flows[0].policy.pacing: unknown pacing 'slow'; one of none, window, adaptive, path, own");
+            "run.json: field flows[0].policy.pacing: unknown pacing 'slow'; one of none, window, adaptive, path, exact, own");
 }
 
 /// run.json of two nodes with radios, and a server behind the second.
