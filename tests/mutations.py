@@ -74,8 +74,8 @@ MUTATIONS = (
         (
             Edit(
                 f"{MAC}/interframe_space.sv",
-                "idle_us_q <= cca_busy ? '0 : saturated(",
-                "idle_us_q <= cca_busy ? idle_us_q : saturated(",
+                "else idle_us_q <= cca_busy ? '0 : idle_on_us;",
+                "else idle_us_q <= cca_busy ? idle_us_q : idle_on_us;",
             ),
         ),
         (f"{GATEWARE}/interframe_space",),
