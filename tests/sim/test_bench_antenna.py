@@ -11,6 +11,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "sim/bench"))
 import bench_antenna  # noqa: E402
+from perhop.registers.spec_generated import RADIO_REGISTERS, REGISTERS  # noqa: E402
+from phy_bench import station  # noqa: E402
 
 
 def measured(program: str, clocks_per_us: int, profile: str) -> dict:
@@ -52,6 +54,7 @@ def test_one_response_beside_the_tolerance_or_many_missing_are_not_exact(sifs_us
 
 
 def test_what_the_host_writes_is_legal_and_enables_the_mac_last():
-    writes = bench_antenna.settings(44, "dsss_short", 0x0200_0000_0001, 1)
-    assert writes[-1] == (bench_antenna.REGISTERS["control"].address, 1)
-    assert (bench_antenna.RADIO_REGISTERS["preamble"].address, 1) in writes
+    writes = station.settings(44, "dsss_short", 0x0200_0000_0001, 1, range_steps=5, settle_looks=1)
+    assert writes[-1] == (REGISTERS["control"].address, 1)
+    assert (RADIO_REGISTERS["preamble"].address, 1) in writes
+    assert (RADIO_REGISTERS["gain_control"].address, 1 << 8 | 5) in writes
