@@ -17,16 +17,19 @@ MORE = 2  # than Table I's window
 # "Similar to that on static routing", which the paper does not put into a number: at Table I's window.
 ALIKE = 0.10
 
-# What EVIDENCE speaks of: AODV loses little at the larger window, and less than at Table I's.
+# What EVIDENCE speaks of: AODV loses up to a tenth at the larger window, more than at Table I's on no long chain.
 KNOWN_LOSS_MOST = 0.10
+LONG_HOPS = 9
 EVIDENCE = (
-    "At Table I's window and two more AODV is level with static routes or a few per cent below, not above. A larger "
-    "window does suit AODV better, as the paper has it: at Table I's own it is 2, 21 and 26 % below static routes over "
-    "5, 9 and 10 hops (quick grade), at two more 1, 3 and 5 %. The paper takes the gain from ns-2's local repair. "
-    "Tried (3 seeds of 60 s, at Table I's window and two more over 5, 9 and 10 hops): this AODV repairs as ns-2.35's, "
-    "-0.7, -2.9, -5.3 %; as RFC 3561 says, -0.7, -4.3, -6.6 %; not at all, -0.7, -3.0, -5.0 %. So repair makes no "
-    "difference there: on a chain there is no other way, and the route that is found is the one that seemed to fail. "
-    "make peers compares this AODV with ns-2.35's."
+    "At Table I's window and two more AODV is a few per cent below static routes at every length, not above. On long "
+    "chains a larger window does suit AODV better, as the paper has it; over 4 to 7 hops both windows lose alike. The "
+    "cause is false link failures: over 300 s (3 seeds) AODV loses its route 67 times over 4 hops and 50 times over 9, "
+    "each time to a neighbour that is in range; static routes give up as many packets (77, 50) and lose no route. The "
+    "loss at these lengths, 3.4 and 6.1 %, is 0.15 and 0.37 s for each search. The paper takes the gain from ns-2's "
+    "local repair. Tried (3 seeds of 60 s, at Table I's window and two more over 5, 9 and 10 hops): this AODV repairs "
+    "as ns-2.35's, -0.7, -2.9, -5.3 %; as RFC 3561 says, -0.7, -4.3, -6.6 %; not at all, -0.7, -3.0, -5.0 %. So repair "
+    "makes no difference there: on a chain there is no other way, and the route that is found is the one that seemed "
+    "to fail. make peers compares this AODV with ns-2.35's."
 )
 
 
@@ -70,7 +73,8 @@ def check(results: Results | None, folder: Path) -> Check:
     )
     smaller = over_static(AODV, 0)
     known = not unlike and all(
-        ratio.value > max(-KNOWN_LOSS_MOST, smaller[hops].value) for hops, ratio in ratios.items() if hops in less
+        ratios[hops].value > -KNOWN_LOSS_MOST and (hops < LONG_HOPS or ratios[hops].value > smaller[hops].value)
+        for hops in less
     )
     verdict: Literal["pass", "finding", "fail"] = "pass" if not wrong else "finding" if known else "fail"
     row = RowVerdict(verdict, "; ".join([*wrong, told]), evidence=EVIDENCE if verdict == "finding" else "")

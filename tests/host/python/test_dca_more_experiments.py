@@ -220,6 +220,8 @@ def routings(**ratio: float) -> Results:
         ({"h10": 0.95}, "finding"),
         ({"h9": 0.89, "smaller9": 0.8}, "fail"),  # more than is known
         ({"h9": 0.95, "smaller9": 0.96}, "fail"),  # a larger window suits AODV no better
+        ({"h4": 0.95, "smaller4": 0.96}, "finding"),  # as is known of short chains
+        ({"h4": 0.89, "smaller4": 0.8}, "fail"),
         ({"h9": 0.99, "g9": 0.89}, "fail"),
         ({"g9": 0.89}, "fail"),
         ({"g10": 1.11}, "fail"),
