@@ -88,6 +88,31 @@ def test_capture_check_sees_each_share(change, s03, s04, tmp_path):
     assert found.passed == (s03 == s04 == "pass")
 
 
+@pytest.mark.parametrize(
+    ("out_at_10_ms", "out_at_30_ms", "verdict"),
+    [
+        ((0.05, 0.05), (0.05, 0.05), "pass"),
+        ((0.20, 0.32), (0.05, 0.05), "finding"),  # Jain's index 0.81 ± 0.04
+        ((0.27, 0.27), (0.05, 0.05), "fail"),  # 0.83 ± 0.00
+        ((0.05, 0.05), (0.20, 0.32), "fail"),  # of the longer delay nothing is known
+    ],
+)
+def test_s04_is_a_finding_where_the_shortest_delay_cannot_be_told_from_the_bound(
+    out_at_10_ms, out_at_30_ms, verdict, tmp_path
+):
+    runs = []
+    for delay_ms, out in ((10, out_at_10_ms), (30, out_at_30_ms)):
+        for start in range(20):
+            shares = {"mixed": 0.1, "out": out[start % 2], "in": 0.45, "in_short": 0.4}
+            for case, (ends, size) in CASES.items():
+                swept = {"flows": [{"transfer_bytes": size}], "wires.0.delay_ms": delay_ms}
+                rates = [600e3 * (1 - shares[case]), 600e3 * shares[case]]
+                about = {**swept, "mac.rts_threshold_bytes": 0}
+                runs.append(run_rows(f"{case}{delay_ms}{start}", ends, rates, starts=(0.1, 2 + 0.4 * start), **about))
+    found = load_check(EXPERIMENTS / "hybrid_capture" / "check.py")(results_of(runs), tmp_path).rows["S-04"]
+    assert found.verdict == verdict and bool(found.evidence) == (verdict == "finding")
+
+
 VIDEO_KBPS = (0, 80, 540, 800)
 
 
