@@ -151,6 +151,43 @@ def test_paths_follow_the_routes_and_what_events_make_of_them():
     assert only_path(config(events=[{"kind": "loss", "at_s": 3, "frame_error_rate": 0.1}])) == ((0, 1, 2, 3, 4),)
 
 
+def hybrid(**changes):
+    """The chain with a server behind its third node: 4 to 2 is on the air, 2 to 5 is not."""
+    wire = {"a": 2, "b": 5, "rate_bps": 10e6, "delay_us": 30000, "queue_packets": 100}
+    routes = [[4, 5, 3], [3, 5, 2], [2, 5, 5], [0, 5, 1], [1, 5, 2]]
+    flow = {**CONFIG["flows"][0], "src": 4, "dst": 5}
+    return config(**{"wires": [wire], "routes": routes, "flows": [flow], **changes})
+
+
+def test_of_a_path_over_a_wire_the_part_on_the_air_counts():
+    (flow,) = runs.flows_of(hybrid())
+    assert (flow.paths, flow.src, flow.dst) == (((4, 3, 2),), 4, 2)
+    on_two_hops = runs.bound_bps(
+        config(flows=[{**CONFIG["flows"][0], "src": 4, "dst": 2}], routes=[[4, 2, 3], [3, 2, 2]])
+    )
+    assert runs.bound_bps(hybrid()) == on_two_hops
+    assert runs.judge(hybrid(), result(on_two_hops * 0.99, 1e4)).exceeds is False
+    assert runs.judge(hybrid(), result(on_two_hops * 1.2, 1e4)).exceeds is True
+
+
+def test_a_wire_may_hold_packets_when_the_measurement_begins():
+    of_wire = 100 + 10e6 * 0.03 / 8 / 1500
+    flow = {"kind": "cbr", "src": 4, "dst": 5, "payload_bytes": 1472}
+    slack_bps = runs.judge(hybrid(flows=[flow]), result(1e5, 100.0)).slack_bps
+    assert slack_bps == pytest.approx((1 + 2 * 50 + of_wire) * 1472 * 8 / 100)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"routing": "aodv", "routes": []},
+        {"routes": [[2, 5, 5]], "flows": [{**CONFIG["flows"][0], "src": 2, "dst": 5}]},  # all of it a wire
+    ],
+)
+def test_a_run_whose_part_on_the_air_is_not_known_is_left_out(change):
+    assert runs.judge(hybrid(**change), result(1e5)) is None
+
+
 def test_under_aodv_a_path_is_known_where_there_is_one_only():
     assert only_path(config(routing="aodv", routes=[])) == ((0, 1, 2, 3, 4),)
     detour = [*CONFIG["nodes"], {"x_m": 375.0, "y_m": 100.0}]

@@ -3,7 +3,8 @@
 
 What is not known of a run only raises its bound. Paths that routing or moves may change count with the packets' ends;
 TCP ACKs cost nothing; a back-off is shorter than its mean by three standard errors; and the packets on the way when the
-measurement began may have had all their hops but one behind them.
+measurement began may have had all their hops but one behind them. A wire costs no air, and is taken to carry whatever
+it is given: of a path over wires its longest part on the air counts.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 from perhop.bound.exchange import IPV4_AND_TCP_BYTES, IPV4_AND_UDP_BYTES, Link
 from perhop.bound.hearing import hearing
 from perhop.bound.network import Flow, frame_bound
+from perhop.bound.network import Path as Nodes
 from perhop.experiment import routes as static
 from perhop.experiment import topology
 from perhop.registers import spec_generated as spec
@@ -58,6 +60,7 @@ def judge(config: Mapping[str, Any], result: Mapping[str, Any]) -> Judged | None
     """The run of a run.json and its result.json.
 
     None where no reception rule of ours decided what was received, and where nodes move: a bound is of fixed places.
+    None, too, where it is not known which part of a flow's way is on the air.
     """
     if any(event["kind"] == "move" for event in config.get("events") or []):
         return None
@@ -68,6 +71,8 @@ def judge(config: Mapping[str, Any], result: Mapping[str, Any]) -> Judged | None
     if measured_s <= 0:
         return None
     flows = flows_of(config)
+    if config.get("wires") and not all(flow.paths for flow in flows):
+        return None
     slack_bps = 0.0
     for flow, of_config, seen in zip(flows, config["flows"], measured, strict=True):
         slack_bps += _packets_on_the_way(flow, config, of_config, seen) * flow.payload_bytes * 8 / measured_s
@@ -90,11 +95,12 @@ def bound_bps(config: Mapping[str, Any], packets: Sequence[float] | None = None)
     """The bound of a run.json; `packets` are those that each flow delivered, None for a run without end."""
     # Runs that differ in nothing that counts share a solution. A power of two packets, the next below, has more spread.
     counted = [2.0 ** math.floor(math.log2(max(count, 1))) for count in packets] if packets else None
-    relevant = {name: config.get(name) for name in ("mac", "medium", "nodes", "routes", "links", "routing", "events")}
+    relevant = {name: config.get(name) for name in _CONFIG_FIELDS}
     flows = [{name: flow.get(name) for name in _FLOW_FIELDS} for flow in config["flows"]]
     return _bound_bps(json.dumps({**relevant, "flows": flows, "counted": counted}, sort_keys=True))
 
 
+_CONFIG_FIELDS = ("mac", "medium", "nodes", "routes", "links", "routing", "events", "wires")
 _FLOW_FIELDS = ("kind", "src", "dst", "segment_bytes", "payload_bytes", "ip_bytes", "path_header")
 
 
@@ -130,8 +136,25 @@ def flows_of(config: Mapping[str, Any]) -> list[Flow]:
         if not paths:
             link = replace(link, data_rate_index=_fastest(link, own.values()))
         links = tuple((hop, replace(link, data_rate_index=rate)) for hop, rate in sorted(own.items()))
-        flows.append(Flow(flow["src"], flow["dst"], paths, link, payload_bytes, ip_bytes, links=links))
+        if config.get("wires"):
+            paths = _on_the_air(paths, config["wires"])
+        src, dst = (paths[0][0], paths[0][-1]) if paths else (flow["src"], flow["dst"])
+        flows.append(Flow(src, dst, paths, link, payload_bytes, ip_bytes, links=links))
     return flows
+
+
+def _on_the_air(paths: Sequence[Nodes], wires: Iterable[Mapping[str, Any]]) -> tuple[Nodes, ...]:
+    """The longest part of each path that no wire carries; none where a path has none."""
+    wired = {frozenset((wire["a"], wire["b"])) for wire in wires}
+    longest = []
+    for path in paths:
+        parts: list[list[int]] = [[path[0]]]
+        for here, there in itertools.pairwise(path):
+            if frozenset((here, there)) in wired:
+                parts.append([])
+            parts[-1].append(there)
+        longest.append(tuple(max(parts, key=len)))
+    return tuple(longest) if all(len(part) > 1 for part in longest) else ()
 
 
 def _fastest(link: Link, rates: Iterable[int]) -> int:
@@ -178,6 +201,8 @@ def _paths(config: Mapping[str, Any], src: int, dst: int) -> tuple[tuple[int, ..
         return ()
     nodes = [(node["x_m"], node["y_m"]) for node in config["nodes"]]
     if (config.get("routing") or "static") != "static":
+        if config.get("wires"):
+            return ()
         links = topology.neighbours(nodes, config["medium"]["tx_range_m"])
         return _only_path(links, src, dst)
     next_hop = {(node, destination): hop for node, destination, hop in config.get("routes") or []}
@@ -223,9 +248,13 @@ def _packets_on_the_way(
 ) -> float:
     """The most packets that may have been somewhere between the ends when the measurement began, and one."""
     hops = max((len(path) - 1 for path in flow.paths), default=len(config["nodes"]) - 1)
-    if hops == 1:
+    wires = config.get("wires") or []
+    if hops == 1 and not wires:
         return 1.0
     queued = hops * float(config["mac"]["queue_packets"])
+    for wire in wires:
+        under_way = wire["rate_bps"] * wire["delay_us"] * 1e-6 / (8 * flow.ip_bytes)
+        queued += wire["queue_packets"] + under_way
     on_the_way = seen.get("max_packets_in_flight") or of_config.get("max_window_packets") or queued
     return 1.0 + min(float(on_the_way), queued)
 
