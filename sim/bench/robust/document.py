@@ -48,8 +48,9 @@ def write(judged: Sequence[Judged], grade: Grade, median: float, page: Path, rep
     known = {name for each in judged for name in (each.condition.name, each.condition.family)}
     if unknown := sorted(set(notes) - known):
         raise PerhopError(f"{TRIED.name} names {', '.join(unknown)}, which is no condition", "mend it")
+    text = text_of(judged, grade, median, notes, repeated)  # which names the version: before anything is written
     draw(judged, page.with_name(FIGURE))
-    files.write_text(page, text_of(judged, grade, median, notes, repeated))
+    files.write_text(page, text)
 
 
 def draw(judged: Sequence[Judged], file: Path) -> None:
