@@ -27,6 +27,8 @@ CPP_FRAMES = "host/core/wire/generated/frames.hpp"
 RTL_SPEC = "gateware/rtl/common/perhop_pkg.sv"
 BRINGUP, RADIO, RECORDING, STEPS = (f"hw/bringup/{name}.py" for name in ("bringup", "uhd_radio", "recording", "steps"))
 SIFS_US = 10
+# What UHD counts a block's times in: ticks of the device's timekeeper, or what the blocks around it have.
+RADIO_CLOCK, GRAPH_CLOCK = '"radio_clk"', "::uhd::rfnoc::CLOCK_KEY_GRAPH"
 # steps.calibrate: what the registers of the delays can hold of SIFS.
 LEAST_SETTLE_CLOCKS = 16
 
@@ -71,9 +73,11 @@ def _ids(tree: Tree, told: list) -> None:
         noc_id = int(constant(tree, CONTROLLER, rf"\b{block}_noc_id = (0x[0-9A-Fa-f]+);"), 16)
         told.append((f"{CONTROLLER}: NoC id of {block}", f"0x{noc_id:08X}", at, f"0x{described['noc_id']:08X}"))
         told.append((f"{at}: module_name", described["module_name"], "its name", block))
-        registered = re.findall(r"register_block_direct\([^;]*;", tree.read(REGISTRATION))
-        names = set(re.findall(r'"(perhop\w*)"', "".join(registered)))
-        told.append((f"{REGISTRATION}: {block} is registered", block in names, at, True))
+        names = re.findall(rf'\badd\({block}_noc_id, "(\w+)", ', tree.read(REGISTRATION))
+        told.append((f"{REGISTRATION}: {block} is registered", names, at, [block]))
+        timed = "time" in (described.get("io_ports") or {})
+        clock = constant(tree, REGISTRATION, rf"\badd\({block}_noc_id, \"{block}\", ([^)]+)\)")
+        told.append((f"{REGISTRATION}: clock of {block}'s time", clock, at, RADIO_CLOCK if timed else GRAPH_CLOCK))
         for side in ("inputs", "outputs"):
             for name, port in described["data"][side].items():
                 told.append((f"{at}: item_width of {name}", port["item_width"], "a word of the shell", 32))
@@ -108,6 +112,11 @@ def _packets(tree: Tree, told: list) -> None:
     words = int(constant(tree, LINK, r"most_words = (\d+);"))
     longest = max(sizes.values()) + msdu_bytes
     told.append((f"{LINK}: most_words hold the longest packet", 4 * words >= longest, f"{longest} bytes", True))
+    # Else UHD's Python puts several packets into one buffer.
+    for block in tree.blocks():
+        path = f"hw/rfnoc/fpga/rfnoc_block_{block}/rfnoc_block_{block}.v"
+        ends = constant(tree, path, r"\.s_frames_axis_teob\((1'b\d)\)")
+        told.append((f"{path}: a packet for the host ends a burst", ends, "virtual devices", "1'b1"))
     # The format that UHD copies as it is, word by word.
     for path, pattern in (
         (LINK, r'words_format = "(\w+)"'),

@@ -247,6 +247,12 @@ def _budget(found: list[Instance], core: dict, block: str, parameters: dict) -> 
     told = next(each for each in found if each.module == "shell_registers").values
     if bool(told["STREAMED"]) != (block == "perhop_stream"):
         wrong.append("the shell tells the host that samples come over streams, or not, and it is the other way")
+    shell = next(each for each in found if each.module == "shell_top").values
+    if bool(shell["TIMED"]) != bool(told["TIMED"]):
+        wrong.append("the shell tells the host of another time than its samples have")
+    has_time = any(each["dstport"] == "time" and each["dstblk"] == "perhop0" for each in core["connections"])
+    if bool(shell["TIMED"]) != has_time:
+        wrong.append("the block has the device's time, or not, and the image core says the other")
     if block == "perhop_stream":
         stream = next(each for each in found if each.module == "sample_stream")
         gives = DEVICES[core["device"]].bus_mhz / stream.values["SPACING_CLOCKS"]

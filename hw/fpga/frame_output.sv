@@ -25,6 +25,7 @@ module frame_output
   // To the host.
   output wire logic [31:0] m_word,
   output wire logic        m_last,
+  output wire logic        m_is_record,        // and no frame
   output wire logic        m_valid,
   input  wire logic        m_ready,
 
@@ -149,6 +150,7 @@ module frame_output
   assign m_word  = word;
   assign m_valid = (state_q == ST_IDLE && s_done.tvalid) || (state_q == ST_RECORD && s_done.tvalid) || state_q == ST_HEAD
                    || state_q == ST_WORD || state_q == ST_LENGTH;
+  assign m_is_record = state_q == ST_IDLE || state_q == ST_RECORD;
   assign m_last  = state_q == ST_LENGTH || (state_q == ST_RECORD && s_done.tlast);
 
   assign s_done_tready    = state_q == ST_RECORD && m_ready;

@@ -11,7 +11,8 @@ module shell_registers #(
   parameter int unsigned LOOP_SAMPLES = 16,
   parameter int unsigned DECIMATION   = 1,
   parameter int unsigned CHANNEL      = 0,
-  parameter bit          STREAMED     = 1'b0
+  parameter bit          STREAMED     = 1'b0,
+  parameter bit          TIMED        = 1'b0
 ) (
   input  wire logic        clk,
   input  wire logic        rst,
@@ -33,7 +34,11 @@ module shell_registers #(
   input  wire logic        stat_record,
   input  wire logic        stat_rx_sample_lost,
   input  wire logic        stat_tx_sample_late,
-  input  wire logic        stat_sample
+  input  wire logic        stat_sample,
+
+  // From device_time and the MAC.
+  input  wire logic [63:0] now_ticks,
+  input  wire logic [63:0] tsf_us
 );
 
   localparam int unsigned COUNTERS = 8;
@@ -85,6 +90,9 @@ module shell_registers #(
   assign told.build.decimation.next           = 8'(DECIMATION);
   assign told.build.channel.next              = 4'(CHANNEL);
   assign told.build.streamed.next             = STREAMED;
+  assign told.build.timed.next                = TIMED;
+  assign told.device_time.ticks.next          = now_ticks;
+  assign told.device_time_tsf.value_us.next   = tsf_us;
 
   wire logic unused = &{1'b0, unused_read_done, unused_error, unused_write_done, unused_write_error, unused_write_stall,
                         unused_read_stall};

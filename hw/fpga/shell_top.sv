@@ -6,6 +6,7 @@
 //   control port ----|-> register_bus -> radio_top, shell_registers   |
 //   packets ---------|-> packet_input -> radio_top <-> sample_pacer <-|-> sample_port <-> converter, other user
 //   frames, records <|-- frame_output <- radio_top                    |
+//   their time      <|-- device_time <-------------------------------|-- timekeeper, with each sample
 //
 // Timing: a response leaves after the time that the modem takes and LOOP_SAMPLES, which do not depend on the clocks.
 
@@ -23,6 +24,7 @@ module shell_top
   parameter int unsigned DECIMATION       = 1,     // told to the host; done in front of this
   parameter int unsigned CHANNEL          = 0,     // told to the host
   parameter bit          STREAMED         = 1'b0,  // told to the host
+  parameter bit          TIMED            = 1'b0,  // radio_time is the device's time; told to the host
   parameter int unsigned QUEUES           = 2,
   parameter int unsigned RATE_SERIES      = 4,
   parameter int unsigned PACKETS          = 8,
@@ -49,6 +51,8 @@ module shell_top
   output wire logic        m_packet_tlast,
   output wire logic        m_packet_tvalid,
   input  wire logic        m_packet_tready,
+  output wire logic        m_packet_thas_time,     // a received frame, and the device has a time; stands with every word
+  output wire logic [63:0] m_packet_ttimestamp,    // of its end, as the modem heard it; stands with the last word
 
   // MAC and modem.
   input  wire logic        mac_clk,
@@ -63,6 +67,7 @@ module shell_top
   input  wire logic        radio_tx_stb,
   output wire logic [31:0] radio_tx_data,
   output wire logic        radio_tx_running,
+  input  wire logic [63:0] radio_time,             // of the sample that comes with radio_rx_stb
   // Its other user.
   input  wire logic        other_rx_running,
   input  wire logic [31:0] other_tx_data,
@@ -71,6 +76,7 @@ module shell_top
 );
 
   localparam int unsigned NUMBER_W = 6;
+  localparam int unsigned TIME_W   = TIMED ? 64 : 1;
 
   // ---- Resets ----
 
@@ -92,6 +98,8 @@ module shell_top
   logic [31:0] shell_word, shell_read_word;
   logic        cfg_own_converter;
   logic        stat_packet, stat_packet_refused, stat_frame, stat_record, stat_rx_sample_lost, stat_tx_sample_late, stat_sample;
+  logic        mac_enabled, rx_end, rx_kept;
+  logic [63:0] tsf_us, now_ticks, frame_ticks;
 
   ctrlport_crossing u_ctrlport_crossing (
     .s_clk(host_clk), .s_rst(host_side_rst), .s_ctrlport_req_wr, .s_ctrlport_req_rd, .s_ctrlport_req_addr,
@@ -108,16 +116,18 @@ module shell_top
   );
 
   shell_registers #(
-    .CLOCKS_PER_US(CLOCKS_PER_US), .LOOP_SAMPLES(LOOP_SAMPLES), .DECIMATION(DECIMATION), .CHANNEL(CHANNEL), .STREAMED(STREAMED)
+    .CLOCKS_PER_US(CLOCKS_PER_US), .LOOP_SAMPLES(LOOP_SAMPLES), .DECIMATION(DECIMATION), .CHANNEL(CHANNEL), .STREAMED(STREAMED),
+    .TIMED(TIMED)
   ) u_shell_registers (
     .clk(mac_clk), .rst(mac_rst), .shell_access, .shell_write, .shell_address, .shell_word, .shell_read_word,
     .cfg_own_converter, .stat_packet, .stat_packet_refused, .stat_frame, .stat_record, .stat_rx_sample_lost,
-    .stat_tx_sample_late, .stat_sample
+    .stat_tx_sample_late, .stat_sample, .now_ticks, .tsf_us
   );
 
   // ---- Packets ----
 
-  logic        packet_valid, packet_ready, packet_last, frame_valid, frame_ready, frame_last;
+  logic        packet_valid, packet_ready, packet_last, frame_valid, frame_ready, frame_last, frame_is_record;
+  logic [TIME_W-1:0] packet_time;
   logic [31:0] packet_word, frame_word;
   logic [15:0] packet_bytes;
   logic               desc_valid, desc_ready, tx_ready, rx_ready, done_ready;
@@ -143,14 +153,18 @@ module shell_top
   frame_output u_frame_output (
     .clk(mac_clk), .rst(mac_rst), .s_rx_status(rx_status), .s_axis_rx(rx_bytes), .s_axis_rx_tready(rx_ready), .s_done(done),
     .s_done_tready(done_ready),
-    .m_word(frame_word), .m_last(frame_last), .m_valid(frame_valid), .m_ready(frame_ready), .stat_frame, .stat_record
+    .m_word(frame_word), .m_last(frame_last), .m_is_record(frame_is_record), .m_valid(frame_valid), .m_ready(frame_ready),
+    .stat_frame, .stat_record
   );
 
-  cdc_fifo #(.WIDTH(33), .DEPTH_LOG2(5)) u_frames (
-    .s_clk(mac_clk), .s_rst(mac_rst), .s_valid(frame_valid), .s_ready(frame_ready), .s_data({frame_last, frame_word}),
+  cdc_fifo #(.WIDTH(TIME_W + 34), .DEPTH_LOG2(5)) u_frames (
+    .s_clk(mac_clk), .s_rst(mac_rst), .s_valid(frame_valid), .s_ready(frame_ready),
+    .s_data({TIME_W'(frame_ticks), TIMED && !frame_is_record, frame_last, frame_word}),
     .m_clk(host_clk), .m_rst(host_side_rst), .m_valid(m_packet_tvalid), .m_ready(m_packet_tready),
-    .m_data({m_packet_tlast, m_packet_tdata})
+    .m_data({packet_time, m_packet_thas_time, m_packet_tlast, m_packet_tdata})
   );
+
+  assign m_packet_ttimestamp = 64'(packet_time);
 
   // ---- MAC and modem ----
 
@@ -166,7 +180,8 @@ module shell_top
     .clk(mac_clk), .rst(mac_rst), .s_axil(axil), .s_axil_response(axil_response), .irq(unused_irq),
     .rx_sample_valid, .rx_i, .rx_q, .tx_sample_take, .tx_i, .tx_q, .tx_active, .rx_gain_below_db,
     .s_desc_valid(desc_valid), .s_desc_ready(desc_ready), .s_desc(desc), .s_axis_tx(tx_bytes), .s_axis_tx_tready(tx_ready),
-    .m_rx_status(rx_status), .m_axis_rx(rx_bytes), .m_axis_rx_tready(rx_ready), .m_done(done), .m_done_tready(done_ready)
+    .m_rx_status(rx_status), .m_axis_rx(rx_bytes), .m_axis_rx_tready(rx_ready), .m_done(done), .m_done_tready(done_ready),
+    .enabled(mac_enabled), .tsf_us, .rx_end, .rx_kept
   );
 
   // ---- Samples ----
@@ -175,6 +190,7 @@ module shell_top
   logic                 sent_valid, sent_ready, sent_mac_valid, sent_mac_ready;
   logic [NUMBER_W+33:0] heard, heard_mac;
   logic [NUMBER_W+24:0] sent, sent_mac;
+  logic [TIME_W-1:0]    heard_time;
 
   cdc_bit u_own (.clk(radio_clk), .rst(radio_rst), .foreign(cfg_own_converter), .settled(owned));
 
@@ -185,9 +201,14 @@ module shell_top
     .m_valid(heard_valid), .m_ready(heard_ready), .m_data(heard), .s_valid(sent_valid), .s_ready(sent_ready), .s_data(sent)
   );
 
-  cdc_fifo #(.WIDTH(NUMBER_W + 34), .DEPTH_LOG2(4)) u_heard (
-    .s_clk(radio_clk), .s_rst(radio_rst), .s_valid(heard_valid), .s_ready(heard_ready), .s_data(heard),
-    .m_clk(mac_clk), .m_rst(mac_rst), .m_valid(heard_mac_valid), .m_ready(heard_mac_ready), .m_data(heard_mac)
+  cdc_fifo #(.WIDTH(TIME_W + NUMBER_W + 34), .DEPTH_LOG2(4)) u_heard (
+    .s_clk(radio_clk), .s_rst(radio_rst), .s_valid(heard_valid), .s_ready(heard_ready), .s_data({TIME_W'(radio_time), heard}),
+    .m_clk(mac_clk), .m_rst(mac_rst), .m_valid(heard_mac_valid), .m_ready(heard_mac_ready), .m_data({heard_time, heard_mac})
+  );
+
+  device_time #(.FRAMES(RX_FRAMES)) u_device_time (
+    .clk(mac_clk), .rst(mac_rst), .sample_taken(heard_mac_valid && heard_mac_ready), .sample_ticks(64'(heard_time)),
+    .enabled(mac_enabled), .rx_end, .rx_kept, .rx_last(rx_bytes.tvalid && rx_ready && rx_bytes.tlast), .now_ticks, .frame_ticks
   );
 
   // What dsss_phy can take: one at four samples a chip, three where its resampler gives more than it gets, else two.
@@ -204,6 +225,10 @@ module shell_top
     .s_clk(mac_clk), .s_rst(mac_rst), .s_valid(sent_mac_valid), .s_ready(sent_mac_ready), .s_data(sent_mac),
     .m_clk(radio_clk), .m_rst(radio_rst), .m_valid(sent_valid), .m_ready(sent_ready), .m_data(sent)
   );
+
+  if (!TIMED) begin : gen_no_time
+    wire logic unused = &{1'b0, radio_time[63:1], frame_ticks[63:1]};
+  end
 
   wire logic unused = &{1'b0, unused_irq};
 

@@ -150,6 +150,7 @@ def beside_the_radio(of: str, samples: str, decimation: int) -> dict:
         # The device's converter goes through perhop to UHD's radio block.
         link(f"_device_.{device.radio_port}", "perhop0.radio"),
         link("perhop0.other", "radio0.radio"),
+        link("_device_.time", "perhop0.time"),
     ]
     block = {"perhop0": {"block_desc": "perhop.yml", "parameters": parameters}}
     clocks = [link("_device_.radio", "perhop0.radio")]

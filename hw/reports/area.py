@@ -95,6 +95,8 @@ def parts(image: str) -> dict[str, tuple[str, dict[str, object]]]:
     given = block["parameters"]
     shell: dict[str, object] = {"CLOCKS_PER_US": given.get("CLOCKS_PER_US", 60), "LOOP_SAMPLES": given["LOOP_SAMPLES"]}
     shell |= {name: given[name] for name in ("SAMPLES_PER_CHIP", "RATE_IN", "RATE_22") if name in given}
+    if block["block_desc"] == "perhop.yml":
+        shell["TIMED"] = 1
     found: dict[str, tuple[str, dict[str, object]]] = {"shell_top": ("shell_top", shell)}
     if given.get("DECIMATION", 1) > 1:
         found["radio_tap"] = (

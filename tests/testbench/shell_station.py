@@ -83,20 +83,22 @@ class ToHost:
     head: HostRecord | HostFrame
     record: dict[str, int] | None = None
     msdu: bytes = b""
+    ticks: int | None = None
+    """The device's time that came beside it."""
 
 
-def read_packet(packet: bytes) -> ToHost:
+def read_packet(packet: bytes, ticks: int | None = None) -> ToHost:
     """What the FPGA told the host; AssertionError if its layout is none of ours."""
     assert len(packet) % 4 == 0
     if packet[0] == HostRecord().kind:
         words = [int.from_bytes(packet[at : at + 4], "little") for at in range(4, len(packet), 4)]
-        return ToHost(HostRecord.decode(packet), decode_completion_record(words))
+        return ToHost(HostRecord.decode(packet), decode_completion_record(words), ticks=ticks)
     head = HostFrame.decode(packet)
     msdu_bytes = int.from_bytes(packet[-4:], "little")
     body = packet[HostFrame.SIZE_BYTES : -4]
     assert len(body) == -(-msdu_bytes // 4) * 4, (len(body), msdu_bytes)
     assert not any(body[msdu_bytes:])
-    return ToHost(head, msdu=body[:msdu_bytes])
+    return ToHost(head, msdu=body[:msdu_bytes], ticks=ticks)
 
 
 class PacketStreams:
@@ -105,7 +107,8 @@ class PacketStreams:
     def __init__(self, dut, random: np.random.Generator) -> None:
         self.dut = dut
         self.random = random
-        self.taken: Queue[bytes] = Queue()
+        self.taken: Queue[tuple[bytes, int | None]] = Queue()
+        """Each with its time."""
         self.take = True
         self.pause = 0.0
         """Share of clocks in which either side waits."""
@@ -124,7 +127,8 @@ class PacketStreams:
             elif dut.m_packet_tvalid.value == 1 and dut.m_packet_tready.value == 1:
                 words.append(int(dut.m_packet_tdata.value))
                 if dut.m_packet_tlast.value == 1:
-                    self.taken.put_nowait(b"".join(word.to_bytes(4, "little") for word in words))
+                    ticks = int(dut.m_packet_ttimestamp.value) if dut.m_packet_thas_time.value == 1 else None
+                    self.taken.put_nowait((b"".join(word.to_bytes(4, "little") for word in words), ticks))
                     words = []
 
     async def send(self, packet: bytes, told_bytes: int | None = None) -> None:
@@ -146,7 +150,7 @@ class PacketStreams:
             dut.s_packet_tvalid.value = 0
 
     async def next(self, timeout_ms: float = 20) -> ToHost:
-        return read_packet(await with_timeout(self.taken.get(), timeout_ms, "ms"))
+        return read_packet(*await with_timeout(self.taken.get(), timeout_ms, "ms"))
 
 
 class Converter:
@@ -155,13 +159,15 @@ class Converter:
     def __init__(self, dut, random: np.random.Generator, clocks_per_sample: int = 1, noise: float = 4.0) -> None:
         self.dut = dut
         self.at = 0
+        self.ticks = 0
+        """The timekeeper's word of the next sample; a test may set it."""
         self.sent: list[tuple[int, NDArray[np.int64]]] = []
         self.clocks_per_sample = clocks_per_sample
         self.stands = False
         self._random = random
         self._noise = noise
         self._air: list[list[int]] = []
-        dut.radio_rx_stb.value = dut.radio_tx_stb.value = dut.radio_rx_data.value = 0
+        dut.radio_rx_stb.value = dut.radio_tx_stb.value = dut.radio_rx_data.value = dut.radio_time.value = 0
 
     @property
     def waiting(self) -> int:
@@ -185,6 +191,8 @@ class Converter:
             i, q = self._air.pop(0)
             dut.radio_rx_data.value = (i & 0xFFFF) << 16 | (q & 0xFFFF)
             dut.radio_rx_stb.value = dut.radio_tx_stb.value = 1
+            dut.radio_time.value = self.ticks
+            self.ticks += 1
             await RisingEdge(dut.radio_clk)
             # What stands at the strobe's edge is what the converter takes with it.
             if dut.radio_tx_running.value == 1:

@@ -153,7 +153,8 @@ module telemetry_node
   axil_response_s response;
   phy_requests_s  to_phy;
   rx_status_s     unused_status;
-  logic           unused_enabled;
+  logic           unused_enabled, unused_rx_kept;
+  logic [63:0]    unused_tsf_us;
 
   mac_top #(.CLOCKS_PER_US(CLOCKS_PER_US), .QUEUES(1), .RATE_SERIES(1)) u_mac_top (
     .clk, .rst,
@@ -170,7 +171,8 @@ module telemetry_node
     .to_phy(to_phy), .phy_tx_ready,
     .s_desc_valid(state_q == ST_DESCRIBE), .s_desc_ready(desc_ready), .s_desc(desc),
     .s_axis_tx(axis_tx), .s_axis_tx_tready(axis_ready),
-    .m_rx_status(unused_status), .m_axis_rx(axis_rx), .m_axis_rx_tready, .m_done(done), .m_done_tready
+    .m_rx_status(unused_status), .m_axis_rx(axis_rx), .m_axis_rx_tready, .m_done(done), .m_done_tready,
+    .tsf_us(unused_tsf_us), .rx_kept(unused_rx_kept)
   );
 
   assign {s_axil_awready, s_axil_wready, s_axil_arready} = {response.awready, response.wready, response.arready};

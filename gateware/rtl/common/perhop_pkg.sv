@@ -82,7 +82,7 @@ package perhop_pkg;
   localparam int unsigned SHELL_SPACE_BYTES = 4096;  // Addresses of a shell with its radio_top, rounded up
   localparam logic [31:0] SHELL_ID = 32'h5368656c;  // First register of the shell: the letters Shel
   localparam int unsigned SHELL_VERSION_MAJOR = 2;  // The same as core_version_major, of the shell's registers
-  localparam int unsigned SHELL_VERSION_MINOR = 0;  // The same as core_version_minor, of the shell's registers
+  localparam int unsigned SHELL_VERSION_MINOR = 1;  // The same as core_version_minor, of the shell's registers
   localparam int unsigned DEFAULT_HEARTBEAT_LIMIT_MS = 1000;  // After which the shell takes a host that is silent to be gone
   localparam int unsigned DEFAULT_QUEUE_PACKETS = 50;  // Drop-tail queue in front of the MAC, as in ns-2's papers
   localparam int unsigned DEFAULT_SHORT_RETRY_LIMIT = 7;  // dot11ShortRetryLimit (annex C)

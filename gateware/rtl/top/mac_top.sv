@@ -55,7 +55,11 @@ module mac_top
 
   // Completion records to the host.
   output wire word_stream_s m_done,
-  input  wire logic        m_done_tready
+  input  wire logic        m_done_tready,
+
+  // For whoever has a clock of its own beside the MAC's.
+  output wire logic [63:0] tsf_us,
+  output wire logic        rx_kept              // one clock, at most eight behind phy_rx_end: that frame goes to the host
 );
 
   // Settings.
@@ -66,7 +70,6 @@ module mac_top
   // Time, and what the MAC says of itself.
   logic        tick, desc_window, core_quiescent, sending, contending, hold_strobe, hold_carrier, news;
   logic [15:0] nav_left_us;
-  logic [63:0] tsf_us;
   logic        unused_quiescent, unused_want_rx_start;
   logic [31:0] unused_next_timer;
 
@@ -88,6 +91,7 @@ module mac_top
 
   wire logic mac_rst = rst || !mac_enable;
   assign enabled = mac_enable;
+  assign rx_kept = stat.rx_kept;
 
   mac_registers #(
     .QUEUES(QUEUES), .CLOCKS_PER_US(CLOCKS_PER_US), .DELAY_CLOCKS_PER_US(CLOCKS_PER_US - SETTLE_CLOCKS)

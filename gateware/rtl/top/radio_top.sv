@@ -60,7 +60,13 @@ module radio_top
 
   // Completion records to the host.
   output wire word_stream_s m_done,
-  input  wire logic        m_done_tready
+  input  wire logic        m_done_tready,
+
+  // For whoever has a clock of its own beside the MAC's.
+  output wire logic        enabled,             // level: the host lets MAC and PHY run
+  output wire logic [63:0] tsf_us,
+  output wire logic        rx_end,              // one clock: a frame has ended
+  output wire logic        rx_kept              // one clock, at most eight behind rx_end: that frame goes to the host
 );
 
   // Registers, by slave: the MAC's, the radio's.
@@ -70,7 +76,7 @@ module radio_top
   // Between MAC and PHY.
   phy_indications_s from_phy;
   phy_requests_s    to_phy;
-  logic             phy_tx_ready, enabled, rx_frame_ended;
+  logic             phy_tx_ready, rx_frame_ended;
 
   // Between PHY and registers.
   logic        cfg_short_preamble, cfg_energy_detect, cfg_carrier_sense;
@@ -106,8 +112,10 @@ module radio_top
   ) u_mac_top (
     .clk, .rst, .s_axil(axil[0]), .s_axil_response(axil_response[0]), .irq, .enabled,
     .from_phy, .to_phy, .phy_tx_ready, .s_desc_valid, .s_desc_ready, .s_desc, .s_axis_tx, .s_axis_tx_tready,
-    .m_rx_status, .m_axis_rx, .m_axis_rx_tready, .m_done, .m_done_tready
+    .m_rx_status, .m_axis_rx, .m_axis_rx_tready, .m_done, .m_done_tready, .tsf_us, .rx_kept
   );
+
+  assign rx_end = from_phy.rx_end;
 
   dsss_phy #(.SAMPLES_PER_CHIP(SAMPLES_PER_CHIP), .RATE_IN(RATE_IN), .RATE_22(RATE_22)) u_dsss_phy (
     .clk, .rst(rst || !enabled), .cfg_short_preamble, .cfg_tx_gain, .cfg_rssi_base_dbm, .cfg_energy_threshold_dbm,

@@ -234,10 +234,12 @@ namespace {
 
 void register_blocks() {
   static const bool done = [] {
-    for (const std::uint32_t noc_id : {perhop_noc_id, perhop_stream_noc_id}) {
-      ::uhd::rfnoc::registry::register_block_direct(noc_id, ::uhd::rfnoc::ANY_DEVICE, noc_id == perhop_noc_id ? "perhop" : "perhop_stream",
-                                                    false, ::uhd::rfnoc::CLOCK_KEY_GRAPH, "bus_clk", &make_perhop);
-    }
+    const auto add = [](std::uint32_t noc_id, const char* name, const std::string& time_clock) {
+      ::uhd::rfnoc::registry::register_block_direct(noc_id, ::uhd::rfnoc::ANY_DEVICE, name, false, time_clock, "bus_clk", &make_perhop);
+    };
+    // A frame's time is the device's, a tick a sample of the converter.
+    add(perhop_noc_id, "perhop", "radio_clk");
+    add(perhop_stream_noc_id, "perhop_stream", ::uhd::rfnoc::CLOCK_KEY_GRAPH);
     return true;
   }();
   (void)done;

@@ -82,6 +82,8 @@ module perhop_shell_registers (
         logic stat_samples;
         logic stat_hosts_gone;
         logic build;
+        logic [1:0] device_time;
+        logic [1:0] device_time_tsf;
     } decoded_reg_strb_t;
     decoded_reg_strb_t decoded_reg_strb;
     logic decoded_err;
@@ -109,6 +111,10 @@ module perhop_shell_registers (
         decoded_reg_strb.stat_samples = cpuif_req_masked & (cpuif_addr == 10'h218) & !cpuif_req_is_wr;
         decoded_reg_strb.stat_hosts_gone = cpuif_req_masked & (cpuif_addr == 10'h21c) & !cpuif_req_is_wr;
         decoded_reg_strb.build = cpuif_req_masked & (cpuif_addr == 10'h280) & !cpuif_req_is_wr;
+        decoded_reg_strb.device_time[0] = cpuif_req_masked & (cpuif_addr == 10'h288) & !cpuif_req_is_wr;
+        decoded_reg_strb.device_time[1] = cpuif_req_masked & (cpuif_addr == 10'h28c) & !cpuif_req_is_wr;
+        decoded_reg_strb.device_time_tsf[0] = cpuif_req_masked & (cpuif_addr == 10'h290) & !cpuif_req_is_wr;
+        decoded_reg_strb.device_time_tsf[1] = cpuif_req_masked & (cpuif_addr == 10'h294) & !cpuif_req_is_wr;
         decoded_err = '0;
     end
 
@@ -204,6 +210,30 @@ module perhop_shell_registers (
     assign hwif_out.heartbeat.limit_ms.swmod = decoded_reg_strb.heartbeat && decoded_req_is_wr && |(decoded_wr_biten[15:0]);
 
     //--------------------------------------------------------------------------
+    // Read double-buffers
+    //--------------------------------------------------------------------------
+    typedef struct {
+        struct {
+            logic [63:0] data;
+        } device_time;
+        struct {
+            logic [63:0] data;
+        } device_time_tsf;
+    } rbuf_storage_t;
+    rbuf_storage_t rbuf_storage;
+
+    always_ff @(posedge clk) begin
+        if(decoded_reg_strb.device_time[0] && !decoded_req_is_wr) begin
+            rbuf_storage.device_time.data[63:0] <= hwif_in.device_time.ticks.next;
+        end
+    end
+    always_ff @(posedge clk) begin
+        if(decoded_reg_strb.device_time[0] && !decoded_req_is_wr) begin
+            rbuf_storage.device_time_tsf.data[63:0] <= hwif_in.device_time_tsf.value_us.next;
+        end
+    end
+
+    //--------------------------------------------------------------------------
     // Write response
     //--------------------------------------------------------------------------
     assign cpuif_wr_ack = decoded_req & decoded_req_is_wr;
@@ -227,7 +257,7 @@ module perhop_shell_registers (
             readback_data_var[31:0] = 32'h5368656c;
         end
         if(rd_mux_addr == 10'h4) begin
-            readback_data_var[15:0] = 16'h0;
+            readback_data_var[15:0] = 16'h1;
             readback_data_var[31:16] = 16'h2;
         end
         if(rd_mux_addr == 10'h20) begin
@@ -265,6 +295,19 @@ module perhop_shell_registers (
             readback_data_var[15:8] = hwif_in.build.decimation.next;
             readback_data_var[19:16] = hwif_in.build.channel.next;
             readback_data_var[20] = hwif_in.build.streamed.next;
+            readback_data_var[21] = hwif_in.build.timed.next;
+        end
+        if(rd_mux_addr == 10'h288) begin
+            readback_data_var[31:0] = hwif_in.device_time.ticks.next[31:0];
+        end
+        if(rd_mux_addr == 10'h28c) begin
+            readback_data_var = rbuf_storage.device_time.data[63:32];
+        end
+        if(rd_mux_addr == 10'h290) begin
+            readback_data_var = rbuf_storage.device_time_tsf.data[31:0];
+        end
+        if(rd_mux_addr == 10'h294) begin
+            readback_data_var = rbuf_storage.device_time_tsf.data[63:32];
         end
         readback_data = readback_data_var;
         readback_done = decoded_req & ~decoded_req_is_wr;

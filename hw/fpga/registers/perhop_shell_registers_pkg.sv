@@ -8,7 +8,7 @@ package perhop_shell_registers_pkg;
 
     localparam PERHOP_SHELL_REGISTERS_DATA_WIDTH = 32;
     localparam PERHOP_SHELL_REGISTERS_MIN_ADDR_WIDTH = 10;
-    localparam PERHOP_SHELL_REGISTERS_SIZE = 'h284;
+    localparam PERHOP_SHELL_REGISTERS_SIZE = 'h298;
 
     typedef struct {
         logic hwclr;
@@ -99,11 +99,32 @@ package perhop_shell_registers_pkg;
     } perhop_shell_registers__build__streamed__in_t;
 
     typedef struct {
+        logic next;
+    } perhop_shell_registers__build__timed__in_t;
+
+    typedef struct {
         perhop_shell_registers__build__loop_samples__in_t loop_samples;
         perhop_shell_registers__build__decimation__in_t decimation;
         perhop_shell_registers__build__channel__in_t channel;
         perhop_shell_registers__build__streamed__in_t streamed;
+        perhop_shell_registers__build__timed__in_t timed;
     } perhop_shell_registers__build__in_t;
+
+    typedef struct {
+        logic [63:0] next;
+    } perhop_shell_registers__device_time__ticks__in_t;
+
+    typedef struct {
+        perhop_shell_registers__device_time__ticks__in_t ticks;
+    } perhop_shell_registers__device_time__in_t;
+
+    typedef struct {
+        logic [63:0] next;
+    } perhop_shell_registers__device_time_tsf_rbuffer_trigger_03858c44__value_us__in_t;
+
+    typedef struct {
+        perhop_shell_registers__device_time_tsf_rbuffer_trigger_03858c44__value_us__in_t value_us;
+    } perhop_shell_registers__device_time_tsf_rbuffer_trigger_03858c44__in_t;
 
     typedef struct {
         perhop_shell_registers__route__in_t route;
@@ -116,6 +137,8 @@ package perhop_shell_registers_pkg;
         perhop_shell_registers__statistic_name_63747ab8__in_t stat_samples;
         perhop_shell_registers__statistic_name_57b9e88d__in_t stat_hosts_gone;
         perhop_shell_registers__build__in_t build;
+        perhop_shell_registers__device_time__in_t device_time;
+        perhop_shell_registers__device_time_tsf_rbuffer_trigger_03858c44__in_t device_time_tsf;
     } perhop_shell_registers__in_t;
 
     typedef struct {

@@ -55,6 +55,8 @@ module ad936x_top #(
   logic [31:0] rx_sample, tx_sample;
   logic [1:0]  status;
   logic [6:0]  rx_gain_below_db;
+  logic        unused_has_time;
+  logic [63:0] unused_time;
 
   cdc_reset u_data_reset (.clk(data_clk), .foreign_rst(host_rst), .rst(data_rst));
 
@@ -74,10 +76,10 @@ module ad936x_top #(
     .s_packet_tdata(s_axis_tdata), .s_packet_tlast(s_axis_tlast), .s_packet_tvalid(s_axis_tvalid),
     .s_packet_tready(s_axis_tready), .s_packet_tlength(s_axis_tbytes),
     .m_packet_tdata(m_axis_tdata), .m_packet_tlast(m_axis_tlast), .m_packet_tvalid(m_axis_tvalid),
-    .m_packet_tready(m_axis_tready),
+    .m_packet_tready(m_axis_tready), .m_packet_thas_time(unused_has_time), .m_packet_ttimestamp(unused_time),
     .mac_clk(data_clk), .mac_clk_stands(1'b0), .rx_gain_below_db,
     .radio_clk(data_clk), .radio_rx_stb(stb), .radio_rx_data(rx_sample), .radio_rx_running(rx_running), .radio_tx_stb(stb),
-    .radio_tx_data(tx_sample), .radio_tx_running(tx_running),
+    .radio_tx_data(tx_sample), .radio_tx_running(tx_running), .radio_time('0),
     .other_rx_running(1'b1), .other_tx_data('0), .other_tx_running(1'b0), .owned(unused_owned)
   );
 
@@ -85,7 +87,7 @@ module ad936x_top #(
   assign enable           = 1'b1;                // full duplex: both chains run, the switch turns
   assign txnrx            = tx_running;
 
-  wire logic unused = &{1'b0, rx_running, unused_owned};
+  wire logic unused = &{1'b0, rx_running, unused_owned, unused_has_time, unused_time};
 
 endmodule
 

@@ -53,7 +53,8 @@ module mac_top_pair_bench
   // What each MAC's PHY tells it (index: 0 a, 1 b), and what each MAC tells its PHY.
   phy_indications_s from_phy [2];
   phy_requests_s    to_phy [2];
-  logic             tx_ready [2], unused_enabled [2];
+  logic             tx_ready [2], unused_enabled [2], unused_rx_kept [2];
+  logic [63:0]      unused_tsf_us [2];
 
 `define MAC(X, I) \
   mac_top #(.CLOCKS_PER_US(CLOCKS_PER_US)) u_mac_``X ( \
@@ -62,7 +63,7 @@ module mac_top_pair_bench
     .s_desc_valid(X``_s_desc_valid), .s_desc_ready(X``_s_desc_ready), .s_desc(X``_s_desc), \
     .s_axis_tx(X``_s_axis_tx), .s_axis_tx_tready(X``_s_axis_tx_tready), \
     .m_rx_status(X``_m_rx_status), .m_axis_rx(X``_m_axis_rx), .m_axis_rx_tready(X``_m_axis_rx_tready), \
-    .m_done(X``_m_done), .m_done_tready(X``_m_done_tready) \
+    .m_done(X``_m_done), .m_done_tready(X``_m_done_tready), .tsf_us(unused_tsf_us[I]), .rx_kept(unused_rx_kept[I]) \
   );
 
   `MAC(a, 0)

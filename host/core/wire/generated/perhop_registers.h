@@ -1431,7 +1431,7 @@ enum perhop_event_kind {
 #define PERHOP_SHELL_VERSION_VERSION_MINOR_SHIFT 0u
 #define PERHOP_SHELL_VERSION_VERSION_MINOR_BITS 16u
 #define PERHOP_SHELL_VERSION_VERSION_MINOR_MASK 0x0000FFFFu
-#define PERHOP_SHELL_VERSION_VERSION_MINOR_RESET 0u
+#define PERHOP_SHELL_VERSION_VERSION_MINOR_RESET 1u
 /*   version_major, r: Changes when software written for the last one can fail. */
 #define PERHOP_SHELL_VERSION_VERSION_MAJOR_WORD_OFFSET 0u
 #define PERHOP_SHELL_VERSION_VERSION_MAJOR_SHIFT 16u
@@ -1547,6 +1547,27 @@ enum perhop_event_kind {
 #define PERHOP_SHELL_BUILD_STREAMED_SHIFT 20u
 #define PERHOP_SHELL_BUILD_STREAMED_BITS 1u
 #define PERHOP_SHELL_BUILD_STREAMED_MASK 0x00100000u
+/*   timed, r: 1: device_time is the device's; 0: nobody tells the shell a time, device_time is 0, and received frames have none. */
+#define PERHOP_SHELL_BUILD_TIMED_WORD_OFFSET 0u
+#define PERHOP_SHELL_BUILD_TIMED_SHIFT 21u
+#define PERHOP_SHELL_BUILD_TIMED_BITS 1u
+#define PERHOP_SHELL_BUILD_TIMED_MASK 0x00200000u
+
+/* Device's time. What the device's timekeeper said when it gave the sample that is with the modem now: one tick a sample of the converter (RFNoC). Reading the low word captures both words, and device_time_tsf in the same clock. */
+#define PERHOP_SHELL_DEVICE_TIME_ADDRESS 0xA88u
+/*   ticks, r, ticks: Of the device's master clock, from the moment that the host has set. */
+#define PERHOP_SHELL_DEVICE_TIME_TICKS_WORD_OFFSET 0u
+#define PERHOP_SHELL_DEVICE_TIME_TICKS_SHIFT 0u
+#define PERHOP_SHELL_DEVICE_TIME_TICKS_BITS 64u
+#define PERHOP_SHELL_DEVICE_TIME_TICKS_MASK 0xFFFFFFFFu
+
+/* TSF at that time. The MAC's TSF timer in the clock in which the low word of device_time was read: what ties one to the other. */
+#define PERHOP_SHELL_DEVICE_TIME_TSF_ADDRESS 0xA90u
+/*   value_us, r, us: As register tsf of the MAC. */
+#define PERHOP_SHELL_DEVICE_TIME_TSF_VALUE_US_WORD_OFFSET 0u
+#define PERHOP_SHELL_DEVICE_TIME_TSF_VALUE_US_SHIFT 0u
+#define PERHOP_SHELL_DEVICE_TIME_TSF_VALUE_US_BITS 64u
+#define PERHOP_SHELL_DEVICE_TIME_TSF_VALUE_US_MASK 0xFFFFFFFFu
 
 /* A field's value in a word, and the word with a field set: PERHOP_GET(SLOT_VALUE_US, word). */
 #define PERHOP_GET(field, word) ((uint32_t)(((uint32_t)(word) & PERHOP_##field##_MASK) >> PERHOP_##field##_SHIFT))

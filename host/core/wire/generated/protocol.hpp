@@ -101,7 +101,7 @@ inline constexpr std::uint32_t shell_id = 0x5368656C;
 /// The same as core_version_major, of the shell's registers.
 inline constexpr std::uint32_t shell_version_major = 2;
 /// The same as core_version_minor, of the shell's registers.
-inline constexpr std::uint32_t shell_version_minor = 0;
+inline constexpr std::uint32_t shell_version_minor = 1;
 /// After which the shell takes a host that is silent to be gone, ms.
 inline constexpr std::uint32_t default_heartbeat_limit_ms = 1000;
 /// Drop-tail queue in front of the MAC, as in ns-2's papers, packets.

@@ -1089,7 +1089,7 @@ namespace version {
 inline constexpr std::uint32_t address = 0x804;
 inline constexpr std::uint32_t width_bits = 32;
 /// Changes when something was added.
-inline constexpr field version_minor{"version_minor", 0, 16, registers::access::read_only, 0, "", 0, 65535u};
+inline constexpr field version_minor{"version_minor", 0, 16, registers::access::read_only, 1, "", 0, 65535u};
 /// Changes when software written for the last one can fail.
 inline constexpr field version_major{"version_major", 16, 16, registers::access::read_only, 2, "", 0, 65535u};
 inline constexpr std::array<field, 2> fields{{version_minor, version_major}};
@@ -1197,11 +1197,31 @@ inline constexpr field decimation{"decimation", 8, 8, registers::access::read_on
 inline constexpr field channel{"channel", 16, 4, registers::access::read_only, 0, "", 0, 15u};
 /// 1: samples come and go as packets of a stream, not straight from the converter: SIFS does not hold.
 inline constexpr field streamed{"streamed", 20, 1, registers::access::read_only, 0, "", 0, 1u};
-inline constexpr std::array<field, 4> fields{{loop_samples, decimation, channel, streamed}};
+/// 1: device_time is the device's; 0: nobody tells the shell a time, device_time is 0, and received frames have none.
+inline constexpr field timed{"timed", 21, 1, registers::access::read_only, 0, "", 0, 1u};
+inline constexpr std::array<field, 5> fields{{loop_samples, decimation, channel, streamed, timed}};
 }  // namespace build
 
+/// Device's time. What the device's timekeeper said when it gave the sample that is with the modem now: one tick a sample of the converter (RFNoC). Reading the low word captures both words, and device_time_tsf in the same clock.
+namespace device_time {
+inline constexpr std::uint32_t address = 0xA88;
+inline constexpr std::uint32_t width_bits = 64;
+/// Of the device's master clock, from the moment that the host has set.
+inline constexpr field ticks{"ticks", 0, 64, registers::access::read_only, 0, "ticks", 0, 18446744073709551615ull};
+inline constexpr std::array<field, 1> fields{{ticks}};
+}  // namespace device_time
+
+/// TSF at that time. The MAC's TSF timer in the clock in which the low word of device_time was read: what ties one to the other.
+namespace device_time_tsf {
+inline constexpr std::uint32_t address = 0xA90;
+inline constexpr std::uint32_t width_bits = 64;
+/// As register tsf of the MAC.
+inline constexpr field value_us{"value_us", 0, 64, registers::access::read_only, 0, "us", 0, 18446744073709551615ull};
+inline constexpr std::array<field, 1> fields{{value_us}};
+}  // namespace device_time_tsf
+
 /// All registers in the order of their addresses.
-inline constexpr std::array<register_info, 13> all{{
+inline constexpr std::array<register_info, 15> all{{
     {"id", 0x800, 32, 1, 4, id::fields},
     {"version", 0x804, 32, 1, 4, version::fields},
     {"route", 0x820, 32, 1, 4, route::fields},
@@ -1215,6 +1235,8 @@ inline constexpr std::array<register_info, 13> all{{
     {"stat_samples", 0xA18, 32, 1, 4, stat_samples::fields},
     {"stat_hosts_gone", 0xA1C, 32, 1, 4, stat_hosts_gone::fields},
     {"build", 0xA80, 32, 1, 4, build::fields},
+    {"device_time", 0xA88, 64, 1, 8, device_time::fields},
+    {"device_time_tsf", 0xA90, 64, 1, 8, device_time_tsf::fields},
 }};
 
 }  // namespace shell

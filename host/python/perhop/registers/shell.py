@@ -31,6 +31,13 @@ class ShellRegisters(MappedRegisters):
         """Every counter; they wrap at 2^32."""
         return {name: self.read(name)["count"] for name in COUNTERS}
 
+    def read_device_time(self) -> tuple[int, int] | None:
+        """The device's time in ticks and the TSF timer of the same clock; None: nobody tells this shell a time."""
+        if not self.read("build")["timed"]:
+            return None
+        ticks = self.read("device_time")["ticks"]
+        return ticks, self.read("device_time_tsf")["value_us"]
+
     def load_profile(
         self, mac: MacRegisters, radio: RadioRegisters, name: str, samples_per_us: float, front_end_us: float = 0.0
     ) -> None:

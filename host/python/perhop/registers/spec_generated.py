@@ -55,7 +55,7 @@ SHELL_REGISTERS_BASE = 2048  # First address of the shell's registers, behind th
 SHELL_SPACE_BYTES = 4096  # Addresses of a shell with its radio_top, rounded up, bytes
 SHELL_ID = 0x5368656C  # First register of the shell: the letters Shel
 SHELL_VERSION_MAJOR = 2  # The same as core_version_major, of the shell's registers
-SHELL_VERSION_MINOR = 0  # The same as core_version_minor, of the shell's registers
+SHELL_VERSION_MINOR = 1  # The same as core_version_minor, of the shell's registers
 DEFAULT_HEARTBEAT_LIMIT_MS = 1000  # After which the shell takes a host that is silent to be gone, ms
 DEFAULT_QUEUE_PACKETS = 50  # Drop-tail queue in front of the MAC, as in ns-2's papers, packets
 DEFAULT_SHORT_RETRY_LIMIT = 7  # dot11ShortRetryLimit (annex C), attempts
@@ -2204,7 +2204,7 @@ SHELL_REGISTERS: Mapping[str, Register] = MappingProxyType({
     ),
     "version": _register(
         "version", "Version", 0x804, 32, 1, 4, False, False,
-        RegisterField("version_minor", 0, 16, "r", 0, "", "", "Changes when something was added.", 0, 65535),
+        RegisterField("version_minor", 0, 16, "r", 1, "", "", "Changes when something was added.", 0, 65535),
         RegisterField("version_major", 16, 16, "r", 2, "", "", "Changes when software written for the last one can fail.", 0, 65535),
     ),
     "route": _register(
@@ -2253,6 +2253,15 @@ SHELL_REGISTERS: Mapping[str, Register] = MappingProxyType({
         RegisterField("decimation", 8, 8, "r", None, "samples", "", "Samples of the converter that make one of the modem's.", 0, 255),
         RegisterField("channel", 16, 4, "r", None, "", "", "The converter's channel.", 0, 15),
         RegisterField("streamed", 20, 1, "r", None, "", "", "1: samples come and go as packets of a stream, not straight from the converter: SIFS does not hold.", 0, 1),
+        RegisterField("timed", 21, 1, "r", None, "", "", "1: device_time is the device's; 0: nobody tells the shell a time, device_time is 0, and received frames have none.", 0, 1),
+    ),
+    "device_time": _register(
+        "device_time", "Device's time", 0xA88, 64, 1, 8, False, False,
+        RegisterField("ticks", 0, 64, "r", None, "ticks", "", "Of the device's master clock, from the moment that the host has set.", 0, 18446744073709551615),
+    ),
+    "device_time_tsf": _register(
+        "device_time_tsf", "TSF at that time", 0xA90, 64, 1, 8, False, False,
+        RegisterField("value_us", 0, 64, "r", None, "us", "tsf_us", "As register tsf of the MAC.", 0, 18446744073709551615),
     ),
 })
 

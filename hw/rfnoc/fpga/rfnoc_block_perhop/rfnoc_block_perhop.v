@@ -29,13 +29,15 @@ module rfnoc_block_perhop #(
   input  wire [511:0]        rfnoc_core_config,
   output wire [511:0]        rfnoc_core_status,
 
-  // From the device. The ports of the image core are wider: eight channels.
+  // From the device. Its timekeeper is of radio_clk. The ports of the image core are wider: eight channels.
   input  wire [32*NUM_CHANNELS-1:0] radio_rx_data,
   input  wire [NUM_CHANNELS-1:0]    radio_rx_stb,
   output wire [NUM_CHANNELS-1:0]    radio_rx_running,
   output wire [32*NUM_CHANNELS-1:0] radio_tx_data,
   input  wire [NUM_CHANNELS-1:0]    radio_tx_stb,
   output wire [NUM_CHANNELS-1:0]    radio_tx_running,
+
+  input  wire [63:0]                radio_time,
 
   // To UHD's radio block.
   output wire [32*NUM_CHANNELS-1:0] other_rx_data,
@@ -71,7 +73,8 @@ module rfnoc_block_perhop #(
   wire [1:0]  ctrlport_resp_status;
   wire [31:0] packets_tdata, frames_tdata;
   wire [15:0] packets_tlength;
-  wire        packets_tlast, packets_tvalid, packets_tready, frames_tlast, frames_tvalid, frames_tready;
+  wire        packets_tlast, packets_tvalid, packets_tready, frames_tlast, frames_tvalid, frames_tready, frames_thas_time;
+  wire [63:0] frames_ttimestamp;
   wire        rx_stb, rx_running, tx_stb, tx_running, owned, tap_rst;
   wire [31:0] rx_data, tx_data, channel_tx_data;
   wire        channel_tx_running, channel_rx_running;
@@ -107,8 +110,8 @@ module rfnoc_block_perhop #(
     .m_packets_axis_tvalid(packets_tvalid), .m_packets_axis_tready(packets_tready), .m_packets_axis_ttimestamp(),
     .m_packets_axis_thas_time(), .m_packets_axis_tlength(packets_tlength), .m_packets_axis_teov(), .m_packets_axis_teob(),
     .s_frames_axis_tdata(frames_tdata), .s_frames_axis_tkeep(1'b1), .s_frames_axis_tlast(frames_tlast),
-    .s_frames_axis_tvalid(frames_tvalid), .s_frames_axis_tready(frames_tready), .s_frames_axis_ttimestamp(64'd0),
-    .s_frames_axis_thas_time(1'b0), .s_frames_axis_tlength(16'd0), .s_frames_axis_teov(1'b0), .s_frames_axis_teob(1'b0)
+    .s_frames_axis_tvalid(frames_tvalid), .s_frames_axis_tready(frames_tready), .s_frames_axis_ttimestamp(frames_ttimestamp),
+    .s_frames_axis_thas_time(frames_thas_time), .s_frames_axis_tlength(16'd0), .s_frames_axis_teov(1'b0), .s_frames_axis_teob(1'b1)
   );
 
   cdc_reset u_tap_reset (.clk(radio_clk), .foreign_rst(ctrlport_rst), .rst(tap_rst));
@@ -126,7 +129,7 @@ module rfnoc_block_perhop #(
 
   shell_top #(
     .CLOCKS_PER_US(CLOCKS_PER_US), .SAMPLES_PER_CHIP(SAMPLES_PER_CHIP), .RATE_IN(RATE_IN), .RATE_22(RATE_22),
-    .LOOP_SAMPLES(LOOP_SAMPLES), .DECIMATION(DECIMATION), .CHANNEL(CHANNEL)
+    .LOOP_SAMPLES(LOOP_SAMPLES), .DECIMATION(DECIMATION), .CHANNEL(CHANNEL), .TIMED(1'b1)
   ) u_shell (
     .host_clk(rfnoc_chdr_clk), .host_rst(ctrlport_rst || axis_data_rst),
     .s_ctrlport_req_wr(ctrlport_req_wr), .s_ctrlport_req_rd(ctrlport_req_rd), .s_ctrlport_req_addr(ctrlport_req_addr),
@@ -135,10 +138,11 @@ module rfnoc_block_perhop #(
     .s_packet_tdata(packets_tdata), .s_packet_tlast(packets_tlast), .s_packet_tvalid(packets_tvalid),
     .s_packet_tready(packets_tready), .s_packet_tlength(packets_tlength),
     .m_packet_tdata(frames_tdata), .m_packet_tlast(frames_tlast), .m_packet_tvalid(frames_tvalid),
-    .m_packet_tready(frames_tready),
+    .m_packet_tready(frames_tready), .m_packet_thas_time(frames_thas_time), .m_packet_ttimestamp(frames_ttimestamp),
     .mac_clk(mac_clk), .mac_clk_stands(mac_clk_stands), .rx_gain_below_db(),
     .radio_clk(radio_clk), .radio_rx_stb(rx_stb), .radio_rx_data(rx_data), .radio_rx_running(rx_running),
     .radio_tx_stb(tx_stb), .radio_tx_data(tx_data), .radio_tx_running(tx_running),
+    .radio_time(radio_time),
     .other_rx_running(channel_rx_running), .other_tx_data(channel_tx_data), .other_tx_running(channel_tx_running), .owned(owned)
   );
 

@@ -94,7 +94,7 @@ module rfnoc_block_perhop_stream #(
     .s_samples_axis_teov(1'b0), .s_samples_axis_teob(1'b0),
     .s_frames_axis_tdata(frames_tdata), .s_frames_axis_tkeep(1'b1), .s_frames_axis_tlast(frames_tlast),
     .s_frames_axis_tvalid(frames_tvalid), .s_frames_axis_tready(frames_tready), .s_frames_axis_ttimestamp(64'd0),
-    .s_frames_axis_thas_time(1'b0), .s_frames_axis_tlength(16'd0), .s_frames_axis_teov(1'b0), .s_frames_axis_teob(1'b0)
+    .s_frames_axis_thas_time(1'b0), .s_frames_axis_tlength(16'd0), .s_frames_axis_teov(1'b0), .s_frames_axis_teob(1'b1)
   );
 
   // 7 clocks of 187.5 or 200 MHz: faster than 25 million samples a second, slower than the 30 that the modem takes at 60 MHz.
@@ -115,10 +115,10 @@ module rfnoc_block_perhop_stream #(
     .s_packet_tdata(packets_tdata), .s_packet_tlast(packets_tlast), .s_packet_tvalid(packets_tvalid),
     .s_packet_tready(packets_tready), .s_packet_tlength(packets_tlength),
     .m_packet_tdata(frames_tdata), .m_packet_tlast(frames_tlast), .m_packet_tvalid(frames_tvalid),
-    .m_packet_tready(frames_tready),
+    .m_packet_tready(frames_tready), .m_packet_thas_time(), .m_packet_ttimestamp(),
     .mac_clk(mac_clk), .mac_clk_stands(mac_clk_stands), .rx_gain_below_db(),
     .radio_clk(rfnoc_chdr_clk), .radio_rx_stb(rx_stb), .radio_rx_data(rx_data), .radio_rx_running(unused_rx_running),
-    .radio_tx_stb(rx_stb), .radio_tx_data(tx_data), .radio_tx_running(unused_tx_running),
+    .radio_tx_stb(rx_stb), .radio_tx_data(tx_data), .radio_tx_running(unused_tx_running), .radio_time(64'd0),
     .other_rx_running(1'b0), .other_tx_data(32'd0), .other_tx_running(1'b0), .owned(unused_owned)
   );
 
