@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Protocol
@@ -19,6 +18,8 @@ from .radio_block import RadioBlock
 from .registers import COMMAND_ERROR, ControlPort
 from .sample_source import Converter, Deliver, SendOut, Taken, silence
 from .stream_endpoint import StreamEndpoint
+from .timekeeper import ClockTimekeeper, Pulses, Timekeeper, utc_s
+from .uhd_versions import USUAL, UhdVersion
 
 Host = tuple[str, int]
 
@@ -34,8 +35,13 @@ class PerhopModel(BlockModel, Converter, Protocol):
 
     def front_end_changed(self) -> None: ...
 
+    @property
+    def timekeeper(self) -> Timekeeper | None:
+        """Of the device, where its samples are simulated; None: its time is that of the clock."""
 
-PerhopMaker = Callable[[Block, SendOut, Ad9361], PerhopModel]
+
+PerhopMaker = Callable[[Block, SendOut, Ad9361, Callable[[], int]], PerhopModel]
+"""The last one tells the device's time."""
 
 
 class Device:
@@ -47,11 +53,15 @@ class Device:
         clock_rate_hz: float,
         send: Callable[[bytes, Host], None],
         tell: Callable[..., None],
-        make_perhop: PerhopMaker = lambda block, send, _codec: PerhopStandIn(block, send),
-        now_s: Callable[[], float] = time.monotonic,
+        make_perhop: PerhopMaker = lambda block, send, _codec, ticks: PerhopStandIn(block, send, ticks),
+        now_s: Callable[[], float] = utc_s,
+        pulses: Pulses | None = None,
+        version: UhdVersion = USUAL,
     ) -> None:
+        """`now_s` is the same clock for all devices that share pulses."""
         self.image, self.codec = image, Ad9361(clock_rate_hz)
-        self._send, self._tell, self._now_s, self._began_s = send, tell, now_s, now_s()
+        self._send, self._tell = send, tell
+        self.timekeeper: Timekeeper = ClockTimekeeper(now_s, lambda: self.codec.clock_rate_hz, pulses)
         self._hosts: dict[int, Host] = {}
         self._sequence = 0
         self.endpoints = [
@@ -68,17 +78,18 @@ class Device:
         for at, block in enumerate(image.blocks, 1 + len(image.endpoints)):
             send_out = self._sender_of(at)
             if block.noc_id == RADIO_NOC_ID:
-                self.blocks[block.name] = RadioBlock(self.codec, self.ticks, send_out, self)
+                self.blocks[block.name] = RadioBlock(self.codec, self.ticks, send_out, self, version)
             else:
-                self.perhop.append(make_perhop(block, send_out, self.codec))
+                self.perhop.append(make_perhop(block, send_out, self.codec, self.ticks))
+                self.timekeeper = self.perhop[-1].timekeeper or self.timekeeper
                 self.blocks[block.name] = self.perhop[-1]
         first = 1 + sum(each.has_control for each in image.endpoints)
-        self._control: dict[int, tuple[str, ControlPort]] = {0: ("core", ClientZero(image))}
+        self._control: dict[int, tuple[str, ControlPort]] = {0: ("core", ClientZero(image, version))}
         self._control |= {at: (name, model) for at, (name, model) in enumerate(self.blocks.items(), first)}
 
     def ticks(self) -> int:
         """The radio's time."""
-        return int((self._now_s() - self._began_s) * self.codec.clock_rate_hz)
+        return self.timekeeper.ticks()
 
     def front_end_changed(self) -> None:
         for each in self.perhop:

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .ad9361 import FASTEST_HZ, SLOWEST_HZ, Ad9361
+from .timekeeper import SOURCES, Timekeeper
+from .uhd_versions import USUAL, UhdVersion
 
-COMPAT = (4, 2)  # of UHD 4.3
-CHDR_WIDTH, PROTOCOL_VERSION = 64, 0x0100
+CHDR_WIDTH = 64
 BUS_CLOCK_HZ = {"e310": 100e6, "e320": 200e6}
 LINK_BYTES_PER_S = 125_000_000
 CLAIM_S = 5.0
@@ -22,7 +23,9 @@ ANYBODYS = frozenset(
     | {"get_proto_ver", "list_updateable_components", "ping"}
 )
 # How a front end may be other than it was told, as who reads back finds. Of gains UHD tells what it asked for.
-FAULTS = ("frequency", "bandwidth", "lo", "reference", "clock", "time")
+FAULTS = ("frequency", "bandwidth", "lo", "reference", "clock", "time", "pulse")
+# As 4.3's MPM has them: an E310 has no input for a reference.
+CLOCK_SOURCES = {"e310": ("internal",), "e320": SOURCES}
 OFF_HZ = 1e6
 
 
@@ -50,16 +53,21 @@ class Mpm:
         identity: Identity,
         codec: Ad9361,
         set_device_id: Callable[[int], None],
-        ticks: Callable[[], int],
-        compat: tuple[int, int] = COMPAT,
+        timekeeper: Timekeeper,
+        compat: tuple[int, int] | None = None,
         now_s: Callable[[], float] = time.monotonic,
         faults: frozenset[str] = frozenset(),
+        version: UhdVersion = USUAL,
     ) -> None:
+        """`compat`: another than the version's, as a fault."""
         self._identity, self._codec = identity, codec
-        self._set_device_id, self._ticks, self._compat = set_device_id, ticks, compat
+        self._set_device_id, self._timekeeper = set_device_id, timekeeper
+        self._version, self._compat = version, compat or version.mpm_compat
         self._token: str | None = None
         self._now_s, self._renewed_s = now_s, 0.0
         self._faults = set(faults)
+        self._sources = {"clock": SOURCES[0], "time": SOURCES[0]}
+        self._listen()
         self._calls = {
             **self._session(), **self._motherboard(), **self._links(), **self._timing(), **self._front_end()
         }  # fmt: skip
@@ -69,13 +77,18 @@ class Mpm:
         of = self._identity
         return {
             "type": "e3xx", "product": of.product, "serial": of.serial, "name": of.name, "fpga": "1G", "rev": "1",
-            "description": f"virtual {of.device.upper()}", "mpm_version": "4.3.0", "fpga_version": "8.0",
-            "claimed": str(self._claimed), "connection": "remote",
+            "description": f"virtual {of.device.upper()}", "mpm_version": f"{self._version.name}.0",
+            "fpga_version": "8.0", "claimed": str(self._claimed), "connection": "remote",
+            **({"rpc_version": str(self._version.rpc)} if self._version.tells_rpc else {}),
         }  # fmt: skip
 
     def spoil(self, fault: str, spoilt: bool) -> None:
         """From now on."""
         (self._faults.add if spoilt else self._faults.discard)(fault)
+        self._listen()
+
+    def _listen(self) -> None:
+        self._timekeeper.listen(self._sources["time"], "pulse" not in self._faults)
 
     def call(self, method: str, params: list) -> object:
         """A call's result; CallError where MPM has no such call, or refuses it."""
@@ -124,6 +137,8 @@ class Mpm:
         if not SLOWEST_HZ <= rate_hz <= FASTEST_HZ:
             raise CallError(f"init: master_clock_rate {rate_hz:g} is not between {SLOWEST_HZ:g} and {FASTEST_HZ:g}")
         self._codec.clock_rate_hz = rate_hz
+        for what in self._sources:
+            self._set_source(what, args.get(f"{what}_source", SOURCES[0]))
         self._codec.set_active_chains(True, False, True, False)
         return True
 
@@ -158,30 +173,60 @@ class Mpm:
         }  # fmt: skip
         return {
             "get_chdr_width": lambda: CHDR_WIDTH,
-            "get_proto_ver": lambda: PROTOCOL_VERSION,
+            "get_proto_ver": lambda: self._version.rfnoc_protocol,
             "get_chdr_link_types": lambda: ["udp"],
             "get_chdr_link_options": lambda _kind: [link],
+            # Of later versions: no adapter here carries streams to another host.
+            "get_chdr_xport_adapters": lambda: {},
         }
 
     def _timing(self) -> dict:
-        clock, of_time = ("external" if name in self._faults else "internal" for name in ("clock", "time"))
-        source = {"clock_source": clock, "time_source": of_time}
+        def set_time(_keeper: int, ticks: int, at_pulse: bool) -> None:
+            (self._timekeeper.set_at_next_pulse if at_pulse else self._timekeeper.set_now)(ticks)
+
+        def get_time(_keeper: int, at_pulse: bool) -> int:
+            return self._timekeeper.last_pulse_ticks() if at_pulse else self._timekeeper.ticks()
+
+        def sources() -> dict[str, str]:
+            return {f"{what}_source": self._source(what) for what in self._sources}
+
+        def set_sources(wanted: dict[str, str]) -> None:
+            for what in self._sources:
+                self._set_source(what, wanted.get(f"{what}_source", self._sources[what]))
+
         return {
             "get_num_timekeepers": lambda: 1,
             "set_tick_period": lambda _keeper, _period: None,
-            "set_timekeeper_time": lambda _keeper, _ticks, _at_pps: None,
-            "get_timekeeper_time": lambda _keeper, _at_pps: self._ticks(),
+            "set_timekeeper_time": set_time,
+            "get_timekeeper_time": get_time,
             "get_clocks": self._clocks,
-            "get_clock_source": lambda: clock,
-            "get_clock_sources": lambda: ["internal", "external"],
-            "get_time_source": lambda: of_time,
-            "get_time_sources": lambda: ["internal", "external"],
-            "get_sync_source": lambda: source,
-            "get_sync_sources": lambda: [source],
-            "set_clock_source": lambda _source: None,
-            "set_time_source": lambda _source: None,
-            "set_sync_source": lambda _source: None,
+            "get_clock_source": lambda: self._source("clock"),
+            "get_clock_sources": lambda: list(self._known_sources("clock")),
+            "get_time_source": lambda: self._source("time"),
+            "get_time_sources": lambda: list(self._known_sources("time")),
+            "get_sync_source": sources,
+            "get_sync_sources": lambda: [sources()],
+            "set_clock_source": lambda source: self._set_source("clock", source),
+            "set_time_source": lambda source: self._set_source("time", source),
+            "set_sync_source": set_sources,
+            # Of later versions: nothing is left to agree on between devices.
+            "synchronize": lambda _args, _finalize: {},
+            "aggregate_sync_data": lambda collated: collated[0] if collated else {},
         }
+
+    def _known_sources(self, what: str) -> tuple[str, ...]:
+        return CLOCK_SOURCES[self._identity.device] if what == "clock" else SOURCES
+
+    def _source(self, what: str) -> str:
+        """What it says that it uses: another one than it was told, where that is the fault."""
+        told = self._sources[what]
+        return next(each for each in SOURCES if each != told) if what in self._faults else told
+
+    def _set_source(self, what: str, source: str) -> None:
+        if source not in self._known_sources(what):
+            raise ValueError(f"there is no {what} source {source}; it has {', '.join(self._known_sources(what))}")
+        self._sources[what] = source
+        self._listen()
 
     def _clocks(self) -> list[dict[str, str]]:
         return [

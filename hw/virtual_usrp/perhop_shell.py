@@ -21,6 +21,7 @@ from .chdr import Access, Control
 from .image_core import Block
 from .registers import COMMAND_ERROR
 from .sample_source import ENDLESS, SAMPLE_BYTES, Deliver, SendOut, Taken, silence
+from .timekeeper import PULSE_S, SampleTimekeeper
 
 CHAIN_OF_CHANNEL = {"e320": (1, 2), "e310": (2, 1)}
 PERHOPS_CHANNEL = 0
@@ -36,8 +37,14 @@ Answer = Callable[[tuple[int, ...], int], None]
 class ShellAir:
     """The process. Devices get their nodes from it before it runs."""
 
-    def __init__(self, program: Path, slow_down: float, tell: Callable[..., None], links: AirLinks) -> None:
+    def __init__(
+        self, program: Path, slow_down: float, tell: Callable[..., None], links: AirLinks, pulse_s: float = PULSE_S
+    ) -> None:
+        """`pulse_s`: of the air's time, between two pulses."""
         self._program, self._slow_down, self._tell, self._links = program, slow_down, tell, links
+        self._pulse_s = pulse_s
+        self.samples = 0
+        """That have passed, by the process's last word."""
         self._nodes: list[PerhopShell] = []
         self._process: asyncio.subprocess.Process | None = None
 
@@ -48,7 +55,7 @@ class ShellAir:
 
     async def run(self) -> None:
         """Until it is cancelled. That the process ends by itself is an error."""
-        command = [str(self._program), str(len(self._nodes)), f"{self._slow_down:g}"]
+        command = [str(self._program), str(len(self._nodes)), f"{self._slow_down:g}", f"{self._pulse_s:g}"]
         try:
             self._process = await asyncio.create_subprocess_exec(
                 *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=LONGEST_LINE
@@ -60,11 +67,16 @@ class ShellAir:
         try:
             while line := await self._process.stdout.readline():
                 kind, *rest = line.decode().split()
-                if kind == "t":
+                if kind == "n":
+                    self.samples = int(rest[0])
+                elif kind == "t":
                     self._tell("pace", samples=int(rest[0]), seconds=float(rest[1]))
                 elif kind == "x":
                     self._tell("sent", node=int(rest[0]), first_sample=int(rest[1]), samples=int(rest[2]))
                 else:
+                    if kind in "kz":
+                        what = {"k": "time_set", "z": "pulse"}[kind]
+                        self._tell(what, node=int(rest[0]), ticks=int(rest[1]), sample=int(rest[2]))
                     self._nodes[int(rest[0])].come(kind, rest[1:])
             raise PerhopError(f"--shell {self._program} has ended", "see what it said above")
         finally:
@@ -106,6 +118,7 @@ class PerhopShell:
         codec: Ad9361, chains: tuple[int, int],
     ) -> None:  # fmt: skip
         self._air, self._number, self._send, self._codec, self._chains = air, number, send, codec, chains
+        self.timekeeper = SampleTimekeeper(lambda: air.samples, lambda what, *words: air.say(what, number, *words))
         self._packets, self._frames = block.inputs.index("packets"), block.outputs.index("frames")
         self._answers: dict[int, Answer] = {}
         self._next_tag = 0
@@ -191,10 +204,10 @@ class PerhopShell:
             samples -= waiting
             taken()
 
-    def _give(self, packet: bytes) -> None:
+    def _give(self, packet: bytes, ticks: int | None) -> None:
         """To the host. While it does not take one, the shell keeps what comes behind."""
         self._untaken += 1
-        self._send(self._frames, packet, True, None, self._on_taken)
+        self._send(self._frames, packet, True, ticks, self._on_taken)
         if self._untaken and not self._waits:
             self._waits = True
             self._air.say("m", self._number, 0)
@@ -211,7 +224,7 @@ class PerhopShell:
             tag, status, word = map(int, words)
             self._answers.pop(tag)((word,), status)
         elif kind == "f":
-            self._give(bytes.fromhex(words[0]))
+            self._give(bytes.fromhex(words[1]), None if words[0] == "-" else int(words[0]))
         elif kind == "i" and self._recording:
             samples = bytes.fromhex(words[0])
             channel, left, deliver = self._recording
@@ -220,3 +233,7 @@ class PerhopShell:
             deliver(samples)
         elif kind == "c":
             self._gone_out(int(words[0]))
+        elif kind == "k":
+            self.timekeeper.was_set(int(words[0]), int(words[1]))
+        elif kind == "z":
+            self.timekeeper.pulse(int(words[0]))

@@ -6,6 +6,9 @@ No rule of the registers is here, and no MAC: it is for tests of what reaches a 
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 from perhop.registers.spec_generated import RADIO_REGISTERS, REGISTERS, SHELL_REGISTERS
 
 from .image_core import Block
@@ -16,15 +19,20 @@ MAPS = (REGISTERS, RADIO_REGISTERS, SHELL_REGISTERS)
 CLOCKS_PER_US = 60
 PARAMETERS = {"SAMPLES_PER_CHIP": 2, "RATE_IN": 0, "RATE_22": 0, "DECIMATION": 1}
 SAMPLES_AT = SHELL_REGISTERS["stat_samples"].address
+TIME_AT, TSF_AT = (SHELL_REGISTERS[name].address for name in ("device_time", "device_time_tsf"))
 WRITE_CLEARS = (REGISTERS["error"].address, RADIO_REGISTERS["error"].address)
 
 
 class PerhopStandIn(RegisterFile):
-    """Whatever comes as a packet goes back as a frame."""
+    """Whatever comes as a packet goes back as a frame, with the device's time of that moment."""
 
-    def __init__(self, block: Block, send: SendOut) -> None:
+    timekeeper = None
+
+    def __init__(
+        self, block: Block, send: SendOut, ticks: Callable[[], int], now_s: Callable[[], float] = time.monotonic
+    ) -> None:
         super().__init__()
-        self._send = send
+        self._send, self._ticks, self._now_s, self._began_s = send, ticks, now_s, now_s()
         self._packets, self._frames = block.inputs.index("packets"), block.outputs.index("frames")
         self._fixed = set()
         for registers in MAPS:
@@ -35,9 +43,11 @@ class PerhopStandIn(RegisterFile):
                         self.memory[address] = self.read(address) | field.reset << field.low_bit % 32
             self._fixed |= {registers[name].address for name in ("id", "version")}
         self.memory[REGISTERS["clock"].address] = CLOCKS_PER_US
+        build = SHELL_REGISTERS["build"]
+        self.memory[build.address] = self.read(build.address) | 1 << build.fields["timed"].low_bit
         # As the image core has its block, or the block's own values.
         said = {name: int(block.parameters.get(name, value)) for name, value in PARAMETERS.items()}
-        modem, build = RADIO_REGISTERS["modem"], SHELL_REGISTERS["build"]
+        modem = RADIO_REGISTERS["modem"]
         for register, name, parameter in (
             (modem, "samples_per_chip", "SAMPLES_PER_CHIP"),
             (modem, "rate_in", "RATE_IN"),
@@ -52,6 +62,11 @@ class PerhopStandIn(RegisterFile):
         if address == SAMPLES_AT:
             # Its converter runs, as whoever looks again sees.
             self.memory[address] = super().read(address) + 1
+        if address == TIME_AT:
+            # Both of one moment, as the registers have it.
+            tsf_us = int((self._now_s() - self._began_s) * 1e6)
+            for place, value in ((TIME_AT, self._ticks()), (TSF_AT, tsf_us)):
+                self.memory[place], self.memory[place + 4] = value & 0xFFFF_FFFF, value >> 32
         return super().read(address)
 
     def write(self, address: int, word: int) -> None:
@@ -76,5 +91,5 @@ class PerhopStandIn(RegisterFile):
 
     def packet(self, port: int, payload: bytes, _end_of_burst: bool, taken: Taken) -> None:
         if port == self._packets:
-            self._send(self._frames, payload, True, None)
+            self._send(self._frames, payload, True, self._ticks())
         taken()

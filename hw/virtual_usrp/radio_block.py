@@ -8,12 +8,11 @@ from collections.abc import Callable
 from .ad9361 import Ad9361
 from .registers import RegisterFile
 from .sample_source import ENDLESS, SAMPLE_BYTES, Converter, Taken
+from .uhd_versions import USUAL, UhdVersion
 
-COMPAT = 0 << 16 | 1
 TIME_LOW, TIME_HIGH = 0x04, 0x08
 SAMPLE_BITS, SAMPLES_A_CLOCK = 32, 1
-CHANNELS_AT, CHANNEL_STRIDE = 0x1000, 0x80
-RX_COMMAND, RX_WORDS_LOW, RX_WORDS_HIGH, RX_PACKET_WORDS, RX_DATA, TX_IDLE = 0x14, 0x18, 0x1C, 0x28, 0x3C, 0x40
+CHANNELS_AT, CHANNELS = 0x1000, 2
 STOP, FINITE, CONTINUOUS = 0, 1, 2
 DEFAULT_PACKET_WORDS = 64
 
@@ -29,25 +28,28 @@ class RadioBlock(RegisterFile):
         ticks: Callable[[], int],
         send: Callable[[int, bytes, bool, int], None],
         converter: Converter,
+        version: UhdVersion = USUAL,
     ) -> None:
         """`send` is told port, samples, whether the burst ends, and the first one's time."""
         super().__init__()
         self._codec, self._ticks, self._send, self._converter = codec, ticks, send, converter
+        self._map = version.radio
         self._bursts: dict[int, _Burst] = {}
-        self.memory[0x00] = COMPAT
+        self.memory[0x00] = version.radio_compat[0] << 16 | version.radio_compat[1]
         self.memory[CHANNELS_AT + 4] = SAMPLE_BITS << 16 | SAMPLES_A_CLOCK
 
     def read(self, address: int) -> int:
         if address in (TIME_LOW, TIME_HIGH):
             return self._ticks() >> (32 if address == TIME_HIGH else 0) & 0xFFFF_FFFF
-        if self._codec.loopback and address in (CHANNELS_AT + RX_DATA, CHANNELS_AT + CHANNEL_STRIDE + RX_DATA):
-            return super().read(address - RX_DATA + TX_IDLE)
+        channel, register = divmod(address - CHANNELS_AT, self._map.stride)
+        if self._codec.loopback and register == self._map.rx_data and 0 <= channel < CHANNELS:
+            return super().read(address - self._map.rx_data + self._map.tx_idle)
         return super().read(address)
 
     def write(self, address: int, word: int) -> None:
         super().write(address, word)
-        channel, register = divmod(address - CHANNELS_AT, CHANNEL_STRIDE)
-        if register == RX_COMMAND and 0 <= channel < 2:
+        channel, register = divmod(address - CHANNELS_AT, self._map.stride)
+        if register == self._map.rx_command and 0 <= channel < CHANNELS:
             self._on_command(channel, word & 3)
 
     def _on_command(self, channel: int, command: int) -> None:
@@ -56,9 +58,9 @@ class RadioBlock(RegisterFile):
             burst.stop()
         if command == STOP:
             return
-        base = CHANNELS_AT + CHANNEL_STRIDE * channel
-        wanted = self.read(base + RX_WORDS_LOW) | self.read(base + RX_WORDS_HIGH) << 32
-        packet_words = self.read(base + RX_PACKET_WORDS) or DEFAULT_PACKET_WORDS
+        base = CHANNELS_AT + self._map.stride * channel
+        wanted = self.read(base + self._map.rx_words_low) | self.read(base + self._map.rx_words_high) << 32
+        packet_words = self.read(base + self._map.rx_packet_words) or DEFAULT_PACKET_WORDS
         wanted = ENDLESS if command == CONTINUOUS else wanted
         burst = _Burst(channel, wanted, packet_words, self._ticks(), self._send)
         if command == CONTINUOUS:

@@ -19,13 +19,21 @@ from .ad9361 import Ad9361
 from .call_log import CallLog
 from .device import Device, PerhopModel
 from .image_core import Block, ImageCore, load
-from .mpm import COMPAT, FAULTS, Identity, Mpm
+from .mpm import FAULTS, Identity, Mpm
 from .perhop_shell import ShellAir
 from .perhop_stand_in import PerhopStandIn
 from .sample_source import SendOut
+from .timekeeper import PULSE_S, Pulses
+from .uhd_versions import GRPC, USUAL, VERSIONS, UhdVersion
 
 CHDR_PORT = 49153
 BUFFER_BYTES = 4 << 20
+NOT_OPENED = (
+    "MPM's calls go by gRPC from that version on, which this device does not speak: UHD finds it, and cannot open it; "
+    "take a version of up to 4.10"
+)
+# So that no two devices have internal pulses at once.
+GOLDEN = 0.618
 
 
 class Datagrams(asyncio.DatagramProtocol):
@@ -43,21 +51,28 @@ class VirtualUsrp:
 
     def __init__(
         self, image: ImageCore, address: str, serial: str, clock_rate_hz: float, log: CallLog,
-        compat: tuple[int, int] = COMPAT, air: ShellAir | None = None, late_s: float = 0.0,
-        faults: frozenset[str] = frozenset(),
+        compat: tuple[int, int] | None = None, air: ShellAir | None = None, late_s: float = 0.0,
+        faults: frozenset[str] = frozenset(), pulses: Pulses | None = None,
+        version: UhdVersion = USUAL,
     ) -> None:  # fmt: skip
         """`air` has the gateware behind perhop's block; without it packets come back as they went."""
         self.address, self._log, self._late_s = address, log, late_s
         self._chdr: asyncio.DatagramTransport | None = None
         self._discovery: asyncio.DatagramTransport | None = None
 
-        def make_perhop(block: Block, send: SendOut, codec: Ad9361) -> PerhopModel:
-            return air.add(block, send, codec, image.device) if air else PerhopStandIn(block, send)
+        def make_perhop(block: Block, send: SendOut, codec: Ad9361, ticks: Callable[[], int]) -> PerhopModel:
+            return air.add(block, send, codec, image.device) if air else PerhopStandIn(block, send, ticks)
 
-        self.device = Device(image, clock_rate_hz, self._send, log.tell, make_perhop)
+        self.device = Device(image, clock_rate_hz, self._send, log.tell, make_perhop, pulses=pulses, version=version)
         identity = Identity(image.device, image.product, serial, f"virtual-{serial}", address, CHDR_PORT)
         self._mpm = Mpm(
-            identity, self.device.codec, self.device.set_device_id, self.device.ticks, compat, faults=faults
+            identity,
+            self.device.codec,
+            self.device.set_device_id,
+            self.device.timekeeper,
+            compat,
+            faults=faults,
+            version=version,
         )
 
     def lose_packet(self) -> None:
@@ -123,7 +138,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         "--address", action="append", default=[], help="of this host, one for each device (127.0.0.2, 127.0.0.3, ...)"
     )
     parser.add_argument("--master-clock-rate", type=float, default=22e6, help="until UHD sets one; hertz (%(default)g)")
-    parser.add_argument("--mpm-compat", default=".".join(map(str, COMPAT)), help="that it says it has (%(default)s)")
+    parser.add_argument(
+        "--uhd", choices=VERSIONS, default=USUAL.name, help="for which version of UHD it is a device (%(default)s)"
+    )
+    parser.add_argument("--mpm-compat", help="that it says it has: a fault, such as 9.0")
     parser.add_argument("--late-s", type=float, default=0.0, help="by which each packet of its own is late: a fault")
     parser.add_argument(
         "--fault", action="append", default=[], choices=FAULTS, help="what of the front end is not as it was told"
@@ -135,6 +153,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         "--slow-down", type=float, default=0.0, help="how many times slower than radios; 0: as fast as it can"
     )
     parser.add_argument(
+        "--pulse-s", type=float, default=PULSE_S,
+        help="of the air's time, between pulses of the time sources external and gpsdo (%(default)g)",
+    )  # fmt: skip
+    parser.add_argument(
         "--air", type=Path, help=f"which devices hear each other, all without it; a file: {air_links.EXAMPLE}"
     )
     parser.add_argument(
@@ -142,12 +164,15 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--log", type=Path, help="where to write what was asked and answered, a JSON object a line")
     found = parser.parse_args(arguments)
+    if found.pulse_s <= 0:
+        parser.error("--pulse-s: give more than 0")
     found.address = found.address or [f"127.0.0.{number}" for number in range(2, 2 + len(found.images))]
     if len(found.address) != len(found.images):
         parser.error(f"--address: there are {len(found.images)} devices and {len(found.address)} addresses")
     try:
-        major, minor = found.mpm_compat.split(".")
-        found.mpm_compat = (int(major), int(minor))
+        if found.mpm_compat:
+            major, minor = found.mpm_compat.split(".")
+            found.mpm_compat = (int(major), int(minor))
     except ValueError:
         parser.error(f"--mpm-compat {found.mpm_compat}: give two numbers, such as 4.2")
     return found
@@ -156,11 +181,13 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 async def run(options: argparse.Namespace, images: list[ImageCore], logs: list[CallLog]) -> None:
     """All devices, until the process is told to end or one cannot go on."""
     links = air_links.load(options.air, len(images)) if options.air else air_links.AirLinks()
-    air = ShellAir(options.shell, options.slow_down, logs[0].tell, links) if options.shell else None
+    tell = logs[0].tell
+    air = ShellAir(options.shell, options.slow_down, tell, links, options.pulse_s) if options.shell else None
     usrps = [
         VirtualUsrp(
             image, address, f"VIRTUAL{number}", options.master_clock_rate, log, options.mpm_compat, air, options.late_s,
-            frozenset(options.fault),
+            frozenset(options.fault), Pulses(options.pulse_s, own_phase=number * GOLDEN % 1),
+            VERSIONS[options.uhd],
         )
         for number, (image, address, log) in enumerate(zip(images, options.address, logs, strict=True), 1)
     ]  # fmt: skip
@@ -191,6 +218,8 @@ def log_paths(path: Path | None, count: int) -> list[Path | None]:
 
 def main(arguments: list[str]) -> int:
     options, failed = parse(arguments), False
+    if VERSIONS[options.uhd].rpc == GRPC:
+        print(f"virtual_usrp: --uhd {options.uhd}: {NOT_OPENED}", file=sys.stderr)
     with contextlib.ExitStack() as logs:
         try:
             images = [load(path) for path in options.images]

@@ -4,7 +4,7 @@
 lose NUMBER            the next packet of each of that device's streams to its host does not arrive
 hold NUMBER            nothing of these streams arrives or is lost: it waits, in the FPGA as well
 release NUMBER         and goes on
-spoil NUMBER FAULT     the front end is another than it was told: reference, lo, clock, ...
+spoil NUMBER FAULT     the front end is another than it was told: reference, lo, clock, ...; pulse: none comes any more
 mend NUMBER FAULT      and is as it was told
 """
 

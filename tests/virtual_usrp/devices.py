@@ -19,6 +19,7 @@ from virtual_usrp import (  # noqa: E402
     air_links,
     call_log,
     chdr,
+    client_zero,
     device,
     discovery,
     image_core,
@@ -28,13 +29,24 @@ from virtual_usrp import (  # noqa: E402
     rpc,
     sample_source,
     stream_endpoint,
+    timekeeper,
     troubles,
+    uhd_versions,
 )
 from virtual_usrp.ad9361 import Ad9361  # noqa: E402
 from waiting import wait_until  # noqa: E402
 
-__all__ = ["air_links", "chdr", "device", "discovery", "image_core", "mpm"]
-__all__ += ["perhop_shell", "radio_block", "rpc", "sample_source", "stream_endpoint", "troubles"]
+__all__ = ["air_links", "chdr", "client_zero", "device", "discovery", "image_core", "mpm"]
+__all__ += [
+    "perhop_shell",
+    "radio_block",
+    "rpc",
+    "sample_source",
+    "stream_endpoint",
+    "timekeeper",
+    "troubles",
+    "uhd_versions",
+]
 
 BENCH_PYTHON = ROOT / ".venv-bench" / "bin" / "python"
 MODULE = ROOT / "out" / "build" / "host" / "node" / "perhop_uhd_module.so"
@@ -202,6 +214,8 @@ def opened_graph(radio_args: str, rx: str = "", tx: str = "", module: bool = Fal
     return Held([BENCH_PYTHON, CLIENT, radio_args, f"rx={rx}", f"tx={tx}"], **environment)
 
 
-def opened_link(radio_args: str, packets: int = 0, burst: int = 1, packet_bytes: int = 0) -> Held:
+def opened_link(
+    radio_args: str, packets: int = 0, burst: int = 1, packet_bytes: int = 0, time_source: str = "internal"
+) -> Held:
     """The daemon's link, after it has sent packets that come back; 0 bytes: of all lengths."""
-    return Held([OPEN_LINK, radio_args, str(packets), str(burst), str(packet_bytes)])
+    return Held([OPEN_LINK, radio_args, str(packets), str(burst), str(packet_bytes), time_source])

@@ -62,7 +62,7 @@ class Host:
         self.stream(chdr.Kind.STREAM_STATUS, chdr.StreamStatus(HOST_EPID, capacity_bytes, 0xFFFFFF, 0, 0).encode())
 
     def data(self) -> list[bytes]:
-        return [packet.payload for packet in self.came if packet.kind == chdr.Kind.DATA]
+        return [packet.payload for packet in self.came if packet.kind in (chdr.Kind.DATA, chdr.Kind.TIMED_DATA)]
 
 
 @pytest.fixture
@@ -122,6 +122,21 @@ def test_the_radios_time_runs_at_the_codecs_rate(host):
     assert low | high << 32 == 22_000_000_000
 
 
+def test_what_comes_back_and_what_is_read_have_the_time_of_the_radio(host):
+    """The stand-in's frames by CHDR's header, and a look at time and TSF, whose words are of one moment."""
+    host.start_output(capacity_bytes=1000)
+    host.now_s = 300.0
+    host.stream(chdr.Kind.DATA, bytes(20))
+    (echo,) = [packet for packet in host.came if packet.kind == chdr.Kind.TIMED_DATA]
+    assert echo.time_ticks == 6_600_000_000
+    time, tsf = 0x800 + 0x288, 0x800 + 0x290
+    low = host.access(3, chdr.Access.READ, time).words[0]
+    host.now_s = 500.0
+    high, tsf_low = (host.access(3, chdr.Access.READ, address).words[0] for address in (time + 4, tsf))
+    assert low | high << 32 == 6_600_000_000
+    assert host.access(3, chdr.Access.READ, tsf).words[0] == tsf_low
+
+
 def test_the_codec_loops_the_idle_value_back_only_when_told(host):
     for channel in (0, 1):
         host.access(2, chdr.Access.WRITE, 0x1040 + 0x80 * channel, 0xABCD + channel)
@@ -131,14 +146,14 @@ def test_the_codec_loops_the_idle_value_back_only_when_told(host):
 
 
 def test_a_sender_never_exceeds_the_credit_of_its_receiver(host):
-    host.start_output(capacity_bytes=100)
+    host.start_output(capacity_bytes=125)
     host.stream(chdr.Kind.STREAM_COMMAND, chdr.StreamOrder(HOST_EPID, chdr.StreamCommand.INIT, 0, 0).encode())
     for number in range(5):
-        host.stream(chdr.Kind.DATA, bytes([number] * 22), number)  # 8 bytes of header and 24: 32 of the buffer
+        host.stream(chdr.Kind.DATA, bytes([number] * 22), number)  # header, time and 24 bytes: 40 of the buffer
     assert host.data() == [bytes([number] * 22) for number in range(3)]
-    host.stream(chdr.Kind.STREAM_STATUS, chdr.StreamStatus(HOST_EPID, 100, 0xFFFFFF, 32, 1).encode())
+    host.stream(chdr.Kind.STREAM_STATUS, chdr.StreamStatus(HOST_EPID, 125, 0xFFFFFF, 40, 1).encode())
     assert len(host.data()) == 4
-    host.stream(chdr.Kind.STREAM_STATUS, chdr.StreamStatus(HOST_EPID, 100, 0xFFFFFF, 128, 4).encode())
+    host.stream(chdr.Kind.STREAM_STATUS, chdr.StreamStatus(HOST_EPID, 125, 0xFFFFFF, 160, 4).encode())
     assert host.data() == [bytes([number] * 22) for number in range(5)]
 
 

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.long, pytest.mark.uhd]
         ("bandwidth", "transmit bandwidth reads back as 10000000 Hz, not 20000000 Hz"),
         ("lo", "transmit oscillator does not lock"),
         ("reference", "reference clock does not lock: is the source 'internal' connected?"),
-        ("clock", "clock source reads back as 'external', not 'internal': it has internal, external"),
+        ("clock", "clock source reads back as 'external', not 'internal': it has internal, external, gpsdo"),
         ("time", "time source reads back as 'external', not 'internal'"),
     ],
 )

@@ -7,10 +7,33 @@ import pytest
 from .devices import Ad9361, discovery, mpm, rpc
 
 
-def made(device: str = "e320", now_s=lambda: 0.0, faults=()) -> tuple[mpm.Mpm, Ad9361]:
+class Keeper:
+    """Notes what the timekeeper is told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple] = []
+
+    def ticks(self) -> int:
+        return 42
+
+    def last_pulse_ticks(self) -> int:
+        return 22_000_000
+
+    def set_now(self, ticks: int) -> None:
+        self.told.append(("now", ticks))
+
+    def set_at_next_pulse(self, ticks: int) -> None:
+        self.told.append(("at the next pulse", ticks))
+
+    def listen(self, source: str, comes: bool) -> None:
+        self.told.append((source, comes))
+
+
+def made(device: str = "e320", now_s=lambda: 0.0, faults=(), keeper=None) -> tuple[mpm.Mpm, Ad9361]:
     codec = Ad9361(22e6)
     identity = mpm.Identity(device, device, "S1", "one", "127.0.0.2", 49153)
-    return mpm.Mpm(identity, codec, lambda number: None, lambda: 42, now_s=now_s, faults=frozenset(faults)), codec
+    keeper = keeper or Keeper()
+    return mpm.Mpm(identity, codec, lambda number: None, keeper, now_s=now_s, faults=frozenset(faults)), codec
 
 
 def test_discovery_tells_which_device_this_is_and_whether_it_is_taken():
@@ -79,6 +102,37 @@ def test_calls_set_the_codec_and_answer_what_they_set():
     assert of.call("db_0_catalina_tune", [token, "RX2", 2.4e9]) == codec.frequency_hz["RX2"] == 2.4e9
     assert of.call("db_0_set_gain", [token, "TX1", 12.5]) == codec.gain_db["TX1"] == 12.5
     assert of.call("db_0_set_agc", [token, "RX1", True]) is None and codec.gain_control == {"RX1": True}
+
+
+def test_times_and_sources_reach_the_timekeeper():
+    keeper = Keeper()
+    of, _ = made(keeper=keeper)
+    token = of.call("claim", ["UHD"])
+    assert keeper.told == [("internal", True)]
+    of.call("init", [token, {"master_clock_rate": "22e6", "time_source": "external"}])
+    assert keeper.told[-1] == ("external", True) and of.call("get_time_source", [token]) == "external"
+    of.call("set_timekeeper_time", [token, 0, 7, False])
+    of.call("set_timekeeper_time", [token, 0, 44_000_000, True])
+    assert keeper.told[-2:] == [("now", 7), ("at the next pulse", 44_000_000)]
+    assert of.call("get_timekeeper_time", [token, 0, False]) == 42
+    assert of.call("get_timekeeper_time", [token, 0, True]) == 22_000_000
+    of.spoil("pulse", True)
+    assert keeper.told[-1] == ("external", False)
+    of.call("set_sync_source", [token, {"clock_source": "external", "time_source": "gpsdo"}])
+    assert of.call("get_sync_source", [token]) == {"clock_source": "external", "time_source": "gpsdo"}
+    of.spoil("pulse", False)
+    assert keeper.told[-1] == ("gpsdo", True)
+
+
+def test_an_e310_has_no_input_for_a_reference_and_both_have_one_for_pulses():
+    for device, sources in (("e310", ["internal"]), ("e320", ["internal", "external", "gpsdo"])):
+        of, _ = made(device)
+        token = of.call("claim", ["UHD"])
+        assert of.call("get_clock_sources", [token]) == sources
+        assert of.call("get_time_sources", [token]) == ["internal", "external", "gpsdo"]
+    e310, _ = made("e310")
+    with pytest.raises(mpm.CallError, match="no clock source external; it has internal"):
+        e310.call("set_clock_source", [e310.call("claim", ["UHD"]), "external"])
 
 
 def test_what_mpm_does_not_know_is_an_error_and_no_end():

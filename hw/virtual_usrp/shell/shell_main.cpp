@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Verilated shell_tops behind pipes, and the air between them: perhop-virtual-shell-22 NODES SLOW_DOWN
+// Verilated shell_tops behind pipes, and the air between them: perhop-virtual-shell-22 NODES SLOW_DOWN PULSE_S
 //
 // They run in lock step, as fast as they can, or SLOW_DOWN times slower than radios where that is slower. A line a request:
 //
@@ -12,11 +12,14 @@
 //                                                 little-endian; 0 ends that
 //   u NODE END HEX                                samples, of the same form, for the other user of its converter to send; with END 1
 //                                                 the last ones of a burst. A burst begins when all of it is there, or much of it
+//   k NODE TICKS, g NODE TICKS                    its timekeeper's time, of the next sample, or of that with the next pulse
+//   q NODE COMES                                  whether it gets the pulses that come to all nodes each PULSE_S; at first it does not
 //
-// Lines of its own: `f NODE HEX` is a packet of its MAC, `c NODE COUNT` so many samples of the other user have gone out, `x NODE FIRST
-// COUNT` told behind a transmission: the samples in which its front end was switched to sending; `t SAMPLES SECONDS` how far all are, each
-// second. It ends with its input. What a node sends is heard one sample later. Noise and factors are amplitudes: of 1, root mean square,
-// and of the converter's steps.
+// Lines of its own: `f NODE TICKS HEX` is a packet of its MAC with its time, or - for none, `c NODE COUNT` so many samples of the other
+// user have gone out, `x NODE FIRST COUNT` told behind a transmission: the samples in which its front end was switched to sending; `k NODE
+// TICKS SAMPLE` its time was set, `z NODE TICKS SAMPLE` that was its time at a pulse; `n SAMPLES` how far all are, `t SAMPLES SECONDS` the
+// same each second. It ends with its input. What a node sends is heard one sample later. Noise and factors are amplitudes: of 1, root mean
+// square, and of the converter's steps.
 #include <poll.h>
 #include <unistd.h>
 
@@ -48,6 +51,7 @@ constexpr std::size_t line_samples = 360;
 /// Of a burst that has not come to its end: what the host sends meanwhile must be enough for it to go on.
 constexpr std::size_t burst_begins_samples = 8192;
 constexpr std::uint64_t seed = 1;
+constexpr std::chrono::milliseconds between_words{5};
 constexpr const char* digits = "0123456789abcdef";
 
 std::string hex_of(const void* from, std::size_t count) {
@@ -112,6 +116,8 @@ struct place {
   std::deque<bool> is_last;    ///< of each of to_send
   bool in_burst = false;
   std::uint64_t gone_out = 0;  ///< of to_send, that have not been told of
+  bool gets_pulses = false;
+  std::optional<std::uint64_t> at_next_pulse;  ///< ticks
 
   /// The other user's next sample; nothing: it does not send.
   std::optional<sample> next_of_other() {
@@ -129,14 +135,22 @@ struct place {
 
 class network {
 public:
-  network(std::size_t nodes, double slow_down) : slow_down_(slow_down), places_(nodes), sent_(nodes) {}
+  network(std::size_t nodes, double slow_down, double pulse_s)
+      : slow_down_(slow_down),
+        pulse_samples_(static_cast<std::uint64_t>(std::llround(pulse_s * samples_per_us * 1e6))),
+        places_(nodes),
+        sent_(nodes) {}
 
   void run() {
     const auto began = clock_type::now();
-    auto told = began;
+    auto told = began, said = began;
     while (read_lines(began)) {
       for (std::uint64_t count = 0; count < slice_samples; ++count) step();
       give();
+      if (clock_type::now() - said > between_words) {
+        said = clock_type::now();
+        std::printf("n %llu\n", static_cast<unsigned long long>(samples_));
+      }
       if (clock_type::now() - told > std::chrono::seconds(1)) {
         told = clock_type::now();
         std::printf("t %llu %.3f\n", static_cast<unsigned long long>(samples_), seconds(told - began));
@@ -149,6 +163,7 @@ private:
   static double seconds(clock_type::duration of) { return std::chrono::duration<double>(of).count(); }
 
   void step() {
+    if (samples_ % pulse_samples_ == 0) give_pulse();
     std::vector<sample> now(places_.size());
     for (std::size_t node = 0; node < places_.size(); ++node) {
       place& here = places_[node];
@@ -164,6 +179,26 @@ private:
     }
     sent_ = std::move(now);
     ++samples_;
+  }
+
+  /// Before the sample that comes with it, which has the time that was to be set.
+  void give_pulse() {
+    for (std::size_t node = 0; node < places_.size(); ++node) {
+      place& here = places_[node];
+      if (!here.gets_pulses) continue;
+      if (const auto ticks = std::exchange(here.at_next_pulse, std::nullopt)) set_time(node, *ticks);
+      tell_time('z', node);
+    }
+  }
+
+  void set_time(std::size_t node, std::uint64_t ticks) {
+    places_[node].shell.set_ticks(ticks);
+    tell_time('k', node);
+  }
+
+  void tell_time(char what, std::size_t node) {
+    std::printf("%c %zu %llu %llu\n", what, node, static_cast<unsigned long long>(places_[node].shell.ticks()),
+                static_cast<unsigned long long>(samples_));
   }
 
   void note_switch(std::size_t node) {
@@ -184,8 +219,9 @@ private:
       if (const std::uint64_t count = std::exchange(places_[node].gone_out, 0); count != 0) {
         std::printf("c %zu %llu\n", node, static_cast<unsigned long long>(count));
       }
-      for (const auto& words : places_[node].shell.take_packets()) {
-        std::printf("f %zu %s\n", node, hex_of(words.data(), 4 * words.size()).c_str());
+      for (const auto& [words, ticks] : places_[node].shell.take_packets()) {
+        const std::string time = ticks ? std::to_string(*ticks) : "-";
+        std::printf("f %zu %s %s\n", node, time.c_str(), hex_of(words.data(), 4 * words.size()).c_str());
       }
     }
   }
@@ -220,6 +256,12 @@ private:
       if (what == "w" && words >> wanted.tag >> wanted.address >> wanted.word) return here.shell.ask(wanted);
       if (what == "p" && words >> hex) return here.shell.give(bytes_of(hex));
       if (int takes = 0; what == "m" && words >> takes) return here.shell.let_host_take(takes != 0);
+      if (std::uint64_t ticks = 0; what == "k" && words >> ticks) return set_time(node, ticks);
+      if (std::uint64_t ticks = 0; what == "g" && words >> ticks) {
+        here.at_next_pulse = ticks;
+        return;
+      }
+      if (what == "q" && words >> here.gets_pulses) return;
       if (what == "h" && read_ear(words, here.receiver)) return;
       if (what == "l" && read_ear(words, here.recorder)) return;
       if (what == "s" && words >> here.to_record) {
@@ -249,6 +291,7 @@ private:
   }
 
   double slow_down_;
+  std::uint64_t pulse_samples_;
   std::vector<place> places_;
   std::vector<sample> sent_;
   std::uint64_t samples_ = 0;
@@ -259,12 +302,17 @@ private:
 }  // namespace
 
 int main(int argc, char** argv) {
-  const unsigned long nodes = argc == 3 ? std::strtoul(argv[1], nullptr, 10) : 0;
-  const double slow_down = argc == 3 ? std::strtod(argv[2], nullptr) : -1;
-  if (nodes == 0 || nodes > 64 || slow_down < 0) {
-    std::fputs("perhop-virtual-shell NODES SLOW_DOWN: 1 to 64 nodes, so many times slower than radios; 0: as fast as it can\n", stderr);
+  const unsigned long nodes = argc == 4 ? std::strtoul(argv[1], nullptr, 10) : 0;
+  const double slow_down = argc == 4 ? std::strtod(argv[2], nullptr) : -1;
+  const double pulse_s = argc == 4 ? std::strtod(argv[3], nullptr) : 0;
+  if (nodes == 0 || nodes > 64 || slow_down < 0 || pulse_s < 1e-5 || pulse_s > 1e5) {
+    std::fputs(
+        "perhop-virtual-shell NODES SLOW_DOWN PULSE_S: 1 to 64 nodes, so many times slower than radios (0: as fast as it can), a pulse "
+        "each "
+        "PULSE_S, 1e-5 to 1e5\n",
+        stderr);
     return 2;
   }
-  network(nodes, slow_down).run();
+  network(nodes, slow_down, pulse_s).run();
   return 0;
 }

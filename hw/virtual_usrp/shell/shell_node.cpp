@@ -101,6 +101,7 @@ sample shell_node::radio_edge(sample heard, std::optional<sample> other) {
   sends_ = top.radio_tx_running != 0;
   const std::uint32_t word = sends_ ? top.radio_tx_data : 0;
   top.radio_rx_data = word_of(heard);
+  top.radio_time = ticks_++;
   top.other_tx_running = other.has_value();
   top.other_tx_data = word_of(other.value_or(sample{}));
   rise(radio);
@@ -115,6 +116,7 @@ void shell_node::host_edge() {
   const bool given = top.m_packet_tvalid && top.m_packet_tready;
   const bool last = top.m_packet_tlast;
   const std::uint32_t word = top.m_packet_tdata;
+  const std::optional<std::uint64_t> ticks = top.m_packet_thas_time ? std::optional<std::uint64_t>(top.m_packet_ttimestamp) : std::nullopt;
   rise(host);
   if (taken && ++at_ == to_mac_.front().words.size()) {
     to_mac_.pop_front();
@@ -122,7 +124,7 @@ void shell_node::host_edge() {
   }
   if (given) {
     coming_.push_back(word);
-    if (last) come_.push_back(std::exchange(coming_, {}));
+    if (last) come_.push_back({.words = std::exchange(coming_, {}), .ticks = ticks});
   }
   if (asked_ && top.s_ctrlport_resp_ack) {
     answers_.push_back({accesses_.front().tag, top.s_ctrlport_resp_status, top.s_ctrlport_resp_data});
@@ -164,6 +166,6 @@ void shell_node::give(const std::vector<std::uint8_t>& packet) {
 
 std::vector<shell_node::answer> shell_node::take_answers() { return std::exchange(answers_, {}); }
 
-std::vector<std::vector<std::uint32_t>> shell_node::take_packets() { return std::exchange(come_, {}); }
+std::vector<shell_node::to_host> shell_node::take_packets() { return std::exchange(come_, {}); }
 
 }  // namespace perhop::virtual_usrp

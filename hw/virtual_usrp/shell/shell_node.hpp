@@ -42,6 +42,9 @@ public:
   sample step(sample heard, std::optional<sample> other = {});
   /// Whether the front end was switched to sending in the last sample.
   bool sends() const { return sends_; }
+  /// What the timekeeper says of the sample that comes next: one more than of the last, unless it is set.
+  std::uint64_t ticks() const { return ticks_; }
+  void set_ticks(std::uint64_t ticks) { ticks_ = ticks; }
 
   /// One access after the other; each takes about a microsecond.
   void ask(access wanted) { accesses_.push_back(wanted); }
@@ -50,9 +53,14 @@ public:
   /// Whether the host takes what the MAC has for it; what it does not take waits in the FPGA.
   void let_host_take(bool takes) { host_takes_ = takes; }
 
+  /// A packet of the MAC for its host.
+  struct to_host {
+    std::vector<std::uint32_t> words;
+    std::optional<std::uint64_t> ticks;  ///< the time beside it
+  };
   /// Answers and packets of the MAC since the last call.
   std::vector<answer> take_answers();
-  std::vector<std::vector<std::uint32_t>> take_packets();
+  std::vector<to_host> take_packets();
 
 private:
   struct given {
@@ -75,6 +83,7 @@ private:
   std::uint64_t period_ps_[clocks], next_ps_[clocks] = {0, 0, 0};  ///< of the next rising edge
   bool is_high_[clocks] = {};                                      ///< as it was evaluated
   bool sends_ = false;
+  std::uint64_t ticks_ = 0;
   std::deque<access> accesses_;
   bool host_takes_ = true;
   bool asked_ = false;  ///< the first of them is under way
@@ -83,7 +92,7 @@ private:
   std::deque<given> to_mac_;
   std::size_t at_ = 0;
   std::vector<std::uint32_t> coming_;
-  std::vector<std::vector<std::uint32_t>> come_;
+  std::vector<to_host> come_;
 };
 
 }  // namespace perhop::virtual_usrp
