@@ -10,6 +10,7 @@
 #include <string>
 
 #include "host/core/wire/generated/frames.hpp"
+#include "host/drivers/radio_time.hpp"
 
 namespace perhop::drivers {
 
@@ -43,7 +44,8 @@ inline bool is_sendable(const mac_properties& mac, const send_request& request) 
 struct reception {
   std::uint64_t receiver_address = 0;
   std::uint64_t transmitter_address = 0;
-  std::uint64_t tsf_us = 0;
+  std::uint64_t tsf_us = 0;                ///< of its end
+  std::optional<std::uint64_t> device_us;  ///< the same by the radio's own time; nothing: it has none
   std::uint16_t sequence = 0;
   std::uint8_t rate_index = 0;
   std::span<const std::uint8_t> msdu;  ///< valid during the call
@@ -105,6 +107,8 @@ public:
   /// @return false: down, more than air_most_register_accesses, or a MAC without registers; nothing will come
   virtual bool access_registers(std::uint32_t /*cookie*/, std::span<const register_access> /*accesses*/) { return false; }
   virtual const driver_counters& counters() const = 0;
+  /// How its radio's time was set; nothing: no radio, or none with a time.
+  virtual std::optional<radio_time> time() const { return {}; }
   /// Why the MAC is down, in words for a person; empty: it is up, or nothing is known. A new one makes descriptor() readable.
   virtual std::string problem() const { return {}; }
 };

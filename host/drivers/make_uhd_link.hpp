@@ -25,6 +25,7 @@ struct uhd_config {
   std::optional<double> bandwidth_hz;
   std::string clock_source = "internal";
   std::string time_source = "internal";
+  double pulse_wait_s = 1.2;  ///< in which a pulse of the time source must come
 };
 
 /// Whether this program was built with UHD.

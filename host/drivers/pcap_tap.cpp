@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <system_error>
 #include <utility>
 
@@ -44,18 +45,27 @@ void pcap_tap::on_up(const mac_properties& mac) {
 bool pcap_tap::send(const send_request& request) {
   if (!inner().send(request)) return false;
   write_frame({.receiver_address = request.receiver_address, .transmitter_address = mac_.address}, std::nullopt, request.rate_index,
-              request.msdu, wire::capture_direction::outbound);
+              request.msdu, wire::capture_direction::outbound, time_of_day({}));
   return true;
 }
 
 void pcap_tap::on_reception(const reception& frame) {
   write_frame({.receiver_address = frame.receiver_address, .transmitter_address = frame.transmitter_address, .sequence = frame.sequence},
-              frame.tsf_us, frame.rate_index, frame.msdu, wire::capture_direction::inbound);
+              frame.device_us.value_or(frame.tsf_us), frame.rate_index, frame.msdu, wire::capture_direction::inbound,
+              time_of_day(frame.device_us));
   listener().on_reception(frame);
 }
 
+/// By the radio's own time where others have the same: captures of several radios are then in the order of the air. What was heard has it
+/// to the microsecond, other packets as exactly as this host's clock was compared with it.
+std::uint64_t pcap_tap::time_of_day(std::optional<std::uint64_t> device_us) {
+  const auto time = inner().time();
+  if (!time || !time->by_pulses) return now_us();
+  return device_us ? *device_us : now_us() - static_cast<std::uint64_t>(std::llround(1e6 * time->host_ahead_s));
+}
+
 void pcap_tap::write_frame(const wire::data_header& header, std::optional<std::uint64_t> end_us, std::uint8_t rate_index,
-                           std::span<const std::uint8_t> msdu, wire::capture_direction direction) {
+                           std::span<const std::uint8_t> msdu, wire::capture_direction direction, std::uint64_t time_us) {
   wire::data_header whole = header;
   whole.bssid = node_address_base;
   std::array<std::uint8_t, wire::data_header::size_bytes> bytes;
@@ -63,7 +73,7 @@ void pcap_tap::write_frame(const wire::data_header& header, std::optional<std::u
   // A driver that is not up has no profile; one that tells a rate that is not there is not believed.
   const timing_profile& profile = mac_.profile != nullptr ? *mac_.profile : timing_profiles()[0];
   const std::uint8_t rate = rate_index < profile.rates.size() ? rate_index : std::uint8_t{0};
-  wire::append_captured_frame(block_, {.time_us = now_us(), .direction = direction}, wire::radiotap_of(end_us, profile, rate, false), bytes,
+  wire::append_captured_frame(block_, {.time_us = time_us, .direction = direction}, wire::radiotap_of(end_us, profile, rate, false), bytes,
                               msdu);
   ++(write_out() ? captured_.written : captured_.lost);
 }

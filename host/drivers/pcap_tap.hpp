@@ -35,8 +35,9 @@ private:
   void on_up(const mac_properties& mac) override;
   void on_reception(const reception& frame) override;
 
+  std::uint64_t time_of_day(std::optional<std::uint64_t> device_us);
   void write_frame(const wire::data_header& header, std::optional<std::uint64_t> end_us, std::uint8_t rate_index,
-                   std::span<const std::uint8_t> msdu, wire::capture_direction direction);
+                   std::span<const std::uint8_t> msdu, wire::capture_direction direction, std::uint64_t time_us);
   bool write_out();
 
   int file_ = -1;

@@ -6,9 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
+
+#include "host/drivers/radio_time.hpp"
 
 namespace perhop::drivers {
 
@@ -40,7 +43,13 @@ public:
   /// @return its length; 0: none came
   /// @throws link_error
   virtual std::size_t receive(std::span<std::uint8_t> packet) = 0;
+  /// The radio's time that came beside the packet which receive() gave last; nothing: none did.
+  virtual std::optional<std::uint64_t> packet_ticks() const { return {}; }
   virtual link_counts counts() const { return {}; }
+  /// Of the radio's time; 0: it has none that the link knows of.
+  virtual std::uint64_t ticks_per_s() const { return 0; }
+  /// How that time was set, and how it stood when the link looked last.
+  virtual std::optional<radio_time> time() const { return {}; }
   /// What is wrong with the radio's clocks now, where the link knows of them; empty: nothing. @throws link_error
   virtual std::string time_trouble() { return {}; }
 };

@@ -60,7 +60,9 @@ void rfnoc_driver::check_time(radio_link& link, std::uint64_t session, seen& kno
     why = "the radio's converter has given no sample since the last beat: its clock stands";
   } else if (++known.beats % beats_between_looks == 0) {
     why = link.time_trouble();
+    if (const auto time = link.time(); why.empty() && time) tell({session, *time});
   }
+  if (why.empty()) why = look_at_time(link);
   known.samples = samples;
   if (why.empty()) return;
   tell({session, trouble{.times_lost = 1}});

@@ -106,6 +106,7 @@ void rfnoc_driver::work() {
     try {
       const std::unique_ptr<radio_link> link = make_link_();
       set_up(*link, config_.setup);
+      begin_time(*link, session);
       const seen known{.troubles = troubles_of(*link), .samples = link->read(registers::shell::stat_samples::address)};
       {
         const std::lock_guard lock(mutex_);
@@ -175,7 +176,8 @@ void rfnoc_driver::listen(radio_link& link, std::uint64_t session) {
   try {
     while (!failed_) {
       if (const std::size_t size = link.receive(buffer); size != 0) {
-        tell({session, packet(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(size))});
+        packet bytes(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(size));
+        tell({session, heard_packet{std::move(bytes), device_us_of(link.packet_ticks())}});
       }
     }
   } catch (const link_error& error) {
@@ -254,14 +256,17 @@ void rfnoc_driver::poll(driver_listener& listener) {
       outstanding_.clear();
       ++counters_.ups;
       listener.on_up(mac_);
+    } else if (const auto* time = std::get_if<radio_time>(&next.what)) {
+      time_ = *time;
     } else if (!up_ || next.session != session_) {
       continue;
     } else if (std::holds_alternative<down_event>(next.what)) {
       up_ = false;
+      time_.reset();
       outstanding_.clear();
       listener.on_down();
-    } else if (const auto* bytes = std::get_if<packet>(&next.what)) {
-      on_packet(listener, *bytes);
+    } else if (const auto* heard = std::get_if<heard_packet>(&next.what)) {
+      on_packet(listener, *heard);
     } else if (const auto* grown = std::get_if<trouble>(&next.what)) {
       note(*grown);
     } else {
@@ -271,15 +276,17 @@ void rfnoc_driver::poll(driver_listener& listener) {
   }
 }
 
-void rfnoc_driver::on_packet(driver_listener& listener, std::span<const std::uint8_t> message) {
+void rfnoc_driver::on_packet(driver_listener& listener, const heard_packet& heard) {
+  const std::span<const std::uint8_t> message = heard.bytes;
   if (wire::host_frame::decode(message)) {
-    on_frame(listener, message);
+    on_frame(listener, heard);
   } else if (!wire::host_record::decode(message) || !on_record(listener, message)) {
     ++counters_.malformed;
   }
 }
 
-void rfnoc_driver::on_frame(driver_listener& listener, std::span<const std::uint8_t> message) {
+void rfnoc_driver::on_frame(driver_listener& listener, const heard_packet& heard) {
+  const std::span<const std::uint8_t> message = heard.bytes;
   const auto head = *wire::host_frame::decode(message);
   // The word behind the bytes says how many there are; the last of them may fill a word up.
   const std::span<const std::uint8_t> rest = message.subspan(wire::host_frame::size_bytes);
@@ -296,6 +303,7 @@ void rfnoc_driver::on_frame(driver_listener& listener, std::span<const std::uint
   listener.on_reception({.receiver_address = head.receiver_address,
                          .transmitter_address = head.transmitter_address,
                          .tsf_us = head.tsf_us + airtime_us(*mac_.profile, head.rate, head.mpdu_bytes),
+                         .device_us = heard.device_us,
                          .sequence = head.sequence,
                          .rate_index = head.rate,
                          .msdu = rest.first(msdu_bytes)});
@@ -308,7 +316,7 @@ bool rfnoc_driver::on_record(driver_listener& listener, std::span<const std::uin
   for (std::size_t byte = 0; byte < 4 * words.size(); ++byte) {
     words[byte / 4] |= std::uint32_t{message[wire::host_record::size_bytes + byte]} << 8 * (byte % 4);
   }
-  const completion_record record = decode_completion_record(words);
+  completion_record record = decode_completion_record(words);
   if (outstanding_.empty()) return false;
   // Records come in the order of their packets: one that was lost would keep its credit for ever.
   if (outstanding_.front().tag != record.tag) {
@@ -318,6 +326,7 @@ bool rfnoc_driver::on_record(driver_listener& listener, std::span<const std::uin
   }
   const std::uint32_t cookie = outstanding_.front().cookie;
   outstanding_.pop_front();
+  tell_in_device_time(record);
   listener.on_completion(cookie, record);
   return true;
 }
@@ -338,6 +347,9 @@ std::vector<config_field> fields() {
   bandwidth.optional = true;
   config_field frequency = required(field_kind::quantity, "frequency_hz", "centre of a channel that you may use");
   frequency.above = 0;
+  config_field pulse_wait =
+      quantity_field("pulse_wait_s", device.pulse_wait_s, "in which a pulse must come; of a virtual radio as much more as it is slower");
+  pulse_wait.above = 0;
   config_field seed = count_field("seed", {}, 0, INT64_MAX, "any number that no other station has; none: from the address");
   seed.optional = true;
   return {
@@ -353,7 +365,11 @@ std::vector<config_field> fields() {
       text_field("rx_antenna", device.rx_antenna, "a port of the front end"),
       bandwidth,
       text_field("clock_source", device.clock_source, "of the device's reference: internal, external, gpsdo as it has them"),
-      text_field("time_source", device.time_source, "of the device's time"),
+      text_field(
+          "time_source", device.time_source,
+          "of the device's time: internal takes this host's clock; external and gpsdo take pulses, one a second, which make the times of "
+          "all radios one"),
+      pulse_wait,
       required(field_kind::mac, "mac", "this node's address"),
       profile_field("dsss_", "those that the modem keeps"),
       count_field("data_rate_index", 1, 0, 1, "of the profile"),
@@ -386,7 +402,8 @@ driver_maker prepare(const field_values& given) {
                           .rx_antenna = given.text("rx_antenna"),
                           .bandwidth_hz = given.has("bandwidth_hz") ? std::optional(given.quantity("bandwidth_hz")) : std::nullopt,
                           .clock_source = given.text("clock_source"),
-                          .time_source = given.text("time_source")};
+                          .time_source = given.text("time_source"),
+                          .pulse_wait_s = given.quantity("pulse_wait_s")};
   rfnoc_config mac;
   mac.setup.profile = find_profile(given.text("profile"));
   mac.setup.address = given.count("mac");

@@ -51,6 +51,7 @@ public:
   void restart(const std::string& why) override;
   bool access_registers(std::uint32_t cookie, std::span<const register_access> accesses) override;
   const driver_counters& counters() const override { return counters_; }
+  std::optional<radio_time> time() const override { return time_; }
   std::string problem() const override;
 
 private:
@@ -62,6 +63,11 @@ private:
   struct command {
     std::uint64_t session;
     std::variant<packet, access_list> what;
+  };
+  /// A packet of the FPGA, and when it was heard by the radio's time.
+  struct heard_packet {
+    packet bytes;
+    std::optional<std::uint64_t> device_us;
   };
   struct up_event {};
   struct down_event {};
@@ -84,7 +90,7 @@ private:
   };
   struct event {
     std::uint64_t session;
-    std::variant<up_event, down_event, packet, answers, trouble> what;
+    std::variant<up_event, down_event, heard_packet, answers, trouble, radio_time> what;
   };
   struct waiting_packet {
     std::uint16_t tag;
@@ -101,8 +107,12 @@ private:
   void listen(radio_link& link, std::uint64_t session);
   register_answer access(radio_link& link, const register_access& wanted) const;
   void tell(event happened);
-  void on_packet(driver_listener& listener, std::span<const std::uint8_t> message);
-  void on_frame(driver_listener& listener, std::span<const std::uint8_t> message);
+  void begin_time(radio_link& link, std::uint64_t session);
+  std::string look_at_time(radio_link& link);
+  std::optional<std::uint64_t> device_us_of(std::optional<std::uint64_t> ticks);
+  void tell_in_device_time(completion_record& record);
+  void on_packet(driver_listener& listener, const heard_packet& heard);
+  void on_frame(driver_listener& listener, const heard_packet& heard);
   bool on_record(driver_listener& listener, std::span<const std::uint8_t> message);
   void give(command wanted);
   void wake() const;
@@ -119,6 +129,7 @@ private:
   std::uint16_t next_tag_ = 0;
   std::deque<waiting_packet> outstanding_;
   driver_counters counters_;
+  std::optional<radio_time> time_;
 
   // Shared.
   mutable std::mutex mutex_;
@@ -126,6 +137,8 @@ private:
   std::deque<event> events_;
   std::deque<command> commands_;
   std::string problem_;
+  std::optional<time_line> line_;  ///< of this session's radio, where it has a time
+  std::uint64_t rx_delay_us_ = 0;  ///< from the end of a frame to when the modem says so
   bool ends_ = false;
   std::atomic<bool> failed_ = false;  ///< the link of this session is of no more use
 

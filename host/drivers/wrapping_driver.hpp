@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -28,6 +29,7 @@ public:
     return inner_->access_registers(cookie, accesses);
   }
   const driver_counters& counters() const override { return inner_->counters(); }
+  std::optional<radio_time> time() const override { return inner_->time(); }
   std::string problem() const override { return inner_->problem(); }
 
 protected:

@@ -194,6 +194,7 @@ json status(time_us now, const node_config& config, const packet_path& path, con
                 {"rx_samples_lost", driver.counters().rx_samples_lost},
                 {"tx_samples_late", driver.counters().tx_samples_late},
                 {"times_lost", driver.counters().times_lost}}},
+              {"radio_time", radio_time_of(driver)},
               {"routes", {{"lookups", kernel.table().lookups()}, {"changes", kernel.table().changes()}}},
               {"packets",
                {{"from_ip", c.from_ip},
@@ -267,6 +268,15 @@ json status(time_us now, const node_config& config, const packet_path& path, con
 }
 
 }  // namespace
+
+json radio_time_of(const drivers::driver& driver) {
+  const auto time = driver.time();
+  if (!time) return nullptr;
+  return {{"by_pulses", time->by_pulses},
+          {"host_ahead_s", time->host_ahead_s},
+          {"pulse_offset_us", time->pulse_offset_us},
+          {"corrections", time->corrections}};
+}
 
 std::vector<std::string> parts_without_effect(const std::vector<packet_path::flow_report>& flows) {
   std::vector<std::string> sentences;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,9 @@ namespace perhop::node {
 /// @param clamp null: windows are lowered
 std::string answer(std::string_view asked, time_us now, node_config& config, packet_path& path, const linux_kernel& kernel,
                    const drivers::driver& driver, const bpf::window_clamp* clamp);
+
+/// How the time of the driver's radio was set; null where it has none.
+nlohmann::json radio_time_of(const drivers::driver& driver);
 
 /// Sentences, each once: parts of the policy that do nothing for a connection whose data this host sends, and why.
 std::vector<std::string> parts_without_effect(const std::vector<packet_path::flow_report>& flows);

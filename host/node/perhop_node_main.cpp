@@ -3,7 +3,8 @@
 // perhop-node CONFIG.JSON: the daemon of one node. Joins the TUN interface, the shim and the driver; one thread, which sleeps until
 // something happens.
 // perhop-node --check-ebpf CGROUP: whether this process could clamp congestion windows here; if not, one line says why.
-// perhop-node --check-driver CONFIG.JSON: whether the MAC of this configuration comes up; nothing but its driver is opened.
+// perhop-node --check-driver CONFIG.JSON: whether the MAC of this configuration comes up, and its radio's time; nothing but its driver is
+// opened.
 // perhop-node --drivers: every driver with its fields, as JSON.
 // perhop-node --version: the project's version and a digest of the daemon's sources.
 // Exit status: 0 told to end (SIGINT, SIGTERM), 2 the configuration is wrong or eBPF is not possible, 1 anything else, a MAC that does
@@ -302,6 +303,7 @@ int check_driver(const node::node_config& config) {
   const drivers::mac_properties& mac = *word.mac();
   std::printf("%s %s %llu b/s RTS %u\n", node::text_of_mac(mac.address).c_str(), mac.profile->name.data(),
               static_cast<unsigned long long>(mac.profile->rates[mac.data_rate_index].bps), mac.rts_threshold_bytes);
+  if (const auto time = node::radio_time_of(*driver); !time.is_null()) std::printf("%s\n", time.dump().c_str());
   return 0;
 }
 

@@ -51,6 +51,8 @@ class UhdRadio:
                 f"{place.args}: {error}", "check address, power and network; try uhd_usrp_probe"
             ) from error
         self._tx = self._rx = None
+        self.packet_ticks: int | None = None
+        """The radio's time that came beside the last packet; None: it had none, or UHD does not know our controller."""
         self._idle = {each: self._occupy(each) for each in sorted({place.channel, place.recorder_channel} - {None})}
         self.graph.commit()
 
@@ -128,7 +130,17 @@ class UhdRadio:
         words = np.zeros((1, 2048), dtype=np.float32)
         metadata = self._uhd.types.RXMetadata()
         count = self._rx.recv(words, metadata, timeout_s)
+        self.packet_ticks = metadata.time_spec.to_ticks(self.radio.get_rate()) if metadata.has_time_spec else None
         return words[0, :count].tobytes()
+
+    @property
+    def timekeeper(self):
+        """UHD's: its ticks are those of packet_ticks, and of the shell's register device_time."""
+        return self.graph.get_mb_controller(0).get_timekeeper(0)
+
+    def take_pulses_of(self, source: str) -> None:
+        """From now on the timekeeper takes a time at the pulses of `external` or `gpsdo`."""
+        self.graph.get_mb_controller(0).set_time_source(source)
 
     def record(self, frequency_hz: float, gain_db: float, seconds: float) -> NDArray[np.int16]:
         """What the recorder's channel hears, I and Q in two columns. Perhop's own channel keeps its gain."""

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <sstream>
 #include <string>
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include "host/core/wire/generated/registers.hpp"
+#include "host/drivers/uhd/device_clock.hpp"
 #include "host/drivers/uhd/front_end.hpp"
 #include "host/drivers/uhd/perhop_block_control.hpp"
 
@@ -39,7 +41,9 @@ constexpr const char* words_format = "f32";
 
 class uhd_stream : public packet_stream {
 public:
-  uhd_stream(::uhd::tx_streamer::sptr tx, ::uhd::rx_streamer::sptr rx) : tx_(std::move(tx)), rx_(std::move(rx)) {}
+  /// @param ticks_per_s of the device's time, by which UHD tells it in seconds
+  uhd_stream(::uhd::tx_streamer::sptr tx, ::uhd::rx_streamer::sptr rx, double ticks_per_s)
+      : tx_(std::move(tx)), rx_(std::move(rx)), ticks_per_s_(ticks_per_s) {}
   ~uhd_stream() override { rx_->issue_stream_cmd(::uhd::stream_cmd_t::STREAM_MODE_STOP_CONTINUOUS); }
 
   std::size_t send(const std::uint32_t* words, std::size_t count) override {
@@ -70,8 +74,12 @@ public:
     }
     if (metadata.error_code != ::uhd::rx_metadata_t::ERROR_CODE_NONE)
       throw link_error("the stream of the radio says: " + metadata.strerror());
+    ticks_.reset();
+    if (metadata.has_time_spec) ticks_ = static_cast<std::uint64_t>(metadata.time_spec.to_ticks(ticks_per_s_));
     return come;
   }
+
+  std::optional<std::uint64_t> ticks() const override { return ticks_; }
 
   link_counts counts() const override { return {.overflows = overflows_, .late = late_, .sequence_errors = sequence_errors_}; }
 
@@ -88,6 +96,8 @@ private:
 
   ::uhd::tx_streamer::sptr tx_;
   ::uhd::rx_streamer::sptr rx_;
+  double ticks_per_s_;
+  std::optional<std::uint64_t> ticks_;
   std::atomic<std::uint64_t> overflows_ = 0, late_ = 0, sequence_errors_ = 0;
 };
 
@@ -98,6 +108,8 @@ struct uhd_link::device {
   uhd_blocks::perhop_block_control::sptr block;
   ::uhd::tx_streamer::sptr idle_tx;
   ::uhd::rx_streamer::sptr idle_rx;
+  ::uhd::rfnoc::mb_controller::timekeeper::sptr keeper;
+  std::unique_ptr<device_clock> clock;
 
   /// Occupies the radio block's ports of perhop's channel with streams that carry nothing, for as long as this lives. On an E3xx UHD
   /// switches the codec's chains on by the ports that are connected, and knows nothing of perhop's use of the converter: without these
@@ -134,9 +146,15 @@ uhd_link::uhd_link(const uhd_config& config)
     device_->graph->connect(block_id_t(config.block), 0, rx, 0);
     device_->occupy_radio(block_id_t(config.radio), config.channel);
     device_->graph->commit();
-    stream_ = std::make_unique<uhd_stream>(tx, rx);
     regs_ = &device_->block->regs();
-    check_front_end(*radio, *motherboard, config, image_rate_hz());
+    const double rate_hz = image_rate_hz();
+    stream_ = std::make_unique<uhd_stream>(tx, rx, rate_hz);
+    check_front_end(*radio, *motherboard, config, rate_hz);
+    // A tick a sample of the converter.
+    ticks_per_s_ = static_cast<std::uint64_t>(std::llround(rate_hz));
+    device_->keeper = motherboard->get_timekeeper(0);
+    device_->clock = std::make_unique<device_clock>(*device_->keeper, config.time_source, config.pulse_wait_s);
+    device_->clock->set();
   } catch (const ::uhd::exception& error) {
     fail("the radio '" + config.args + "'", error);
   } catch (const std::runtime_error& error) {
@@ -159,12 +177,18 @@ double uhd_link::image_rate_hz() {
   return modem_hz * static_cast<double>(registers::shell::build::decimation.get(build));
 }
 
+std::optional<radio_time> uhd_link::time() const {
+  if (!device_) return {};
+  return device_->clock->state();
+}
+
 std::string uhd_link::time_trouble() {
   if (!device_) return {};
   try {
-    return reference_trouble(*device_->graph->get_mb_controller(), config_);
+    if (std::string why = reference_trouble(*device_->graph->get_mb_controller(), config_); !why.empty()) return why;
+    return device_->clock->look();
   } catch (const std::exception& error) {
-    fail("asking the radio for its reference clock", error);
+    fail("asking the radio for its clocks", error);
   }
 }
 

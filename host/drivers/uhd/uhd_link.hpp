@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <uhd/rfnoc/register_iface.hpp>
 #include <vector>
@@ -20,6 +21,8 @@ public:
   virtual std::size_t send(const std::uint32_t* words, std::size_t count) = 0;
   /// @return words of the next packet; 0: none came in time
   virtual std::size_t receive(std::uint32_t* words, std::size_t most) = 0;
+  /// The device's time beside the packet that came last.
+  virtual std::optional<std::uint64_t> ticks() const { return {}; }
   virtual link_counts counts() const { return {}; }
 };
 
@@ -38,16 +41,20 @@ public:
   void write(std::uint32_t address, std::uint32_t word) override;
   void send(std::span<const std::uint8_t> packet) override;
   std::size_t receive(std::span<std::uint8_t> packet) override;
+  std::optional<std::uint64_t> packet_ticks() const override { return stream_->ticks(); }
   link_counts counts() const override { return stream_->counts(); }
+  std::uint64_t ticks_per_s() const override { return ticks_per_s_; }
+  std::optional<radio_time> time() const override;
   std::string time_trouble() override;
 
 private:
   /// The converter's rate for which the image was made.
   double image_rate_hz();
 
-  struct device;  ///< UHD's graph and block, in the order of their lives
+  struct device;  ///< UHD's graph, block and clock, in the order of their lives
   std::unique_ptr<device> device_;
   uhd_config config_;
+  std::uint64_t ticks_per_s_ = 0;
   ::uhd::rfnoc::register_iface* regs_;
   std::unique_ptr<packet_stream> stream_;
   std::vector<std::uint32_t> out_, in_;

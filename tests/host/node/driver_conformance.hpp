@@ -39,7 +39,10 @@ struct recorder : driver_listener {
     mac = told;
   }
   void on_down() override { ++downs; }
-  void on_completion(std::uint32_t cookie, const completion_record& record) override { completions.emplace_back(cookie, record.result); }
+  void on_completion(std::uint32_t cookie, const completion_record& record) override {
+    completions.emplace_back(cookie, record.result);
+    last_record = record;
+  }
   void on_reception(const reception& frame) override {
     receptions.emplace_back(frame.msdu.begin(), frame.msdu.end());
     last = frame;
@@ -53,6 +56,7 @@ struct recorder : driver_listener {
   std::vector<std::pair<std::uint32_t, tx_result>> completions;
   std::vector<bytes> receptions;
   reception last;
+  completion_record last_record;
   std::vector<std::pair<std::uint32_t, std::vector<register_answer>>> answers;
 };
 

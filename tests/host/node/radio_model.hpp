@@ -158,6 +158,10 @@ public:
     const std::lock_guard lock(mutex_);
     return writes_;
   }
+  std::vector<std::uint32_t> reads() {
+    const std::lock_guard lock(mutex_);
+    return reads_;
+  }
   void set(std::uint32_t address, std::uint32_t word) {
     const std::lock_guard lock(mutex_);
     words_[address] = word;

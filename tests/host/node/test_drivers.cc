@@ -11,8 +11,11 @@
 
 #include <array>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -60,7 +63,8 @@ public:
   int descriptor() const override { return pipe_[0]; }
   void poll(driver_listener& listener) override {
     for (const bytes& msdu : std::exchange(script, {})) {
-      listener.on_reception({.receiver_address = 1, .transmitter_address = 2, .sequence = sequence++, .rate_index = 1, .msdu = msdu});
+      listener.on_reception(
+          {.receiver_address = 1, .transmitter_address = 2, .device_us = device_us, .sequence = sequence++, .rate_index = 1, .msdu = msdu});
     }
   }
   bool can_send() const override { return true; }
@@ -71,12 +75,15 @@ public:
   }
   void restart(const std::string& why) override { restarted = why; }
   const driver_counters& counters() const override { return counters_; }
+  std::optional<radio_time> time() const override { return radio; }
 
   std::vector<bytes> script;
   std::vector<bytes> sent;
   bool refuses = false;
   std::string restarted;
   std::uint16_t sequence = 0;
+  std::optional<radio_time> radio;
+  std::optional<std::uint64_t> device_us;
 
 private:
   std::array<int, 2> pipe_{};
@@ -361,6 +368,44 @@ TEST(pcap_tap, packets_pass_and_the_file_holds_them_after_a_restart_too) {
     const std::uintmax_t size = std::filesystem::file_size(file);
     EXPECT_EQ(run == 0 ? size : size - before, size / (run + 1U));
     before = size;
+  }
+}
+
+/// The time of each packet of a capture (draft-ietf-opsawg-pcapng, 4.3), and whether TSFT of its radiotap header is a given one.
+std::vector<std::uint64_t> times_of(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  const std::string all{std::istreambuf_iterator<char>(in), {}};
+  const auto word = [&](std::size_t at) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, all.data() + at, sizeof value);
+    return value;
+  };
+  std::vector<std::uint64_t> times;
+  for (std::size_t at = 0; at + 12 <= all.size(); at += word(at + 4)) {
+    if (word(at) == 6) times.push_back(std::uint64_t{word(at + 12)} << 32 | word(at + 16));
+  }
+  return times;
+}
+
+TEST(pcap_tap, received_packets_have_the_radios_time_where_pulses_make_it_that_of_others) {
+  const folder where;
+  constexpr std::uint64_t heard_us = 1'000'000'000'000'000;
+  for (const bool by_pulses : {false, true}) {
+    const std::string file = where.path / (by_pulses ? "by_pulses.pcapng" : "by_host.pcapng");
+    tapped with(file, 1'000'000);
+    with.inner->radio = radio_time{.by_pulses = by_pulses};
+    with.inner->device_us = heard_us;
+    with.inner->script = {packet(1)};
+    with.tap->poll(with.heard);
+    ASSERT_TRUE(with.tap->time());
+    EXPECT_EQ(with.tap->time()->by_pulses, by_pulses);
+    const auto times = times_of(file);
+    ASSERT_EQ(times.size(), 1U);
+    EXPECT_EQ(times[0] == heard_us, by_pulses);
+    // TSFT is the radio's time in either case.
+    std::ifstream in(file, std::ios::binary);
+    const std::string all{std::istreambuf_iterator<char>(in), {}};
+    EXPECT_NE(all.find(std::string(reinterpret_cast<const char*>(&heard_us), sizeof heard_us)), std::string::npos);
   }
 }
 

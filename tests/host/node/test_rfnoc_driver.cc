@@ -17,6 +17,7 @@ namespace {
 struct link_says {
   std::atomic<std::uint64_t> overflows = 0, late = 0, sequence_errors = 0;
   std::atomic<bool> has_lost_reference = false;
+  std::atomic<std::uint64_t> ticks_per_s = 0, packet_ticks = 0;  ///< 0: the radio has no time; the packet has none
 };
 
 class model_link : public radio_link {
@@ -41,6 +42,15 @@ public:
   }
   link_counts counts() const override {
     return {.overflows = says_.overflows, .late = says_.late, .sequence_errors = says_.sequence_errors};
+  }
+  std::optional<std::uint64_t> packet_ticks() const override {
+    const std::uint64_t ticks = says_.packet_ticks;
+    return ticks == 0 ? std::nullopt : std::optional(ticks);
+  }
+  std::uint64_t ticks_per_s() const override { return says_.ticks_per_s; }
+  std::optional<radio_time> time() const override {
+    if (says_.ticks_per_s == 0) return {};
+    return radio_time{.by_pulses = true, .host_ahead_s = 0.25};
   }
   std::string time_trouble() override { return says_.has_lost_reference ? "the reference is gone" : ""; }
 
@@ -203,6 +213,113 @@ TEST_F(rfnoc, tells_of_a_lost_reference_and_is_up_when_it_is_back) {
   bench.link().has_lost_reference = false;
   ASSERT_TRUE(until([&] { return heard.ups == 2; }));
   EXPECT_EQ(bench.rfnoc().problem(), "");
+}
+
+// ---- A radio with a time
+
+constexpr std::uint64_t ticks_per_s = 22'000'000;
+
+/// The registers of a radio whose time is so many microseconds when its TSF is `tsf_us`.
+void set_time(radio_model& model, std::uint64_t device_us, std::uint64_t tsf_us) {
+  const std::uint64_t ticks = device_us / 1'000'000 * ticks_per_s + device_us % 1'000'000 * 22;
+  const auto put = [&model](std::uint32_t address, std::uint64_t value) {
+    model.set_version_on_reset(address, static_cast<std::uint32_t>(value));
+    model.set_version_on_reset(address + 4, static_cast<std::uint32_t>(value >> 32));
+    model.set(address, static_cast<std::uint32_t>(value));
+    model.set(address + 4, static_cast<std::uint32_t>(value >> 32));
+  };
+  put(registers::shell::device_time::address, ticks);
+  put(registers::shell::device_time_tsf::address, tsf_us);
+}
+
+class rfnoc_with_time : public rfnoc {
+protected:
+  static constexpr std::uint64_t now_us = 1'764'000'000'123'456, tsf_us = 5'000'000;
+
+  void come_up_with_time() {
+    bench.link().ticks_per_s = ticks_per_s;
+    bench.model().set_version_on_reset(registers::shell::build::address,
+                                       static_cast<std::uint32_t>(registers::shell::build::timed.put(16, 1)));
+    set_time(bench.model(), now_us, tsf_us);
+    come_up();
+  }
+
+  /// The radio completes the packet that was sent first, at these times of its TSF.
+  void complete_at(std::uint32_t enqueue_us, std::uint32_t done_us) {
+    completion_record record;
+    record.t_enqueue_us = enqueue_us;
+    record.t_head_us = enqueue_us + 10;
+    record.t_first_tx_us = enqueue_us + 60;
+    record.t_done_us = done_us;
+    bytes packet(wire::host_record::size_bytes);
+    wire::host_record().encode(std::span(packet).first<wire::host_record::size_bytes>());
+    for (const std::uint32_t word : encode_completion_record(record)) {
+      for (int shift = 0; shift < 32; shift += 8) packet.push_back(static_cast<std::uint8_t>(word >> shift));
+    }
+    bench.model().say(packet);
+  }
+};
+
+TEST_F(rfnoc_with_time, tells_frames_by_the_time_that_came_with_them_less_what_the_receiver_takes) {
+  come_up_with_time();
+  // 60 clocks of 60 in a microsecond: the modem says of a frame's end a microsecond later.
+  bench.link().packet_ticks = (now_us / 1'000'000 + 7) * ticks_per_s + 11'000'022;
+  bench.hear(1, bytes(20, 1));
+  ASSERT_TRUE(until([&] { return heard.receptions.size() == 1; }));
+  ASSERT_TRUE(heard.last.device_us);
+  EXPECT_EQ(*heard.last.device_us, (now_us / 1'000'000 + 7) * 1'000'000 + 500'000);
+  bench.link().packet_ticks = 0;
+  bench.hear(2, bytes(20, 1));
+  ASSERT_TRUE(until([&] { return heard.receptions.size() == 2; }));
+  EXPECT_FALSE(heard.last.device_us);
+  ASSERT_TRUE(bench.dut().time());
+  EXPECT_TRUE(bench.dut().time()->by_pulses);
+  EXPECT_EQ(bench.dut().time()->host_ahead_s, 0.25);
+}
+
+TEST_F(rfnoc_with_time, tells_completions_by_the_radios_time_and_leaves_what_is_between) {
+  come_up_with_time();
+  send(1, bytes(20, 1));
+  complete_at(tsf_us - 700, tsf_us + 3000);
+  ASSERT_TRUE(until([&] { return heard.completions.size() == 1; }));
+  const completion_record& told = heard.last_record;
+  EXPECT_EQ(told.t_done_us, static_cast<std::uint32_t>(now_us + 3000));
+  EXPECT_EQ(told.t_enqueue_us, static_cast<std::uint32_t>(now_us - 700));
+  EXPECT_EQ(told.t_head_us - told.t_enqueue_us, 10U);
+  EXPECT_EQ(told.t_first_tx_us - told.t_enqueue_us, 60U);
+}
+
+TEST_F(rfnoc_with_time, a_time_that_jumps_is_told_of_counted_and_begun_anew) {
+  come_up_with_time();
+  // As much by both: nothing is wrong.
+  set_time(bench.model(), now_us + 1'000'000, tsf_us + 1'000'000);
+  const auto looks = [&] { return std::ranges::count(bench.model().reads(), registers::shell::device_time::address); };
+  const auto before = looks();
+  ASSERT_TRUE(until([&] { return looks() > before + 2; }));
+  EXPECT_EQ(heard.downs, 0);
+  set_time(bench.model(), now_us - 2'000'000, tsf_us + 1'000'100);
+  ASSERT_TRUE(until([&] { return heard.downs == 1; }));
+  EXPECT_NE(bench.rfnoc().problem().find("has jumped by -3"), std::string::npos) << bench.rfnoc().problem();
+  EXPECT_EQ(bench.dut().counters().times_lost, 1U);
+  ASSERT_TRUE(until([&] { return heard.ups == 2; }));
+  bench.link().packet_ticks = (now_us / 1'000'000) * ticks_per_s + 22;
+  bench.hear(1, bytes(20, 1));
+  ASSERT_TRUE(until([&] { return heard.receptions.size() == 1; }));
+  EXPECT_EQ(heard.last.device_us, now_us / 1'000'000 * 1'000'000);
+}
+
+TEST_F(rfnoc, a_radio_without_a_time_tells_its_tsf_as_it_is) {
+  bench.link().ticks_per_s = ticks_per_s;
+  come_up();
+  bench.link().packet_ticks = 22;
+  bench.hear(1, bytes(20, 1));
+  ASSERT_TRUE(until([&] { return heard.receptions.size() == 1; }));
+  EXPECT_FALSE(heard.last.device_us);
+  send(1, bytes(20, 1));
+  ASSERT_TRUE(until([&] { return bench.sent().size() == 1; }));
+  bench.complete(0, tx_result::delivered);
+  ASSERT_TRUE(until([&] { return heard.completions.size() == 1; }));
+  EXPECT_EQ(heard.last_record.t_done_us, 0U);
 }
 
 TEST_F(rfnoc, a_radio_of_another_version_is_not_touched_and_named) {

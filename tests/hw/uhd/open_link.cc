@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Opens a radio by uhd_link, as the daemon does, and holds it: perhop_uhd_open ARGS PACKETS BURST BYTES
+// Opens a radio by uhd_link, as the daemon does, and holds it: perhop_uhd_open ARGS PACKETS BURST BYTES [TIME_SOURCE]
 //
 // Sends so many packets in bursts, each packet with its number, receives nothing meanwhile and then what comes back (of a block that gives
 // them back: hw/virtual_usrp), and compares. Packets have BYTES bytes, or with 0 from 4 to 1400 in turn. One line of JSON; then it holds
-// the radio until its input ends, and reads its identification again for each line.
+// the radio until its input ends; for each line it reads its identification again, and says how the radio's time stands and what is wrong.
 #include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <iostream>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "host/core/wire/generated/registers.hpp"
 #include "host/drivers/uhd/uhd_link.hpp"
 
 namespace {
@@ -52,13 +55,28 @@ outcome exchange(perhop::drivers::uhd_link& link, const plan& plan) {
   return so_far;
 }
 
+/// The radio's time as a JSON object.
+std::string text_of(const std::optional<perhop::drivers::radio_time>& time) {
+  if (!time) return "null";
+  std::ostringstream text;
+  text << std::boolalpha << R"({"by_pulses": )" << time->by_pulses << R"(, "host_ahead_s": )" << time->host_ahead_s
+       << R"(, "pulse_offset_us": )" << time->pulse_offset_us << R"(, "corrections": )" << time->corrections << "}";
+  return text.str();
+}
+
+/// The device's time by the shell's register, in ticks.
+std::uint64_t ticks_now(perhop::drivers::uhd_link& link) {
+  const std::uint64_t low = link.read(perhop::registers::shell::device_time::address);
+  return low | std::uint64_t{link.read(perhop::registers::shell::device_time::address + 4)} << 32;
+}
+
 std::uint32_t number_of(const char* text) { return static_cast<std::uint32_t>(std::stoul(text)); }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    std::cerr << "perhop_uhd_open ARGS PACKETS BURST BYTES\n";
+  if (argc != 5 && argc != 6) {
+    std::cerr << "perhop_uhd_open ARGS PACKETS BURST BYTES [TIME_SOURCE]\n";
     return 2;
   }
   const auto began = std::chrono::steady_clock::now();
@@ -68,15 +86,19 @@ int main(int argc, char** argv) {
     config.frequency_hz = 2.412e9;
     config.tx_gain_db = 40;
     config.rx_gain_db = 30;
+    if (argc == 6) config.time_source = argv[5];
     perhop::drivers::uhd_link link(config);
     const double open_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     const std::uint32_t id = link.read(0);
     const outcome done = exchange(link, {number_of(argv[2]), number_of(argv[3]), number_of(argv[4])});
     std::cout << R"({"open_s": )" << open_s << R"(, "id": )" << id << R"(, "sent": )" << done.sent << R"(, "right": )" << done.right
-              << R"(, "wrong": )" << done.wrong << "}" << std::endl;
+              << R"(, "wrong": )" << done.wrong << R"(, "ticks_per_s": )" << link.ticks_per_s() << R"(, "packet_ticks": )"
+              << (link.packet_ticks() ? std::to_string(*link.packet_ticks()) : "null") << R"(, "ticks": )" << ticks_now(link)
+              << R"(, "time": )" << text_of(link.time()) << "}" << std::endl;
     for (std::string line; std::getline(std::cin, line);) {
       const std::uint32_t again = link.read(0);
-      std::cout << R"({"id": )" << again << "}" << std::endl;
+      const std::string trouble = link.time_trouble();
+      std::cout << R"({"id": )" << again << R"(, "trouble": ")" << trouble << R"(", "time": )" << text_of(link.time()) << "}" << std::endl;
     }
   } catch (const perhop::drivers::link_error& error) {
     const double after_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();

@@ -7,6 +7,7 @@ import getpass
 import json
 import secrets
 import socket
+import statistics
 import subprocess
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,8 @@ PYTHON = (3, 10)
 NEEDED_FOR = "--backend radio"
 # Its driver is given thirty seconds to come up (host/node).
 RADIO_TIMEOUT_S = 40.0
+# Of times by pulses: others are a whole second away.
+SAME_SECOND_S = 0.4
 
 
 @dataclass
@@ -37,6 +40,8 @@ class Looked:
     session: Session | None = None
     sha256: str = ""
     clock: Clock | None = None
+    radio_time: dict[str, Any] | None = None
+    """Of a radio that has a time: how it was set (host/drivers/radio_time.hpp)."""
 
     @property
     def failed(self) -> list[Finding]:
@@ -81,6 +86,7 @@ def look(inventory: Inventory, wanted: Wanted, token: str, what: str) -> list[Lo
         sessions, lambda node, session: _look_at(inventory, wanted, node, session, token, what)
     )
     _compare_versions(inventory, wanted, found)
+    compare_times([inventory.name(node) for node in range(len(found))], found)
     return found
 
 
@@ -181,7 +187,7 @@ def _look_inside(
     if session.ask("clean", timeout_s=30)["found"]:
         add("cleaned up", True, "what an interrupted run had left is taken back")
     if looked.findings and all(finding.ok for finding in looked.findings if "perhop-node" in finding.name):
-        _check_radio(inventory, wanted, node, session, facts["program"], add)
+        looked.radio_time = _check_radio(inventory, wanted, node, session, facts["program"], add)
 
 
 def _check_clock(clock: Clock, inventory: Inventory, facts: dict[str, Any], add: Any) -> None:
@@ -203,8 +209,10 @@ def _check_clock(clock: Clock, inventory: Inventory, facts: dict[str, Any], add:
     )
 
 
-def _check_radio(inventory: Inventory, wanted: Wanted, node: int, session: Session, program: str, add: Any) -> None:
-    """Whether the MAC comes up, and is the one that the experiment means."""
+def _check_radio(
+    inventory: Inventory, wanted: Wanted, node: int, session: Session, program: str, add: Any
+) -> dict[str, Any] | None:
+    """Whether the MAC comes up, and is the one that the experiment means. Its radio's time, where it has one."""
     driver = inventory.nodes[node].radio.model_dump(exclude_none=True)
     folder = f"{inventory.access(node).folder}/perhop-check"
     try:
@@ -224,8 +232,8 @@ def _check_radio(inventory: Inventory, wanted: Wanted, node: int, session: Sessi
         said = " ".join(done["err"].strip().splitlines()[-1:]) or f"status {done['status']}"
         entry = drivers.ENTRIES[kind]
         add("radio", False, f"{kind}: {said} ({entry.said(driver)})", entry.if_away)
-        return
-    said = done["out"].strip()
+        return None
+    said, *more = done["out"].strip().splitlines()
     mac, profile, *_ = said.split()
     rate_bps, rts = int(said.split()[2]), int(said.split()[-1])
     add("radio", True, f"{kind}: {mac}, {profile}, {rate_bps / 1e6:g} Mb/s, RTS above {rts} bytes")
@@ -246,6 +254,35 @@ def _check_radio(inventory: Inventory, wanted: Wanted, node: int, session: Sessi
         add("radio settings", False, "; ".join(problems), "mend `radio` of this host, or mac: of the experiment")
     elif wanted.mac is not None:
         add("radio settings", True, "those of the experiment")
+    return json.loads(more[0]) if more else None
+
+
+def compare_times(names: list[str], found: list[Looked]) -> None:
+    """Whether the times of all radios are one, and by how much each is off this machine's clock.
+
+    Pulses begin the same second in all of them if each host named the same one. Without pulses a radio has the time of
+    its host.
+    """
+    ahead_s = {
+        node: looked.clock.time_of_day_ns / 1e9 - looked.radio_time["host_ahead_s"]
+        for node, looked in enumerate(found)
+        if looked.radio_time is not None and looked.clock is not None
+    }
+    by_pulses = [node for node in ahead_s if found[node].radio_time["by_pulses"]]
+    usual_s = statistics.median_low([ahead_s[node] for node in by_pulses]) if by_pulses else 0.0
+    for node, off_s in ahead_s.items():
+        detail, remedy = f"{off_s * 1e3:+.1f} ms from ours", ""
+        if node in by_pulses:
+            detail = f"by pulses, {detail}"
+            if abs(off_s - usual_s) > SAME_SECOND_S:
+                detail = f"by pulses, but {off_s - usual_s:+.3f} s from that of the others"
+                remedy = "set this host's clock (NTP): by it the second is named that a pulse begins"
+        elif by_pulses:
+            detail += ": that of its host, and others have one by pulses"
+            remedy = "give every host the same `time_source` in `radio`: external or gpsdo, or internal"
+        else:
+            detail += ": that of its host"
+        found[node].findings.append(Finding(f"{names[node]}: radio's time", not remedy, detail, NEEDED_FOR, remedy))
 
 
 def _compare_versions(inventory: Inventory, wanted: Wanted, found: list[Looked]) -> None:

@@ -2,15 +2,19 @@
 """Joins the captures of all nodes into one pcapng file, in the order of time, with an interface for each node.
 
 The time stamps are each host's time of day; they are moved to ours by what the hosts' clocks were measured to differ.
-Within the bounds of that a reception may stand before its transmission.
+Within the bounds of that a reception may stand before its transmission. Radios whose time is set by pulses have one
+time, in which what they heard is told to the microsecond: they are moved by one number.
 """
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from perhop import pcapng
+from perhop.realtime.session import Clock
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,18 @@ class Capture:
     name: str
     file: Path
     ahead_us: int
+
+
+def ahead_of_ours_us(clocks: list[Clock], radio_times: list[dict[str, Any] | None]) -> list[int]:
+    """By how much the times of each node's capture are ahead of ours; `radio_times` are of the daemons' status."""
+    hosts_us = [clock.time_of_day_ns // 1000 for clock in clocks]
+    radios_us = {
+        node: hosts_us[node] - round(1e6 * time["host_ahead_s"])
+        for node, time in enumerate(radio_times)
+        if time is not None and time["by_pulses"]
+    }
+    common_us = statistics.median_low(radios_us.values()) if radios_us else 0
+    return [common_us if node in radios_us else host_us for node, host_us in enumerate(hosts_us)]
 
 
 def join(captures: list[Capture], to: Path, slow_down: int = 1, from_us: int = 0) -> int:

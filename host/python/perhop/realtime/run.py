@@ -25,10 +25,11 @@ from perhop.errors import PerhopError
 from perhop.live.plan import LivePlan
 from perhop.realtime import captures, flows
 from perhop.realtime.measure import Measured, Member, measure
-from perhop.realtime.session import NodeError, NodeGone
+from perhop.realtime.session import NodeError, NodeGone, Session
 
 EXIT_NODE = 75
 PR_SET_PDEATHSIG = 1
+STATUS_TIMEOUT_S = 5.0
 
 
 class Network(Protocol):
@@ -114,20 +115,31 @@ def _begin(network: Network, folder: Path, begin_ns: int) -> None:
 def _fetch_captures(network: Network, measured: Measured, folder: Path) -> int:
     """@return packets in packets.pcapng; those of nodes that do not answer are missing"""
     found = []
+    failed = measured.failure.node if measured.failure else None
+    times = [None if each.session.node == failed else _radio_time(each.session) for each in network.members]
+    ahead_us = captures.ahead_of_ours_us(measured.clocks, times)
     for index, file in enumerate(network.capture_files()):
         session = network.members[index].session
-        if measured.failure is not None and measured.failure.node == session.node:
+        if session.node == failed:
             continue
         to = folder / f"capture-{index}.pcapng"
         with contextlib.suppress(NodeError):
             if session.fetch(file, to):
-                ahead_us = measured.clocks[index].time_of_day_ns // 1000
-                found.append(captures.Capture(session.node, to, ahead_us))
+                found.append(captures.Capture(session.node, to, ahead_us[index]))
     begin_us = (time.time_ns() - time.monotonic_ns() + measured.begin_ns) // 1000
     packets = captures.join(found, folder / "packets.pcapng", network.plan.slow_down, begin_us)
     for capture in found:
         capture.file.unlink()
     return packets
+
+
+def _radio_time(session: Session) -> dict[str, Any] | None:
+    """How the time of a node's radio was set; None: it has none, or does not answer."""
+    try:
+        status = session.ask("status", timeout_s=STATUS_TIMEOUT_S)["status"]
+    except NodeError:
+        return None
+    return status and status.get("radio_time")
 
 
 def _fetch_logs(network: Network, measured: Measured, folder: Path) -> None:
