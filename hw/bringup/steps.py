@@ -97,10 +97,12 @@ def selftest(
     )
     mac.enable()
     first, samples, started_s = mac.read_tsf_us(), shell.read("stat_samples")["count"], now_s()
+    began = shell.read_device_time()
     before = shell.read_counters()
     sleep(seconds)
     passed_us = (now_s() - started_s) * 1e6
     tsf_us, heard = mac.read_tsf_us() - first, (shell.read("stat_samples")["count"] - samples) % (1 << 32)
+    ended = shell.read_device_time()
     after = shell.read_counters()
     mac.disable()
     ratio = tsf_us / passed_us
@@ -115,6 +117,13 @@ def selftest(
         "0: the radio's clock stands, tune it once"
     )
     step.add("samples a microsecond", f"{msps:.3f}", f"{expected_msps} within 1 %", good_rate, remedy)
+    if not build["streamed"]:
+        ticks = (ended[0] - began[0]) / heard if began and ended and heard else 0.0
+        step.add(
+            "ticks of the radio's time a sample", f"{ticks:.3f}", f"{build['decimation']} within 1 %",
+            abs(ticks / build["decimation"] - 1) < RATE_TOLERANCE,
+            "the image is of before radios had a time, or does not connect it: build it anew; frames have none now",
+        )  # fmt: skip
     for name in ("stat_rx_samples_lost", "stat_tx_samples_late"):
         grew = (after[name] - before[name]) % (1 << 32)
         step.add(

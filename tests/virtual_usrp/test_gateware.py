@@ -29,7 +29,7 @@ def test_the_selftest_finds_nothing_wrong_with_a_radio_of_an_even_pace(start_gat
     (radio,) = start_gateware(["e320_perhop_22"], None, "--slow-down", SLOW_DOWN)
     done = done_step("selftest", "--args", args(radio), "--slow-down", SLOW_DOWN)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("  ok   ") == 7
+    assert done.stdout.count("  ok   ") == 8
 
 
 def test_levels_hears_the_receivers_noise(start_gateware):

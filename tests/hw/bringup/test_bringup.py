@@ -142,7 +142,7 @@ def test_loopback_finds_what_was_sent_and_misses_what_was_not():
 class Model:
     """A bus with the registers of a radio, and time that passes when somebody sleeps."""
 
-    def __init__(self, msps: float = 22.0, tsf_rate: float = 1.0) -> None:
+    def __init__(self, msps: float = 22.0, tsf_rate: float = 1.0, tick_rate: float = 1.0) -> None:
         self.words = {}
         for registers in (REGISTERS, RADIO_REGISTERS, SHELL_REGISTERS):
             for register in registers.values():
@@ -152,8 +152,8 @@ class Model:
                         self.words[address] = self.words.get(address, 0) | field.reset << field.low_bit % 32
         self.words[REGISTERS["clock"].address] = 60 | 44 << 16
         self.words[RADIO_REGISTERS["modem"].address] = 2
-        self.words[SHELL_REGISTERS["build"].address] = 16 | 1 << 8
-        self.msps, self.tsf_rate, self.time_s = msps, tsf_rate, 100.0
+        self.words[SHELL_REGISTERS["build"].address] = 16 | 1 << 8 | 1 << 21
+        self.msps, self.tsf_rate, self.tick_rate, self.time_s = msps, tsf_rate, tick_rate, 100.0
         self.rssi_dbm = -95
         self.lost = 0
         self.guarded = True
@@ -167,7 +167,10 @@ class Model:
 
     def read32(self, address: int) -> int:
         tsf_us = int((self.time_s - 100) * 1e6 * self.tsf_rate)
+        ticks = (1 << 40) + int((self.time_s - 100) * 1e6 * self.msps * self.tick_rate)
         live = {
+            SHELL_REGISTERS["device_time"].address: ticks & 0xFFFF_FFFF,
+            SHELL_REGISTERS["device_time"].address + 4: ticks >> 32,
             REGISTERS["tsf"].address: tsf_us & 0xFFFF_FFFF,
             REGISTERS["tsf"].address + 4: tsf_us >> 32,
             SHELL_REGISTERS["stat_samples"].address: int((self.time_s - 100) * 1e6 * self.msps) & 0xFFFF_FFFF,
@@ -188,7 +191,7 @@ class Model:
 
 def test_selftest_of_a_good_radio_is_good_and_of_others_says_why():
     def tested(**faults) -> steps.Step:
-        model = Model(**{name: value for name, value in faults.items() if name in ("msps", "tsf_rate")})
+        model = Model(**{name: value for name, value in faults.items() if name in ("msps", "tsf_rate", "tick_rate")})
         for name in ("lost", "guarded"):
             setattr(model, name, faults.get(name, getattr(model, name)))
         return steps.selftest(model, 22.0, model.now_s, model.sleep)
@@ -197,12 +200,23 @@ def test_selftest_of_a_good_radio_is_good_and_of_others_says_why():
     faults = (
         ({"msps": 30.72}, "samples a microsecond"),
         ({"tsf_rate": 0.9375}, "TSF timer"),
+        ({"tick_rate": 0.5}, "ticks of the radio's time"),
+        ({"tick_rate": 0.0}, "ticks of the radio's time"),
         ({"lost": 3}, "stat_rx_samples_lost"),
         ({"guarded": False}, "illegal value"),
     )
     for fault, word in faults:
         bad = [finding.what for finding in tested(**fault).findings if not finding.good]
         assert len(bad) == 1 and word in bad[0], (fault, bad)
+
+
+def test_selftest_names_an_image_without_a_time_and_wants_none_of_one_over_streams():
+    for streamed in (False, True):
+        model = Model()
+        model.words[SHELL_REGISTERS["build"].address] = 16 | 1 << 8 | streamed << 20
+        step = steps.selftest(model, 22.0, model.now_s, model.sleep)
+        bad = [finding.what for finding in step.findings if not finding.good]
+        assert bad == ([] if streamed else ["ticks of the radio's time a sample"])
 
 
 def test_selftest_knows_that_some_images_have_64_clocks_a_microsecond():
