@@ -13,13 +13,13 @@
 #include <complex>
 #include <cstdint>
 #include <deque>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <numbers>
 #include <random>
 #include <stdexcept>
 #include <vector>
 
+#include "sim/bench/radio_top/plan.hpp"
 #include "sim/bench/radio_top/radio_device.hpp"
 
 namespace perhop::bench {
@@ -120,9 +120,7 @@ private:
   sample_number burst_begin_ = 0;
 };
 
-int run() {
-  nlohmann::json plan;
-  std::cin >> plan;
+nlohmann::json run(const nlohmann::json& plan) {
   const std::uint32_t clocks_per_us = plan.at("clocks_per_us"), samples_per_us = plan.at("samples_per_us");
   const auto taps = interpolation();
   std::vector<std::vector<complex>> beginnings;
@@ -134,12 +132,7 @@ int run() {
   std::array<radio_device, 2> radios;
   std::array<transmission, 2> sent{transmission{beginnings}, transmission{beginnings}};
   std::array<path, 2> to;  // the path to a radio
-  for (std::size_t radio = 0; radio < 2; ++radio) {
-    for (const auto& each : plan.at("writes").at(radio)) radios[radio].write(each.at(0), each.at(1));
-    for (const std::uint32_t error : plan.at("errors").get<std::vector<std::uint32_t>>()) {
-      if ((radios[radio].read(error) & 0xF) != 0) throw std::runtime_error("a setting was refused");
-    }
-  }
+  set_up(radios, plan);
 
   std::mt19937_64 random(plan.at("seed").get<std::uint64_t>());
   std::normal_distribution<double> normal;
@@ -204,18 +197,10 @@ int run() {
     }
     for (auto& each : sent) each.frames.clear();
   }
-  std::cout << nlohmann::json{{"sifs_us", found}, {"responses", responses}, {"failed", failed}, {"samples", now}} << "\n";
-  return 0;
+  return {{"sifs_us", found}, {"responses", responses}, {"failed", failed}, {"samples", now}};
 }
 
 }  // namespace
 }  // namespace perhop::bench
 
-int main() {
-  try {
-    return perhop::bench::run();
-  } catch (const std::exception& error) {
-    std::cerr << "bench_antenna: " << error.what() << "\n";
-    return 2;
-  }
-}
+int main() { return perhop::bench::run_plan("bench_antenna", perhop::bench::run); }

@@ -9,12 +9,12 @@
 #include <complex>
 #include <cstdint>
 #include <deque>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <stdexcept>
 #include <vector>
 
+#include "sim/bench/radio_top/plan.hpp"
 #include "sim/bench/radio_top/radio_device.hpp"
 
 namespace perhop::bench {
@@ -48,17 +48,10 @@ private:
   std::normal_distribution<double> normal_;
 };
 
-int run() {
-  nlohmann::json plan;
-  std::cin >> plan;
+nlohmann::json run(const nlohmann::json& plan) {
   const std::uint32_t clocks_per_sample = plan.at("clocks_per_sample"), samples_per_us = plan.at("samples_per_us");
   std::vector<radio_device> radios(2);
-  for (std::size_t radio = 0; radio < 2; ++radio) {
-    for (const auto& each : plan.at("writes").at(radio)) radios[radio].write(each.at(0), each.at(1));
-    for (const std::uint32_t error : plan.at("errors").get<std::vector<std::uint32_t>>()) {
-      if ((radios[radio].read(error) & 0xF) != 0) throw std::runtime_error("a setting was refused");
-    }
-  }
+  set_up(radios, plan);
   radio_device &sender = radios[0], &receiver = radios[1];
   std::mt19937_64 random(plan.at("seed").get<std::uint64_t>());
   front_end between(plan.at("noise"), plan.at("step"), plan.at("delay_samples"), random());
@@ -97,18 +90,10 @@ int run() {
     }
     found.push_back({{"delivered", receiver.read(delivered_address) - before}, {"frames", frames}, {"most_below_db", most_below_db}});
   }
-  std::cout << nlohmann::json{{"cases", found}} << "\n";
-  return 0;
+  return {{"cases", found}};
 }
 
 }  // namespace
 }  // namespace perhop::bench
 
-int main() {
-  try {
-    return perhop::bench::run();
-  } catch (const std::exception& error) {
-    std::cerr << "bench_gain: " << error.what() << "\n";
-    return 2;
-  }
-}
+int main() { return perhop::bench::run_plan("bench_gain", perhop::bench::run); }
