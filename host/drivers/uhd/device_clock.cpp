@@ -17,6 +17,8 @@ constexpr double between_looks_s = 0.005;
 constexpr double least_from_middle_s = 0.1;
 // A radio whose clock follows the pulses stays within a microsecond; others leave it by some ppm.
 constexpr double most_offset_us = 10;
+// No oscillator does that in the seconds between two looks.
+constexpr double impossible_offset_us = 1000;
 // So much of a second must be left for a call to be there before its pulse.
 constexpr double latest_call_s = 0.7;
 // Pulses that are missing before they are told of.
@@ -102,6 +104,10 @@ std::string device_clock::look() {
   last_pulse_ = pulse;
   seen_s_ = steady_s;
   state_.pulse_offset_us = 1e6 * past_second_s(pulse);
+  if (std::abs(state_.pulse_offset_us) > impossible_offset_us) {
+    return "a pulse of the radio's time source '" + source_ + "' came " + text_of(past_second_s(pulse)) +
+           " s off a second of the radio: pulses must be a second apart, and its clock the one that the image was made for";
+  }
   if (std::abs(state_.pulse_offset_us) > most_offset_us && seconds_of(now) - seconds_of(pulse) < latest_call_s) {
     keeper_.set_time_next_pps(::uhd::time_spec_t(second_of(pulse) + 1, 0.0));
     ++state_.corrections;

@@ -175,6 +175,17 @@ TEST(device_clock, a_radio_that_leaves_the_pulses_is_told_by_how_much_and_set_ag
   EXPECT_NEAR(of.device_s(), of.now_s(), 20e-6);
 }
 
+TEST(device_clock, pulses_that_are_no_second_apart_are_named) {
+  world of;
+  device_clock dut(of, "external", 1.2, of.clock());
+  dut.set();
+  of.drift = 0.004;
+  of.pass(1.5);
+  const std::string said = dut.look();
+  EXPECT_NE(said.find(" s off a second of the radio: pulses must be a second apart"), std::string::npos) << said;
+  EXPECT_EQ(dut.state().corrections, 0U);
+}
+
 TEST(device_clock, a_radio_that_follows_the_pulses_is_left_alone) {
   world of;
   device_clock dut(of, "external", 1.2, of.clock());
