@@ -7,7 +7,7 @@ import subprocess
 
 from .devices import BENCH_PYTHON, BRINGUP, plain_environment
 
-DELAYS_22, DELAYS_44 = (67, 30), (52, 31)
+DELAYS_22, DELAYS_44 = (67, 30), (52, 50)
 TX_DELAY_CLOCKS, RX_DELAY_CLOCKS = DELAYS_22
 DELAYS = ["--tx-delay-clocks", TX_DELAY_CLOCKS, "--rx-delay-clocks", RX_DELAY_CLOCKS]
 # The guide's levels. 20 frames and their pauses take a fortieth of a second, 45 exchanges (the guide's packets a
