@@ -3,8 +3,10 @@
 
 import itertools
 
+import highspy
 import numpy as np
 import pytest
+from perhop.bound import program
 from perhop.bound.overlap import Activity, Budget, Overlaps
 from perhop.bound.program import maximise
 
@@ -115,3 +117,32 @@ def test_a_search_that_is_cut_short_still_proves_a_bound():
 def test_the_solver_writes_nothing(capfd):
     time_for_one_of_each(5, ring(5))
     assert capfd.readouterr() == ("", "")
+
+
+class Stumbling:
+    """A solver that gives up until it begins anew."""
+
+    def __init__(self, solver, helps):
+        self._solver, self._helps, self._lost = solver, helps, True
+
+    def clearSolver(self):
+        self._lost = not self._helps
+        self._solver.clearSolver()
+
+    def getModelStatus(self):
+        return highspy.HighsModelStatus.kUnknown if self._lost else self._solver.getModelStatus()
+
+    def __getattr__(self, name):
+        return getattr(self._solver, name)
+
+
+@pytest.mark.parametrize("helps", [True, False])
+def test_a_solver_that_gives_up_begins_anew_once(helps):
+    master = program._Master(np.ones((3, 1)), np.ones(1))
+    expected = master.solve()
+    master._solver = Stumbling(master._solver, helps)
+    if helps:
+        assert master.solve()[0] == pytest.approx(expected[0])
+    else:
+        with pytest.raises(ArithmeticError, match="kUnknown"):
+            master.solve()

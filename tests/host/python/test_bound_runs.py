@@ -226,6 +226,24 @@ def test_verify_bounds_names_offenders_and_wants_to_have_seen_a_run(tmp_path, mo
     assert (status, "above its bound: a chain (ns2): 900.0 kb/s" in text) == (1, True)
 
 
+def test_verify_bounds_names_a_run_whose_bound_it_cannot_find_and_goes_on(tmp_path, monkeypatch, capsys):
+    for name in ("1", "2"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "run.json").write_text(json.dumps(config(label=name)))
+        (tmp_path / name / "result.json").write_text(json.dumps(result(3e5)))
+    judge = runs.judge
+
+    def only_the_second(of, beside):
+        if of["label"] == "1":
+            raise ArithmeticError("no solution")
+        return judge(of, beside)
+
+    monkeypatch.setattr(runs, "judge", only_the_second)
+    status, text = verify_bounds(tmp_path, monkeypatch, capsys)
+    assert status == 1 and f"without a bound: {tmp_path / '1'}: no solution" in text
+    assert '"runs": 1' in text and '"runs_unsolved": 1' in text
+
+
 HEAD = """
 name: small
 medium: {reception: ns2, tx_range_m: 250, cs_range_m: 550}

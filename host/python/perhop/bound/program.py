@@ -89,6 +89,10 @@ class _Master:
     def solve(self) -> tuple[float, Vector]:
         self._solver.run()
         if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            # The simplex goes on from where it was, and after hundreds of added rows may lose its footing.
+            self._solver.clearSolver()
+            self._solver.run()
+        if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             raise ArithmeticError(f"the linear program of a bound ended with {self._solver.getModelStatus()}")
         values = np.array(self._solver.getSolution().col_value)
         return float(values[-1]), values[:-1]
