@@ -12,12 +12,13 @@ import subprocess
 import tracemalloc
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from perhop.errors import ExperimentError
 from perhop.imports import core_xml
 from perhop.imports.detect import detect
 from perhop.mobility import bonnmotion, eel, formats, sumo, trace_file
+from perhop.mobility.trace_file import LEAST_MPS
 
 BONNMOTION = """\
 # two nodes
@@ -247,6 +248,7 @@ def check(read):
         assert math.isfinite(turn.at_s + turn.x_m + turn.y_m) and 1e-6 <= turn.speed_mps <= 1e6
 
 
+@example([[(1.0, 0.0, 2.2e-5), (23.0, 0.0, 0.0)]])
 @given(
     st.lists(
         st.lists(st.tuples(st.floats(1, 1e3), st.floats(-1e5, 1e5), st.floats(-1e5, 1e5)), min_size=1, max_size=6),
@@ -265,8 +267,9 @@ def test_nodes_are_at_every_place_that_a_file_gives(ways):
         lines.append(" ".join(words))
     trace = bonnmotion.parse("\n".join(lines), "file").trace
     for node, at_s, place in expected:
-        # The time of arrival is rounded: a node is off by as far as it goes in a few last places of it.
-        assert math.dist(trace.at(node, at_s), place) <= 1e-5, (node, at_s)
+        # The time of arrival is rounded: a node is off by as far as it goes in a few last places of it. One that is
+        # slower than a trace can tell is left where it is.
+        assert math.dist(trace.at(node, at_s), place) <= 1e-5 + LEAST_MPS * at_s, (node, at_s)
 
 
 @pytest.mark.parametrize("kind", FILES)
