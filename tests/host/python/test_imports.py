@@ -248,7 +248,8 @@ def check(read):
         assert math.isfinite(turn.at_s + turn.x_m + turn.y_m) and 1e-6 <= turn.speed_mps <= 1e6
 
 
-@example([[(1.0, 0.0, 2.2e-5), (23.0, 0.0, 0.0)]])
+@example([[(1.0, 0.0, 2.2e-5), (23.0, 0.0, 0.0)]])  # slower than the least speed
+@example([[(1.0, 0.0, 0.0), (2.0, 0.001, 0.0)]])  # a short way that is gone
 @given(
     st.lists(
         st.lists(st.tuples(st.floats(1, 1e3), st.floats(-1e5, 1e5), st.floats(-1e5, 1e5)), min_size=1, max_size=6),
