@@ -164,8 +164,8 @@ verify-kernel: programs kernel ## Linux kernels in virtual time: the same run to
 	@JOBS=$(JOBS) ./setup.sh build perhop_kernel_tests
 	@$(PYTHON) sim/verify_kernel.py --jobs $(JOBS)
 
-verify-bounds: setup ## No run of make reproduce, bench-bound and chain exceeds the bound of its reception rule (makes no runs; FOLDERS=... for others)
-	@$(PYTHON) sim/verify_bounds.py $(FOLDERS)
+verify-bounds: setup ## No run of make reproduce, bench-bound, bench-robust and chain exceeds the bound of its reception rule (makes no runs; FOLDERS=... for others)
+	@$(PYTHON) sim/verify_bounds.py --jobs $(JOBS) $(FOLDERS)
 
 bench-antenna: setup out/build/build.ninja ## SIFS at the antenna: from a frame's last chip to its response's first, two radios over a channel (some minutes)
 	@JOBS=$(JOBS) ./setup.sh build perhop-bench-antenna perhop-bench-antenna-64 perhop-bench-antenna-faulty

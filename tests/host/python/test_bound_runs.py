@@ -213,6 +213,14 @@ def verify_bounds(folder, monkeypatch, capsys):
     return status, capsys.readouterr().out
 
 
+def test_a_bound_that_is_far_above_what_is_asked_is_not_sought_to_its_end():
+    question = runs.measure(CONFIG, result(1e5)).question
+    whole_bps = runs.answer(question)
+    part_bps = runs.answer(question, enough_bps=whole_bps / 4)
+    assert whole_bps / 4 <= part_bps < whole_bps
+    assert runs.answer(question, enough_bps=whole_bps * 1.01) == whole_bps
+
+
 def test_verify_bounds_names_offenders_and_wants_to_have_seen_a_run(tmp_path, monkeypatch, capsys):
     status, text = verify_bounds(tmp_path, monkeypatch, capsys)
     assert (status, "no finished run" in text) == (1, True)
@@ -229,16 +237,17 @@ def test_verify_bounds_names_offenders_and_wants_to_have_seen_a_run(tmp_path, mo
 def test_verify_bounds_names_a_run_whose_bound_it_cannot_find_and_goes_on(tmp_path, monkeypatch, capsys):
     for name in ("1", "2"):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "run.json").write_text(json.dumps(config(label=name)))
+        (tmp_path / name / "run.json").write_text(json.dumps(config(medium__capture_ratio_db=10 + int(name))))
         (tmp_path / name / "result.json").write_text(json.dumps(result(3e5)))
-    judge = runs.judge
+    answer = runs.answer
 
-    def only_the_second(of, beside):
-        if of["label"] == "1":
+    def only_the_second(question, enough_bps):
+        if json.loads(question)["medium"]["capture_ratio_db"] == 11:
             raise ArithmeticError("no solution")
-        return judge(of, beside)
+        return answer(question, enough_bps)
 
-    monkeypatch.setattr(runs, "judge", only_the_second)
+    # The processes that solve are forked, and take the stand-in along.
+    monkeypatch.setattr(runs, "answer", only_the_second)
     status, text = verify_bounds(tmp_path, monkeypatch, capsys)
     assert status == 1 and f"without a bound: {tmp_path / '1'}: no solution" in text
     assert '"runs": 1' in text and '"runs_unsolved": 1' in text
@@ -342,10 +351,10 @@ def names(pairs):
 
 
 def test_a_bound_that_assumes_a_reuse_of_a_quarter_is_given_away_under_sinr(small_runs, monkeypatch):
-    def of_a_quarter(config, packets=None):
-        return chain.quarter_reuse_bps(Link(), len(config["nodes"]) - 1)
+    def of_a_quarter(question):
+        return chain.quarter_reuse_bps(Link(), len(json.loads(question)["nodes"]) - 1)
 
-    monkeypatch.setattr(runs, "bound_bps", of_a_quarter)
+    monkeypatch.setattr(runs, "answer", of_a_quarter)
     over = names(small_runs["chains"])
     assert {rule for rule, _ in over} == {"sinr"}
     assert any("h=4 " in label and "policy=dca " in label for _, label in over)
@@ -354,9 +363,9 @@ def test_a_bound_that_assumes_a_reuse_of_a_quarter_is_given_away_under_sinr(smal
 def test_a_bound_whose_backoff_is_twice_as_long_is_given_away_at_one_hop(small_runs, monkeypatch):
     longer = property(lambda link: 31.0 * link.timing.slot_us)
     monkeypatch.setattr(Link, "mean_backoff_us", longer)
-    runs._bound_bps.cache_clear()
+    runs.answer.cache_clear()
     over = names(small_runs["chains"])
-    runs._bound_bps.cache_clear()
+    runs.answer.cache_clear()
     assert any("h=1 " in label for _, label in over)
 
 
@@ -368,9 +377,9 @@ def test_a_bound_that_keeps_links_three_apart_from_each_other_is_given_away(smal
         return replace(heard, reception="ns2", capture_ratio=1e20)
 
     monkeypatch.setattr(runs, "hearing", one_medium)
-    runs._bound_bps.cache_clear()
+    runs.answer.cache_clear()
     over = names(small_runs["three_apart"])
-    runs._bound_bps.cache_clear()
+    runs.answer.cache_clear()
     assert {rule for rule, _ in over} == {"ns2", "sinr"}
 
 

@@ -53,8 +53,13 @@ def exchange_bound(flows: Sequence[Flow], hearing: Hearing) -> program.Optimum:
     return _solved(overlap.whole_exchanges(exchanges, hearing), uses, value)
 
 
-def frame_bound(flows: Sequence[Flow], hearing: Hearing, backoff: bool = True) -> program.Optimum:
-    """The proven bound. Without `backoff` every station is allowed to draw no slots at all."""
+def frame_bound(
+    flows: Sequence[Flow], hearing: Hearing, backoff: bool = True, enough_bps: float = math.inf
+) -> program.Optimum:
+    """The proven bound. Without `backoff` every station is allowed to draw no slots at all.
+
+    Whoever only asks whether it is as large as `enough_bps` need not wait for all of it: see `program.maximise`.
+    """
     exchanges, uses, value = _uses(flows, MOST_HOPS)
     less_us = [0.0] * len(exchanges)
     for flow, columns in _by_flow(flows, uses):
@@ -64,7 +69,7 @@ def frame_bound(flows: Sequence[Flow], hearing: Hearing, backoff: bool = True) -
         max(0.0, exchange.link.mean_backoff_us - less) if backoff else 0.0
         for exchange, less in zip(exchanges, less_us, strict=True)
     ]
-    return _solved(overlap.frames(exchanges, hearing, backoff_us), uses, value)
+    return _solved(overlap.frames(exchanges, hearing, backoff_us), uses, value, enough_bps)
 
 
 @dataclass(frozen=True)
@@ -117,11 +122,13 @@ def _by_flow(flows: Sequence[Flow], uses: Sequence[_Use]) -> Iterable[tuple[Flow
         yield flows[use.flow], list(use.times)
 
 
-def _solved(overlaps: overlap.Overlaps, uses: Sequence[_Use], value: Sequence[float]) -> program.Optimum:
+def _solved(
+    overlaps: overlap.Overlaps, uses: Sequence[_Use], value: Sequence[float], enough_bps: float = math.inf
+) -> program.Optimum:
     demand = np.array(
         [
             [activity.duration_us * 1e-6 * use.times.get(activity.exchange, 0.0) for use in uses]
             for activity in overlaps.activities
         ]
     )
-    return program.maximise(overlaps, demand, np.array(value))
+    return program.maximise(overlaps, demand, np.array(value), enough=enough_bps)

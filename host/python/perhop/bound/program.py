@@ -15,6 +15,7 @@ even where the search is cut short; the search for the heaviest set is an intege
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import highspy
@@ -39,15 +40,20 @@ class Optimum:
     sets: int
 
 
-def maximise(overlaps: Overlaps, demand: Matrix, value: Vector, most_rounds: int = MOST_ROUNDS) -> Optimum:
-    """The most value a second. `demand` is what a unit of each flow (columns) takes of each activity, in seconds."""
+def maximise(
+    overlaps: Overlaps, demand: Matrix, value: Vector, most_rounds: int = MOST_ROUNDS, enough: float = math.inf
+) -> Optimum:
+    """The most value a second. `demand` is what a unit of each flow (columns) takes of each activity, in seconds.
+
+    The search ends once `enough` is reached; the bound that it proved by then may be infinite.
+    """
     used = np.flatnonzero(demand.sum(axis=1) > 0)
     search = _Heaviest(overlaps, used)
     master = _Master(demand[used], value)
     bound = float("inf")
     for _ in range(most_rounds):
         reached, weights = master.solve()
-        if bound <= reached * (1 + RELATIVE_GAP):
+        if reached >= enough or bound <= reached * (1 + RELATIVE_GAP):
             break
         heavy = search.guess(weights, reached * (1 + RELATIVE_GAP))
         if not heavy:

@@ -56,8 +56,28 @@ class Judged:
         )
 
 
+@dataclass(frozen=True)
+class Measured:
+    """What a run carried, and the `question` whose answer is its bound: `answer` solves it. Runs may share one."""
+
+    label: str
+    reception: str
+    goodput_bps: float
+    slack_bps: float
+    question: str
+
+    def beside(self, bound_bps: float) -> Judged:
+        return Judged(self.label, self.reception, self.goodput_bps, bound_bps, self.slack_bps)
+
+
 def judge(config: Mapping[str, Any], result: Mapping[str, Any]) -> Judged | None:
-    """The run of a run.json and its result.json.
+    """The run of a run.json and its result.json beside its bound; None where `measure` has none."""
+    measured = measure(config, result)
+    return measured and measured.beside(answer(measured.question))
+
+
+def measure(config: Mapping[str, Any], result: Mapping[str, Any]) -> Measured | None:
+    """What the run of a run.json carried by its result.json.
 
     None where no reception rule of ours decided what was received, and where nodes move: a bound is of fixed places.
     None, too, where it is not known which part of a flow's way is on the air.
@@ -76,12 +96,12 @@ def judge(config: Mapping[str, Any], result: Mapping[str, Any]) -> Judged | None
     slack_bps = 0.0
     for flow, of_config, seen in zip(flows, config["flows"], measured, strict=True):
         slack_bps += _packets_on_the_way(flow, config, of_config, seen) * flow.payload_bytes * 8 / measured_s
-    return Judged(
+    return Measured(
         str(config["label"]),
         config["medium"]["reception"],
         sum(float(seen["goodput_bps"] or 0) for seen in measured),
-        bound_bps(config, [float(seen.get("delivered_packets") or 0) for seen in measured]),
         slack_bps,
+        _question(config, [float(seen.get("delivered_packets") or 0) for seen in measured]),
     )
 
 
@@ -93,11 +113,15 @@ def offenders(runs: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> li
 
 def bound_bps(config: Mapping[str, Any], packets: Sequence[float] | None = None) -> float:
     """The bound of a run.json; `packets` are those that each flow delivered, None for a run without end."""
+    return answer(_question(config, packets))
+
+
+def _question(config: Mapping[str, Any], packets: Sequence[float] | None) -> str:
     # Runs that differ in nothing that counts share a solution. A power of two packets, the next below, has more spread.
     counted = [2.0 ** math.floor(math.log2(max(count, 1))) for count in packets] if packets else None
     relevant = {name: config.get(name) for name in _CONFIG_FIELDS}
     flows = [{name: flow.get(name) for name in _FLOW_FIELDS} for flow in config["flows"]]
-    return _bound_bps(json.dumps({**relevant, "flows": flows, "counted": counted}, sort_keys=True))
+    return json.dumps({**relevant, "flows": flows, "counted": counted}, sort_keys=True)
 
 
 _CONFIG_FIELDS = ("mac", "medium", "nodes", "routes", "links", "routing", "events", "wires")
@@ -105,8 +129,12 @@ _FLOW_FIELDS = ("kind", "src", "dst", "segment_bytes", "payload_bytes", "ip_byte
 
 
 @functools.cache
-def _bound_bps(text: str) -> float:
-    config = json.loads(text)
+def answer(question: str, enough_bps: float = math.inf) -> float:
+    """The bound in bit/s that answers a `Measured.question`; or, of one that is at least `enough_bps`, a part as large.
+
+    Raises ArithmeticError where no solution is found.
+    """
+    config = json.loads(question)
     flows = flows_of(config)
     if config["counted"]:
         flows = [
@@ -114,7 +142,16 @@ def _bound_bps(text: str) -> float:
             for flow, count in zip(flows, config["counted"], strict=True)
         ]
     nodes = [(node["x_m"], node["y_m"]) for node in config["nodes"]]
-    return frame_bound(flows, hearing(config["medium"], nodes, config["mac"]["profile"])).bound
+    found = frame_bound(flows, hearing(config["medium"], nodes, config["mac"]["profile"]), enough_bps=enough_bps)
+    return found.reached if found.reached >= enough_bps else found.bound
+
+
+def answer_or_reason(question: str, enough_bps: float = math.inf) -> float | str:
+    """The answer, or why there is none, for processes that solve many: an error would end the others."""
+    try:
+        return answer(question, enough_bps)
+    except ArithmeticError as error:
+        return str(error)
 
 
 def flows_of(config: Mapping[str, Any]) -> list[Flow]:
