@@ -109,6 +109,9 @@ public:
   virtual const driver_counters& counters() const = 0;
   /// How its radio's time was set; nothing: no radio, or none with a time.
   virtual std::optional<radio_time> time() const { return {}; }
+  /// Its MAC's clock, the low half of the TSF timer, as it was a moment ago; nothing: it passes as this host's does. That of a virtual
+  /// radio is slower.
+  virtual std::optional<std::uint32_t> mac_clock_us() const { return {}; }
   /// Why the MAC is down, in words for a person; empty: it is up, or nothing is known. A new one makes descriptor() readable.
   virtual std::string problem() const { return {}; }
 };

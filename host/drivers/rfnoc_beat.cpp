@@ -32,6 +32,7 @@ void rfnoc_driver::beat(radio_link& link, std::uint64_t session, seen& known) {
     throw link_error("the radio heard nothing of this host for " + std::to_string(config_.setup.heartbeat_limit_ms) +
                      " ms and has stopped sending; it is set up anew");
   }
+  mac_clock_us_ = link.read(registers::tsf::address);
   tell_troubles(link, session, known.troubles);
   check_time(link, session, known);
 }

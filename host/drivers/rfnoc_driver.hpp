@@ -52,6 +52,7 @@ public:
   bool access_registers(std::uint32_t cookie, std::span<const register_access> accesses) override;
   const driver_counters& counters() const override { return counters_; }
   std::optional<radio_time> time() const override { return time_; }
+  std::optional<std::uint32_t> mac_clock_us() const override { return up_ ? std::optional(mac_clock_us_.load()) : std::nullopt; }
   std::string problem() const override;
 
 private:
@@ -140,7 +141,8 @@ private:
   std::optional<time_line> line_;  ///< of this session's radio, where it has a time
   std::uint64_t rx_delay_us_ = 0;  ///< from the end of a frame to when the modem says so
   bool ends_ = false;
-  std::atomic<bool> failed_ = false;  ///< the link of this session is of no more use
+  std::atomic<std::uint32_t> mac_clock_us_ = 0;  ///< in the last beat
+  std::atomic<bool> failed_ = false;             ///< the link of this session is of no more use
 
   std::thread worker_;
 };

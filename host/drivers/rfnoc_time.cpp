@@ -35,6 +35,7 @@ std::string seconds(double of) {
 
 /// A session begins: whether this radio has a time, and which one it is.
 void rfnoc_driver::begin_time(radio_link& link, std::uint64_t session) {
+  mac_clock_us_ = link.read(registers::tsf::address);
   std::optional<time_line> line;
   const std::uint64_t ticks_per_s = link.ticks_per_s();
   if (ticks_per_s != 0 && shell::build::timed.get(link.read(shell::build::address)) != 0) line.emplace(ticks_per_s, look_at(link));

@@ -30,6 +30,7 @@ public:
   }
   const driver_counters& counters() const override { return inner_->counters(); }
   std::optional<radio_time> time() const override { return inner_->time(); }
+  std::optional<std::uint32_t> mac_clock_us() const override { return inner_->mac_clock_us(); }
   std::string problem() const override { return inner_->problem(); }
 
 protected:

@@ -73,7 +73,9 @@ std::optional<packet_path::given_packet> packet_path::take_given(std::uint32_t c
   return packet;
 }
 
-void packet_path::watch_given() { watch_.on_first(now_, given_.empty() ? std::nullopt : std::optional(given_.front().cookie)); }
+void packet_path::watch_given() {
+  watch_.on_first(now_, given_.empty() ? std::nullopt : std::optional(given_.front().cookie), driver_.mac_clock_us());
+}
 
 void packet_path::on_completion(std::uint32_t cookie, const completion_record& record) {
   const std::optional<given_packet> given = take_given(cookie);
@@ -394,7 +396,7 @@ void packet_path::on_deadline(time_us now) {
   if (!path_.started()) return;
   path_.expire(now);
   if (limits_due_ && *limits_due_ <= now) apply_limits();
-  if (watch_.look(now)) {
+  if (watch_.look(now, driver_.mac_clock_us())) {
     ++counters_.mac_stalls;
     stall_ = "the MAC is not done with a packet after " + std::to_string(credit_watch::patience_looks) + " s (" +
              std::to_string(given_.size()) + " of " + std::to_string(mac_->send_credits) +

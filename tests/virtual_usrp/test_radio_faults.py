@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from ota.hosts import missing
+from perhop.live.plan import INTERFACE
 from waiting import wait_until
 
 from .devices import ROOT
@@ -50,12 +51,13 @@ class Run:
         self.hosts.usrps.trouble(*words)
 
     def arrived(self) -> int:
-        """Datagrams that host 1 has got of the flow, and of nothing else."""
+        """Packets that host 1 has got by its radio. UDP is no measure: UHD speaks it with the device."""
         said = subprocess.run(
-            ["ip", "netns", "exec", self.hosts.namespace(1), "cat", "/proc/net/snmp"],
+            ["ip", "netns", "exec", self.hosts.namespace(1), "cat", "/proc/net/dev"],
             capture_output=True, text=True, check=True,
         ).stdout  # fmt: skip
-        return int(re.findall(r"^Udp: (\d+)", said, re.MULTILINE)[0])
+        received = re.findall(rf"^ *{INTERFACE}: *\d+ +(\d+)", said, re.MULTILINE)
+        return int(received[0]) if received else 0
 
     def goes_on(self, within_s: float) -> None:
         before = self.arrived()

@@ -141,6 +141,19 @@ TEST_F(rfnoc, beats_for_as_long_as_it_is_up_and_not_beyond) {
   EXPECT_LE(beats(), at_the_end + 3);
 }
 
+TEST_F(rfnoc, tells_its_macs_clock_as_of_the_last_beat_and_none_while_it_is_down) {
+  EXPECT_FALSE(bench.dut().mac_clock_us());
+  bench.model().set_version_on_reset(registers::tsf::address, 70);
+  come_up();
+  EXPECT_EQ(bench.dut().mac_clock_us(), 70U);
+  bench.model().set(registers::tsf::address, 77);
+  ASSERT_TRUE(until([&] { return bench.dut().mac_clock_us() == 77U; }));
+  bench.model().set_version_on_reset(registers::shell::version::address, 99U << 16);
+  bench.rfnoc().restart("a test");
+  ASSERT_TRUE(until([&] { return heard.downs == 1; }));
+  EXPECT_FALSE(bench.dut().mac_clock_us());
+}
+
 TEST_F(rfnoc, a_shell_that_had_given_the_host_up_is_set_up_anew) {
   come_up();
   radio_model& model = bench.model();
