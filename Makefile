@@ -183,7 +183,7 @@ bench-exact: programs ## Cost of an EXACT router at 10 to 1000 flows; distance o
 	@$(PYTHON) sim/bench/bench_exact.py
 
 bench-grid: programs ## CPU time, instructions and memory on the 10 x 10 grid of paper 003, beside ns-3's WifiNetDevice
-	@$(PYTHON) sim/bench/bench_grid.py
+	@$(PYTHON) sim/bench/bench_grid.py $(if $(NS3),--ns3 $(NS3))
 
 bench-kernel: programs kernel ## Today's TCPs (reno, cubic, bbr) over 1 to 15 hops in Linux kernels in virtual time, in ns-3, live; each policy over each; costs (long)
 	@$(PYTHON) sim/bench/bench_kernel.py --jobs $(JOBS)
@@ -203,10 +203,10 @@ bench-sifs: setup out/build/build.ninja ## Clocks from a frame's end to its resp
 	@$(PYTHON) sim/bench/bench_sifs.py --jobs $(JOBS)
 
 bench-scale: programs ## CPU, memory and start-up of networks of 64 to 10,000 nodes; the report of 1,000
-	@$(PYTHON) sim/bench/bench_scale.py
+	@$(PYTHON) sim/bench/bench_scale.py $(if $(NS3),--ns3 $(NS3))
 
 bench-sim: programs ## CPU time per packet and hop: this, ns-3's WifiNetDevice, ns-2
-	@$(PYTHON) sim/bench/bench_sim.py
+	@$(PYTHON) sim/bench/bench_sim.py $(if $(NS3),--ns3 $(NS3))
 
 bench-sweep: programs ## 300 short runs on one core and on two; on Dask workers, one of them killed, the scheduler started again: the same bytes
 	@$(PYTHON) sim/bench/bench_sweep.py

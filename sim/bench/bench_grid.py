@@ -10,7 +10,7 @@ paper's 23.3 kb/s). The window is one packet, as in the paper. Below TCP both ar
 Figures: CPU microseconds (user and system, whole process, start-up included) for each data packet delivered and each
 hop that it took, over all flows, and the most memory that the process had resident. The two run in turn, several
 rounds; medians are compared. Instructions are those of one short run each, which no other work of the machine changes.
-ns-3 is the wheel, with its logs and assertions.
+ns-3 is the wheel, with its logs and assertions; with --ns3 one that was built for speed beside it.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import builds
 import instructions
-from bench_scale import LAUNCHER, build
-from bench_sim import build_ns3_peer
+from bench_scale import LAUNCHER
 from chain_runs import ROOT
 from perhop import paths
 from perhop.experiment.load import load
@@ -87,10 +87,10 @@ def experiment(seconds: float, seed: int) -> dict[str, Any]:
 
 
 class Ours:
-    name = "perhop"
-
-    def __init__(self, program: Path) -> None:
+    def __init__(self, program: Path, ns3: builds.Ns3 = builds.WHEEL) -> None:
         self.program = program
+        self.ns3 = ns3
+        self.name = "perhop" if ns3 is builds.WHEEL else "perhop, ns-3 built for speed"
 
     def command(self, folder: Path, seconds: float, seed: int) -> list[str | Path]:
         """Writes run.json as `perhop run` does."""
@@ -108,10 +108,10 @@ class Ours:
 
 
 class Ns3:
-    name = "ns-3 Wi-Fi"
-
-    def __init__(self, program: Path) -> None:
+    def __init__(self, program: Path, ns3: builds.Ns3 = builds.WHEEL) -> None:
         self.program = program
+        self.ns3 = ns3
+        self.name = "ns-3 Wi-Fi" if ns3 is builds.WHEEL else "ns-3 Wi-Fi, built for speed"
 
     def command(self, folder: Path, seconds: float, seed: int) -> list[str | Path]:
         options = {"side": SIDE, "window": WINDOW, "row_bps": ROW_BPS, "seconds": seconds, "seed": seed}
@@ -133,8 +133,11 @@ def run(simulator: Ours | Ns3, seconds: float, seed: int) -> Run:
 
 
 def count(simulator: Ours | Ns3, seconds: float, seed: int) -> int | None:
-    """Instructions of a whole run for each packet delivered and hop; None when none is to be made."""
-    if seconds == 0:
+    """Instructions of a whole run for each packet delivered and hop; None when none is to be made.
+
+    Nor of programs that were built for this machine: Valgrind does not know all of its instructions.
+    """
+    if seconds == 0 or simulator.ns3 is not builds.WHEEL:
         return None
     with tempfile.TemporaryDirectory(dir=OUT) as folder:
         taken, _ = instructions.of_process(simulator.command(Path(folder), seconds, seed), "--trace-children=yes")
@@ -175,9 +178,15 @@ def main() -> int:
         help="simulated seconds of the run whose instructions are counted, which takes 50 times as long; 0: none is",
     )
     parser.add_argument("--seed", type=int, default=1)
+    builds.add_ns3_option(parser, "beside the wheel an ns-3 that was built for speed")
     options = parser.parse_args()
     OUT.mkdir(parents=True, exist_ok=True)
-    simulators = (Ours(build()), Ns3(build_ns3_peer("ns3_wifi_grid", OUT)))
+    kinds = [builds.WHEEL, *([options.ns3] if options.ns3 else [])]
+    simulators = [
+        simulator
+        for ns3 in kinds
+        for simulator in (Ours(ns3.perhop_sim(), ns3), Ns3(ns3.peer("ns3_wifi_grid", OUT), ns3))
+    ]
     runs: dict[str, list[Run]] = {simulator.name: [] for simulator in simulators}
     for number in range(options.rounds):
         for simulator in simulators:
@@ -187,11 +196,12 @@ def main() -> int:
         for simulator in simulators
     }
     show(costs)
-    ours, ns3 = (costs[simulator.name] for simulator in simulators)
-    ratio = ns3.us / ours.us
-    ok = ratio >= LEAST_RATIO
+    ours, theirs = (costs[simulator.name] for simulator in simulators[:2])
+    # Ours with the wheel by each ns-3: the one that was built for speed is the harder.
+    ratios = [costs[simulator.name].us / ours.us for simulator in simulators[1::2]]
+    ok = min(ratios) >= LEAST_RATIO
     if not ok:
-        print(f"DOES NOT HOLD: ns-3's Wi-Fi costs {ratio:.1f} times as much, not {LEAST_RATIO:g}")
+        print(f"DOES NOT HOLD: ns-3's Wi-Fi costs {min(ratios):.1f} times as much, not {LEAST_RATIO:g}")
     print_result(
         "bench-grid",
         {
@@ -202,14 +212,16 @@ def main() -> int:
             "seed": options.seed,
             "window": WINDOW,
             "row_bps": ROW_BPS,
-            "ns3_build": "wheel 3.44, with logs and assertions",
+            "ns3_build": kinds[-1].words,
             "ours_us": ours.us,
-            "ns3_us": ns3.us,
-            "ratio": round(ratio, 2),
+            "ns3_us": theirs.us,
+            "ratio": round(ratios[0], 2),
+            "ratio_built": round(ratios[1], 2) if options.ns3 else None,
             "ours_rss_mb": ours.rss_mb,
-            "ns3_rss_mb": ns3.rss_mb,
+            "ns3_rss_mb": theirs.rss_mb,
             "ours": asdict(ours),
-            "ns3": asdict(ns3),
+            "ns3": asdict(theirs),
+            "with_ns3_built": {name: asdict(costs[name]) for name in [each.name for each in simulators[2:]]},
             "ok": ok,
         },
         OUT,

@@ -32,6 +32,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import builds
 from perhop import paths
 from perhop.experiment import topology
 from perhop.experiment.load import load
@@ -45,7 +46,6 @@ from rich.table import Table
 
 ROOT = Path(__file__).resolve().parents[2]
 OUT = ROOT / "out/bench-scale"
-BENCH_BUILD = ROOT / "out/build-bench"
 
 SIZES = (64, 256, 1000, 4000, 10_000)
 NODES_PER_FLOW = 20
@@ -288,18 +288,11 @@ def show(costs: dict[str, Cost]) -> None:
     Console(stderr=True, width=120).print(table)
 
 
-def build() -> Path:
-    """perhop-sim without assertions."""
-    configure = ["cmake", "-S", ROOT, "-B", BENCH_BUILD, "-G", "Ninja", "-DPERHOP_ASSERT=OFF", "--log-level=ERROR"]
-    subprocess.run(configure, check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["cmake", "--build", BENCH_BUILD, "--target", "perhop-sim", "-j", "2"], check=True, stdout=2)
-    return BENCH_BUILD / "sim/ns3/perhop-sim"
-
-
 def bench(options: argparse.Namespace) -> int:
     start_s = time.monotonic()
     OUT.mkdir(parents=True, exist_ok=True)
-    program = build()
+    ns3 = options.ns3 or builds.WHEEL
+    program = ns3.perhop_sim()
     costs = {
         nodes: cost(program, Network(nodes, max(nodes // NODES_PER_FLOW, 1)), options)
         for nodes in sorted(options.nodes)
@@ -322,6 +315,7 @@ def bench(options: argparse.Namespace) -> int:
             "target": "bench-scale",
             "version": paths.version()["git"],
             "run_s": round(time.monotonic() - start_s, 1),
+            "ns3_build": ns3.words,
             "spacing_m": SPACING_M,
             "rounds": options.rounds,
             "seed": options.seed,
@@ -350,6 +344,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=20.0, help="simulated seconds a run")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
+    builds.add_ns3_option(parser, "with an ns-3 that was built for speed in place of the wheel")
     return bench(parser.parse_args())
 
 

@@ -13,7 +13,7 @@ overloaded, and each has its own losses: what is delivered stands beside each fi
 perhop runs from a build without assertions; the hash over all its transmissions and completion records has to equal
 that of the build with assertions, and so has that of a run whose TCP goes through ns-3's IP. Beside the seconds stand
 what no other work of the machine changes: the clocks of MACs and the instructions that a packet and hop took. ns-3 is
-the wheel, with its logs and assertions.
+the wheel, with its logs and assertions; with --ns3 perhop and ns-3's Wi-Fi run with one that was built for speed, too.
 """
 
 import argparse
@@ -28,6 +28,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import builds
 import instructions
 from chain_runs import BENCH_BUILD, BUILD, ROOT, run_json
 from rich.console import Console
@@ -37,11 +38,10 @@ from rich.table import Table
 HERE = Path(__file__).resolve().parent
 OUT = ROOT / "out/bench-sim"
 WINDOWS = (44, 3)  # packets
-NS3 = ROOT / ".venv/lib/python3.11/site-packages/ns3"
-NS3_LIBRARIES = "core network internet applications mobility propagation traffic-control wifi spectrum antenna stats"
 
-# perhop and its peers, in the order of a round.
+# perhop and its peers, in the order of a round; then those with an ns-3 that was built for speed.
 SIMULATORS = {"ours": "perhop", "ns3": "ns-3 Wi-Fi", "ns2": "ns-2 DSR", "ns2_static": "ns-2 static"}
+BUILT = {"ours_built": "perhop, ns-3 built for speed", "ns3_built": "ns-3 Wi-Fi, built for speed"}
 
 # What has to hold at 8 hops, in each window.
 NS3_SHARE = 1 / 12
@@ -93,46 +93,33 @@ def delivered_of(printed: str) -> int:
     return json.loads(line)["delivered_packets"]
 
 
-def peer_command(name: str, ns3: Path, hops: int, window: int, seconds: float, seed: int) -> list[str | Path]:
-    if name == "ns3":
-        return [ns3, f"--hops={hops}", f"--window={window}", f"--seconds={seconds}", f"--seed={seed}"]
+def peer_command(
+    name: str, ns3: dict[str, Path], hops: int, window: int, seconds: float, seed: int
+) -> list[str | Path]:
+    """`ns3` holds the programs of those that are ns-3's."""
+    if name in ns3:
+        return [ns3[name], f"--hops={hops}", f"--window={window}", f"--seconds={seconds}", f"--seed={seed}"]
     routing = {"ns2": "DSR", "ns2_static": "STATIC"}[name]
     return ["ns", HERE / "ns2_chain.tcl", str(hops), str(window), str(seconds), str(seed), routing]
 
 
-def build_ours() -> None:
-    """Builds perhop-sim without assertions."""
-    configure = ["cmake", "-S", ROOT, "-B", BENCH_BUILD, "-G", "Ninja", "-DPERHOP_ASSERT=OFF", "--log-level=ERROR"]
-    subprocess.run(configure, check=True, stdout=subprocess.DEVNULL)
-    build = ["cmake", "--build", BENCH_BUILD, "--target", "perhop-sim", "-j", "2"]
-    subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
-
-
-def build_ns3_peer(name: str, folder: Path) -> Path:
-    """Builds a peer of ns-3 in this folder, unless that is done."""
-    program, source = folder / name, HERE / f"{name}.cc"
-    newest = max(path.stat().st_mtime for path in (source, HERE / "ns3_wifi.hpp"))
-    if program.exists() and program.stat().st_mtime > newest:
-        return program
-    flags = ["-std=c++23", "-O2", "-DNS3_LOG_ENABLE", "-DNS3_ASSERT_ENABLE", f"-I{NS3}/include"]
-    links = [f"-L{NS3}/lib64", f"-Wl,-rpath,{NS3}/lib64", *(f"-lns3.44-{library}" for library in NS3_LIBRARIES.split())]
-    subprocess.run(["g++", *flags, source, "-o", program, *links], check=True)
-    return program
-
-
-def measure(hops: int, window: int, options: argparse.Namespace, ns3: Path, step: Callable[[], None]) -> dict[str, Any]:
+def measure(
+    hops: int, window: int, options: argparse.Namespace, ns3: dict[str, Path], step: Callable[[], None]
+) -> dict[str, Any]:
     """Runs all in turn, `rounds` times. Returns medians of CPU us per delivered packet and hop."""
-    samples: dict[str, list[float]] = {name: [] for name in SIMULATORS}
-    rates: dict[str, list[float]] = {name: [] for name in SIMULATORS}
+    samples: dict[str, list[float]] = {name: [] for name in simulators(options)}
+    rates: dict[str, list[float]] = {name: [] for name in simulators(options)}
     shares: list[dict] = []
     clocks: dict[str, float] = {}
     for number in range(options.rounds):
         seed = options.seed + number
-        for name in SIMULATORS:
+        for name in simulators(options):
             if name == "ours":
                 cpu_s, packets, result = run_ours(BENCH_BUILD, hops, window, options.seconds, seed)
                 shares.append(result["cpu_s"])
                 clocks = clocks_of(result, hops)
+            elif name == "ours_built":
+                cpu_s, packets, _ = run_ours(options.ns3.build, hops, window, options.seconds, seed)
             else:
                 cpu_s, packets = run_peer(peer_command(name, ns3, hops, window, options.seconds, seed))
             samples[name].append(cpu_s * 1e6 / (packets * hops))
@@ -145,12 +132,17 @@ def measure(hops: int, window: int, options: argparse.Namespace, ns3: Path, step
     row["clocks_for"] = {cause: round(count, 1) for cause, count in clocks.items()}
     total = sum(s["total"] for s in shares)
     row["shares"] = {k: round(sum(s[k] for s in shares) / total, 3) for k in ("rtl", "medium", "transport", "other")}
+    # Valgrind does not know all instructions of this machine, for which the others may have been built.
     row["instructions"] = {name: count_instructions(name, hops, window, ns3) for name in SIMULATORS}
     step()
     return row
 
 
-def count_instructions(name: str, hops: int, window: int, ns3: Path) -> int:
+def simulators(options: argparse.Namespace) -> dict[str, str]:
+    return SIMULATORS | (BUILT if options.ns3 else {})
+
+
+def count_instructions(name: str, hops: int, window: int, ns3: dict[str, Path]) -> int:
     """Of one data packet and hop, without the start."""
     if name == "ours":
         return instructions.count(hops, window, BENCH_BUILD)
@@ -163,8 +155,13 @@ def count_instructions(name: str, hops: int, window: int, ns3: Path) -> int:
 
 
 def same_hash(options: argparse.Namespace) -> dict:
-    """The trace hash of the same run by the build with assertions, by the one without, and through ns-3's IP."""
+    """The trace hash of the same run by the build with assertions, by the one without, and through ns-3's IP.
+
+    And by the build with another ns-3, if there is one.
+    """
     ways = {"with_assertions": (BUILD, None), "without": (BENCH_BUILD, None), "by_ip": (BENCH_BUILD, BY_IP)}
+    if options.ns3:
+        ways["with_ns3_built"] = (options.ns3.build, None)
     hashes = {
         name: run_ours(build, 8, max(WINDOWS), min(options.seconds, 100.0), options.seed, environment)[2]["trace_hash"]
         for name, (build, environment) in ways.items()
@@ -172,21 +169,21 @@ def same_hash(options: argparse.Namespace) -> dict:
     return {**hashes, "equal": len(set(hashes.values())) == 1}
 
 
-def table_of(window: int, rows: dict[str, dict]) -> Table:
+def table_of(window: int, rows: dict[str, dict], names: dict[str, str]) -> Table:
     title = f"Window {window}: CPU us per delivered data packet and hop (median; packets/s delivered)"
     table = Table(title=title)
-    for heading in ("hops", *SIMULATORS.values(), "clocks", "where perhop's goes"):
+    for heading in ("hops", *names.values(), "clocks", "where perhop's goes"):
         table.add_column(heading, justify="right")
     for hops, row in rows.items():
         cells = [
             f"{row[f'{name}_us']:.1f} ({row[f'{name}_pps']:.1f}/s)"
             + ("" if name == "ours" else f" = {row[f'{name}_us'] / row['ours_us']:.1f}x")
-            for name in SIMULATORS
+            for name in names
         ]
         where = ", ".join(f"{name} {share:.0%}" for name, share in row["shares"].items())
         table.add_row(hops, *cells, f"{row['clocks_per_packet_hop']:.1f}", where)
         counted = [f"{row['instructions'][name] / 1e3:.0f}k instructions" for name in SIMULATORS]
-        table.add_row("", *counted, "", "")
+        table.add_row("", *counted, *[""] * (len(names) - len(counted)), "", "")
     return table
 
 
@@ -197,28 +194,33 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=100.0, help="simulated seconds a run")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
+    builds.add_ns3_option(parser, "beside the wheel an ns-3 that was built for speed")
     options = parser.parse_args()
     if not shutil.which("ns"):
         print("bench-sim: the peer ns-2 is not installed; remedy: apt-get install ns2", file=sys.stderr)
         return 2
     OUT.mkdir(parents=True, exist_ok=True)
-    console = Console(stderr=True, width=150)
+    console = Console(stderr=True, width=190 if options.ns3 else 150)
     chains = [(window, hops) for window in options.windows for hops in options.hops]
     windows: dict[str, dict[str, dict]] = {str(window): {} for window in options.windows}
     with Progress(console=console, transient=True) as progress:
         building = progress.add_task("building", total=None)
-        build_ours()
-        ns3 = build_ns3_peer("ns3_wifi_chain", OUT)
+        builds.WHEEL.perhop_sim()
+        ns3 = {"ns3": builds.WHEEL.peer("ns3_wifi_chain", OUT)}
+        if options.ns3:
+            options.ns3.perhop_sim()
+            ns3["ns3_built"] = options.ns3.peer("ns3_wifi_chain", OUT)
         progress.remove_task(building)
-        task = progress.add_task("measuring", total=len(chains) * (options.rounds * len(SIMULATORS) + 1))
+        task = progress.add_task("measuring", total=len(chains) * (options.rounds * len(simulators(options)) + 1))
         for window, hops in chains:
             row = measure(hops, window, options, ns3, lambda: progress.advance(task))
             windows[str(window)][str(hops)] = row
         hashes = same_hash(options)
 
     for window, rows in windows.items():
-        console.print(table_of(int(window), rows))
-    console.print(f"hashes equal with and without assertions, and through ns-3's IP: {hashes['equal']}")
+        console.print(table_of(int(window), rows, simulators(options)))
+    built = ", with the ns-3 that was built for speed" if options.ns3 else ""
+    console.print(f"hashes equal with and without assertions, through ns-3's IP{built}: {hashes['equal']}")
 
     ok = hashes["equal"]
     for rows in windows.values():
@@ -234,7 +236,8 @@ def main() -> int:
         "seed": options.seed,
         "hops": first,
         "windows": windows,
-        "ns3_build": "wheel 3.44, with logs and assertions",
+        "ns3_build": builds.WHEEL.words,
+        "ns3_built": options.ns3.words if options.ns3 else None,
         "clocks_per_packet_hop": {hops: row["clocks_per_packet_hop"] for hops, row in first.items()},
         "instructions": {hops: row["instructions"] for hops, row in first.items()},
         "shares": first[str(options.hops[len(options.hops) // 2])]["shares"],
