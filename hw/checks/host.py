@@ -17,6 +17,9 @@ from checks.tree import CheckError, Tree
 
 CONTROLLER = "host/drivers/uhd/perhop_block_control.hpp"
 REGISTRATION = "host/drivers/uhd/perhop_block_control.cpp"
+SHELL = "hw/fpga/shell_top.sv"
+# Of a packet of CHDR with a time; what an Ethernet of ordinary length carries.
+CHDR_HEAD_BYTES, IP_AND_UDP_BYTES, ETHERNET_BYTES = 16, 28, 1500
 LINK = "host/drivers/uhd/uhd_link.cpp"
 DRIVER = "host/drivers/rfnoc_driver.cpp"
 MODEL = "host/python/perhop/phy/converter_rates.py"
@@ -112,11 +115,16 @@ def _packets(tree: Tree, told: list) -> None:
     words = int(constant(tree, LINK, r"most_words = (\d+);"))
     longest = max(sizes.values()) + msdu_bytes
     told.append((f"{LINK}: most_words hold the longest packet", 4 * words >= longest, f"{longest} bytes", True))
-    # Else UHD's Python puts several packets into one buffer.
+    # A packet of the MAC is a burst of the stream, whose packets are no longer than the transport carries.
     for block in tree.blocks():
         path = f"hw/rfnoc/fpga/rfnoc_block_{block}/rfnoc_block_{block}.v"
-        ends = constant(tree, path, r"\.s_frames_axis_teob\((1'b\d)\)")
-        told.append((f"{path}: a packet for the host ends a burst", ends, "virtual devices", "1'b1"))
+        for stream in ("s_frames", "m_packets"):
+            name = stream.partition("_")[2]
+            ends = constant(tree, path, rf"\.{stream}_axis_teob\(([^)]*)\)")
+            told.append((f"{path}: end of a burst of {name}", ends, "shell_top's", f"{name}_teob"))
+    cut_words = int(constant(tree, SHELL, r"PACKET_WORDS\s*= (\d+)"))
+    longest_bytes = 4 * cut_words + CHDR_HEAD_BYTES + IP_AND_UDP_BYTES
+    told.append((f"{SHELL}: IP packet of a whole packet of the stream", longest_bytes, "Ethernet", ETHERNET_BYTES))
     # The format that UHD copies as it is, word by word.
     for path, pattern in (
         (LINK, r'words_format = "(\w+)"'),

@@ -4,8 +4,8 @@
 //
 //   host clock       |  mac clock                                     |  converter clock
 //   control port ----|-> register_bus -> radio_top, shell_registers   |
-//   packets ---------|-> packet_input -> radio_top <-> sample_pacer <-|-> sample_port <-> converter, other user
-//   frames, records <|-- frame_output <- radio_top                    |
+//   burst_join ------|-> packet_input -> radio_top <-> sample_pacer <-|-> sample_port <-> converter, other user
+//   burst_split <----|-- frame_output <- radio_top                    |
 //   their time      <|-- device_time <-------------------------------|-- timekeeper, with each sample
 //
 // Timing: a response leaves after the time that the modem takes and LOOP_SAMPLES, which do not depend on the clocks.
@@ -30,7 +30,9 @@ module shell_top
   parameter int unsigned PACKETS          = 8,
   parameter int unsigned TX_RING_BYTES    = 8192,
   parameter int unsigned RX_RING_BYTES    = 4096,
-  parameter int unsigned RX_FRAMES        = 16
+  parameter int unsigned RX_FRAMES        = 16,
+  // Of a packet of the host's stream: 1500 bytes of Ethernet less 28 of IP and UDP, 8 of CHDR and 8 of its time. 0: of any length.
+  parameter int unsigned PACKET_WORDS     = 364
 ) (
   // The host.
   input  wire logic        host_clk,
@@ -44,14 +46,16 @@ module shell_top
   output wire logic [31:0] s_ctrlport_resp_data,
   input  wire logic [31:0] s_packet_tdata,
   input  wire logic        s_packet_tlast,
+  input  wire logic        s_packet_tends,         // the MAC's packet ends with this one of the stream; stands with the last word
   input  wire logic        s_packet_tvalid,
   output wire logic        s_packet_tready,
   input  wire logic [15:0] s_packet_tlength,       // bytes of the packet; stands with its first word
   output wire logic [31:0] m_packet_tdata,
   output wire logic        m_packet_tlast,
+  output wire logic        m_packet_tends,         // as s_packet_tends
   output wire logic        m_packet_tvalid,
   input  wire logic        m_packet_tready,
-  output wire logic        m_packet_thas_time,     // a received frame, and the device has a time; stands with every word
+  output wire logic        m_packet_thas_time,     // a received frame ends, and the device has a time; stands with the last word
   output wire logic [63:0] m_packet_ttimestamp,    // of its end, as the modem heard it; stands with the last word
 
   // MAC and modem.
@@ -128,17 +132,24 @@ module shell_top
 
   logic        packet_valid, packet_ready, packet_last, frame_valid, frame_ready, frame_last, frame_is_record;
   logic [TIME_W-1:0] packet_time;
-  logic [31:0] packet_word, frame_word;
-  logic [15:0] packet_bytes;
+  logic        given_valid, given_ready, given_last, told_last, told_has_time;
+  logic [31:0] packet_word, frame_word, given_word;
+  logic [15:0] packet_bytes, given_bytes;
   logic               desc_valid, desc_ready, tx_ready, rx_ready, done_ready;
   packet_descriptor_s desc;
   byte_stream_s       tx_bytes, rx_bytes;
   rx_status_s         rx_status;
   word_stream_s       done;
 
+  burst_join u_burst_join (
+    .clk(host_clk), .rst(host_side_rst), .s_valid(s_packet_tvalid), .s_ready(s_packet_tready), .s_word(s_packet_tdata),
+    .s_last(s_packet_tlast), .s_burst_ends(s_packet_tends), .s_packet_bytes(s_packet_tlength),
+    .m_valid(given_valid), .m_ready(given_ready), .m_word(given_word), .m_last(given_last), .m_packet_bytes(given_bytes)
+  );
+
   cdc_fifo #(.WIDTH(49), .DEPTH_LOG2(5)) u_packets (
-    .s_clk(host_clk), .s_rst(host_side_rst), .s_valid(s_packet_tvalid), .s_ready(s_packet_tready),
-    .s_data({s_packet_tlength, s_packet_tlast, s_packet_tdata}),
+    .s_clk(host_clk), .s_rst(host_side_rst), .s_valid(given_valid), .s_ready(given_ready),
+    .s_data({given_bytes, given_last, given_word}),
     .m_clk(mac_clk), .m_rst(mac_rst), .m_valid(packet_valid), .m_ready(packet_ready),
     .m_data({packet_bytes, packet_last, packet_word})
   );
@@ -161,9 +172,16 @@ module shell_top
     .s_clk(mac_clk), .s_rst(mac_rst), .s_valid(frame_valid), .s_ready(frame_ready),
     .s_data({TIME_W'(frame_ticks), TIMED && !frame_is_record, frame_last, frame_word}),
     .m_clk(host_clk), .m_rst(host_side_rst), .m_valid(m_packet_tvalid), .m_ready(m_packet_tready),
-    .m_data({packet_time, m_packet_thas_time, m_packet_tlast, m_packet_tdata})
+    .m_data({packet_time, told_has_time, told_last, m_packet_tdata})
   );
 
+  burst_split #(.WORDS(PACKET_WORDS)) u_burst_split (
+    .clk(host_clk), .rst(host_side_rst), .s_valid(m_packet_tvalid), .s_last(told_last), .m_ready(m_packet_tready),
+    .m_last(m_packet_tlast), .m_burst_ends(m_packet_tends)
+  );
+
+  // The time of a frame's end stands with its last word alone.
+  assign m_packet_thas_time  = told_has_time && told_last;
   assign m_packet_ttimestamp = 64'(packet_time);
 
   // ---- MAC and modem ----

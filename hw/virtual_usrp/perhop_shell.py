@@ -143,9 +143,9 @@ class PerhopShell:
             self._air.say("w", self._number, *words, access.words[0])
         self._next_tag += 1
 
-    def packet(self, port: int, payload: bytes, _end_of_burst: bool, taken: Taken) -> None:
+    def packet(self, port: int, payload: bytes, end_of_burst: bool, taken: Taken) -> None:
         if port == self._packets:
-            self._air.say("p", self._number, payload.hex())
+            self._air.say("p", self._number, int(end_of_burst), payload.hex())
         taken()
 
     def transmit(self, channel: int, payload: bytes, end_of_burst: bool, taken: Taken) -> None:
@@ -204,10 +204,10 @@ class PerhopShell:
             samples -= waiting
             taken()
 
-    def _give(self, packet: bytes, ticks: int | None) -> None:
+    def _give(self, packet: bytes, end_of_burst: bool, ticks: int | None) -> None:
         """To the host. While it does not take one, the shell keeps what comes behind."""
         self._untaken += 1
-        self._send(self._frames, packet, True, ticks, self._on_taken)
+        self._send(self._frames, packet, end_of_burst, ticks, self._on_taken)
         if self._untaken and not self._waits:
             self._waits = True
             self._air.say("m", self._number, 0)
@@ -224,7 +224,7 @@ class PerhopShell:
             tag, status, word = map(int, words)
             self._answers.pop(tag)((word,), status)
         elif kind == "f":
-            self._give(bytes.fromhex(words[1]), None if words[0] == "-" else int(words[0]))
+            self._give(bytes.fromhex(words[2]), words[1] == "1", None if words[0] == "-" else int(words[0]))
         elif kind == "i" and self._recording:
             samples = bytes.fromhex(words[0])
             channel, left, deliver = self._recording

@@ -89,7 +89,7 @@ class PerhopStandIn(RegisterFile):
         """Nobody hears."""
         taken()
 
-    def packet(self, port: int, payload: bytes, _end_of_burst: bool, taken: Taken) -> None:
+    def packet(self, port: int, payload: bytes, end_of_burst: bool, taken: Taken) -> None:
         if port == self._packets:
-            self._send(self._frames, payload, True, self._ticks())
+            self._send(self._frames, payload, end_of_burst, self._ticks() if end_of_burst else None)
         taken()

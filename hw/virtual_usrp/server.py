@@ -85,7 +85,10 @@ class VirtualUsrp:
         self._mpm.spoil(fault, spoilt)
 
     def _send(self, raw: bytes, host: tuple[str, int]) -> None:
-        if self._chdr and self._late_s:
+        if len(raw) > discovery.LONGEST_ECHO_BYTES:
+            # The FPGA cuts no datagram into IP's fragments, and the host's Ethernet drops a longer frame.
+            self._log.tell("too_long", bytes=len(raw))
+        elif self._chdr and self._late_s:
             asyncio.get_running_loop().call_later(self._late_s, self._chdr.sendto, raw, host)
         elif self._chdr:
             self._chdr.sendto(raw, host)

@@ -20,6 +20,8 @@ from perhop.registers.spec_generated import HostFrame, HostRecord, HostSend, dec
 from testbench.radio_station import LONGEST_WAIT_US, SAMPLES_PER_US, SEED, OnAir, Station
 
 PORT_TIMEOUT_US = 50
+STREAM_PACKET_WORDS = 364
+"""Of a packet of UHD's stream by Ethernet's 1500 bytes: less IP, UDP, CHDR and the time."""
 FULL_SCALE = 16
 """Steps of the converter's 16 bits in one of the modem's 12."""
 
@@ -112,35 +114,54 @@ class PacketStreams:
         self.take = True
         self.pause = 0.0
         """Share of clocks in which either side waits."""
+        self.most_words = STREAM_PACKET_WORDS
+        """Of a packet of the stream, which may be a piece of the MAC's."""
+        self.piece_words: list[int] = []
+        """Of the pieces that came."""
         dut.s_packet_tvalid.value = dut.s_packet_tlast.value = dut.s_packet_tdata.value = 0
-        dut.s_packet_tlength.value = 0
+        dut.s_packet_tlength.value = dut.s_packet_tends.value = 0
         dut.m_packet_tready.value = 0
         cocotb.start_soon(self._run())
 
     async def _run(self) -> None:
-        dut, words = self.dut, []
+        dut, words, piece_words = self.dut, [], 0
         while True:
             dut.m_packet_tready.value = int(self.take and self.random.random() >= self.pause)
             await RisingEdge(dut.host_clk)
             if dut.host_rst.value == 1:
-                words = []
+                words, piece_words = [], 0
             elif dut.m_packet_tvalid.value == 1 and dut.m_packet_tready.value == 1:
                 words.append(int(dut.m_packet_tdata.value))
+                piece_words += 1
+                assert piece_words <= STREAM_PACKET_WORDS, "longer than the transport carries"
                 if dut.m_packet_tlast.value == 1:
+                    self.piece_words.append(piece_words)
+                    piece_words = 0
+                if dut.m_packet_tlast.value == 1 and dut.m_packet_tends.value == 1:
                     ticks = int(dut.m_packet_ttimestamp.value) if dut.m_packet_thas_time.value == 1 else None
                     self.taken.put_nowait((b"".join(word.to_bytes(4, "little") for word in words), ticks))
                     words = []
 
     async def send(self, packet: bytes, told_bytes: int | None = None) -> None:
-        """A packet; its length is told beside it, the right one unless another is given."""
+        """A packet of the MAC, in pieces; its length is told beside it, the right one unless another is given."""
+        step = 4 * self.most_words
+        pieces = [packet[at : at + step] for at in range(0, len(packet), step)]
+        for number, piece in enumerate(pieces):
+            last = number == len(pieces) - 1
+            wrong = 0 if told_bytes is None or not last else told_bytes - len(packet)
+            await self.send_piece(piece, ends=last, told_bytes=len(piece) + wrong)
+
+    async def send_piece(self, piece: bytes, ends: bool, told_bytes: int | None = None) -> None:
+        """A packet of the stream; `ends`: the MAC's packet ends with it."""
         dut = self.dut
-        length = len(packet) if told_bytes is None else told_bytes
-        padded = packet + b"\xa5" * (-len(packet) % 4)
+        length = len(piece) if told_bytes is None else told_bytes
+        padded = piece + b"\xa5" * (-len(piece) % 4)
         for at in range(0, len(padded), 4):
             while self.random.random() < self.pause:
                 await RisingEdge(dut.host_clk)
             dut.s_packet_tdata.value = int.from_bytes(padded[at : at + 4], "little")
             dut.s_packet_tlast.value = int(at + 4 == len(padded))
+            dut.s_packet_tends.value = int(ends)
             dut.s_packet_tlength.value = length
             dut.s_packet_tvalid.value = 1
             while True:
@@ -294,8 +315,8 @@ class ShellStation(Station):
         head = HostSend(msdu_bytes=len(msdu), tag=tag, receiver_address=ra, rate=rate, **flags)
         await self.streams.send(head.encode() + msdu)
 
-    async def next_sent(self, gain: int = 256) -> OnAir:
-        for _ in range(LONGEST_WAIT_US):
+    async def next_sent(self, gain: int = 256, within_us: int = LONGEST_WAIT_US) -> OnAir:
+        for _ in range(within_us):
             if self.antenna.sent:
                 break
             await Timer(1, "us")

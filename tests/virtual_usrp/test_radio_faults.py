@@ -22,7 +22,7 @@ why = missing()
 pytestmark = [pytest.mark.long, pytest.mark.uhd, pytest.mark.skipif(bool(why), reason=f"no hosts here: {why}")]
 
 EXPERIMENT = ROOT / "sim/experiments/live_chain"
-SLOW_DOWN = int(150 * SLOWER)
+SLOW_DOWN = int(200 * SLOWER)
 SETTINGS = ("policies=[none]", "seeds=[1]", "duration_s=20", "warmup_s=0.25", "topology.hops=1")
 # Long packets, so that few of them fill what the FPGA has for a host that takes none.
 FLOWS = "flows=[{kind: cbr, src: first, dst: last, payload_bytes: 1000, rate_bps: 320000}]"

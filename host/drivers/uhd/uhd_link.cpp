@@ -53,22 +53,22 @@ public:
     return tx_->send(words, count, metadata, send_timeout_s);
   }
 
-  std::size_t receive(std::uint32_t* words, std::size_t most) override {
+  stream_piece receive(std::uint32_t* words, std::size_t most) override {
     ::uhd::rx_metadata_t metadata;
     const std::size_t come = rx_->recv(words, most, metadata, receive_timeout_s, true);
     if (metadata.error_code == ::uhd::rx_metadata_t::ERROR_CODE_TIMEOUT) {
       count_events();
-      return 0;
+      return {};
     }
     count_events();
     switch (metadata.error_code) {
       // Which packets are missing the records of the MAC tell.
       case ::uhd::rx_metadata_t::ERROR_CODE_OVERFLOW:
         ++(metadata.out_of_sequence ? sequence_errors_ : overflows_);
-        return 0;
+        return {.lost = true};
       case ::uhd::rx_metadata_t::ERROR_CODE_LATE_COMMAND:
         ++late_;
-        return 0;
+        return {};
       default:
         break;
     }
@@ -76,7 +76,7 @@ public:
       throw link_error("the stream of the radio says: " + metadata.strerror());
     ticks_.reset();
     if (metadata.has_time_spec) ticks_ = static_cast<std::uint64_t>(metadata.time_spec.to_ticks(ticks_per_s_));
-    return come;
+    return {.words = come, .ends = metadata.end_of_burst && !metadata.more_fragments};
   }
 
   std::optional<std::uint64_t> ticks() const override { return ticks_; }
@@ -222,7 +222,12 @@ void uhd_link::send(std::span<const std::uint8_t> packet) {
 
 std::size_t uhd_link::receive(std::span<std::uint8_t> packet) {
   try {
-    const std::size_t bytes = 4 * stream_->receive(in_.data(), most_words);
+    // UHD's packets are as long as its transport carries them; the FPGA cuts what is longer.
+    const stream_piece piece = stream_->receive(in_.data() + joined_, most_words - joined_);
+    if (piece.lost) joined_ = 0;
+    joined_ += piece.words;
+    if (!piece.ends && joined_ < most_words) return 0;
+    const std::size_t bytes = 4 * std::exchange(joined_, 0);
     if (bytes > packet.size()) throw link_error("the radio sent a packet of " + std::to_string(bytes) + " bytes");
     std::memcpy(packet.data(), in_.data(), bytes);
     return bytes;

@@ -14,14 +14,20 @@
 namespace perhop::drivers {
 
 /// A stream of packets of 32-bit words; UHD's streamers are behind it, or a test.
+/// A packet of UHD's stream: it carries all of one of the MAC's, or a piece of it.
+struct stream_piece {
+  std::size_t words = 0;  ///< 0: none came in time
+  bool ends = false;      ///< the MAC's packet ends with it
+  bool lost = false;      ///< one before it is missing
+};
+
 class packet_stream {
 public:
   virtual ~packet_stream() = default;
-  /// @return words that went, all or none
+  /// A packet of the MAC, in as many pieces as it needs. @return words that went, all or none
   virtual std::size_t send(const std::uint32_t* words, std::size_t count) = 0;
-  /// @return words of the next packet; 0: none came in time
-  virtual std::size_t receive(std::uint32_t* words, std::size_t most) = 0;
-  /// The device's time beside the packet that came last.
+  virtual stream_piece receive(std::uint32_t* words, std::size_t most) = 0;
+  /// The device's time beside the piece that came last.
   virtual std::optional<std::uint64_t> ticks() const { return {}; }
   virtual link_counts counts() const { return {}; }
 };
@@ -58,6 +64,7 @@ private:
   ::uhd::rfnoc::register_iface* regs_;
   std::unique_ptr<packet_stream> stream_;
   std::vector<std::uint32_t> out_, in_;
+  std::size_t joined_ = 0;  ///< words in in_ of a packet that goes on
 };
 
 }  // namespace perhop::drivers

@@ -55,7 +55,7 @@ module ad936x_top #(
   logic [31:0] rx_sample, tx_sample;
   logic [1:0]  status;
   logic [6:0]  rx_gain_below_db;
-  logic        unused_has_time;
+  logic        unused_has_time, unused_ends;
   logic [63:0] unused_time;
 
   cdc_reset u_data_reset (.clk(data_clk), .foreign_rst(host_rst), .rst(data_rst));
@@ -68,14 +68,14 @@ module ad936x_top #(
 
   shell_top #(
     .CLOCKS_PER_US(CLOCKS_PER_US), .SAMPLES_PER_CHIP(2), .LOOP_SAMPLES(LOOP_SAMPLES), .TX_RING_BYTES(TX_RING_BYTES),
-    .RX_RING_BYTES(RX_RING_BYTES)
+    .RX_RING_BYTES(RX_RING_BYTES), .PACKET_WORDS(0)
   ) u_shell (
     .host_clk, .host_rst, .s_ctrlport_req_wr(s_access_wr), .s_ctrlport_req_rd(s_access_rd),
     .s_ctrlport_req_addr(s_access_address), .s_ctrlport_req_data(s_access_word), .s_ctrlport_resp_ack(m_answer_valid),
     .s_ctrlport_resp_status(status), .s_ctrlport_resp_data(m_answer_word),
-    .s_packet_tdata(s_axis_tdata), .s_packet_tlast(s_axis_tlast), .s_packet_tvalid(s_axis_tvalid),
+    .s_packet_tdata(s_axis_tdata), .s_packet_tlast(s_axis_tlast), .s_packet_tends(1'b1), .s_packet_tvalid(s_axis_tvalid),
     .s_packet_tready(s_axis_tready), .s_packet_tlength(s_axis_tbytes),
-    .m_packet_tdata(m_axis_tdata), .m_packet_tlast(m_axis_tlast), .m_packet_tvalid(m_axis_tvalid),
+    .m_packet_tdata(m_axis_tdata), .m_packet_tlast(m_axis_tlast), .m_packet_tends(unused_ends), .m_packet_tvalid(m_axis_tvalid),
     .m_packet_tready(m_axis_tready), .m_packet_thas_time(unused_has_time), .m_packet_ttimestamp(unused_time),
     .mac_clk(data_clk), .mac_clk_stands(1'b0), .rx_gain_below_db,
     .radio_clk(data_clk), .radio_rx_stb(stb), .radio_rx_data(rx_sample), .radio_rx_running(rx_running), .radio_tx_stb(stb),
@@ -87,7 +87,7 @@ module ad936x_top #(
   assign enable           = 1'b1;                // full duplex: both chains run, the switch turns
   assign txnrx            = tx_running;
 
-  wire logic unused = &{1'b0, rx_running, unused_owned, unused_has_time, unused_time};
+  wire logic unused = &{1'b0, rx_running, unused_owned, unused_has_time, unused_ends, unused_time};
 
 endmodule
 

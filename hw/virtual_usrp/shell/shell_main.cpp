@@ -4,7 +4,7 @@
 // They run in lock step, as fast as they can, or SLOW_DOWN times slower than radios where that is slower. A line a request:
 //
 //   r NODE TAG ADDRESS, w NODE TAG ADDRESS WORD   a register; answered by `a NODE TAG STATUS WORD`
-//   p NODE HEX                                    a packet for its MAC
+//   p NODE ENDS HEX                               a packet of the stream to its MAC; with ENDS 1 the MAC's packet ends with it
 //   m NODE TAKES                                  with 0 no more packets of its MAC are taken, with 1 they are again
 //   h NODE NOISE FACTOR...                        what its receiver hears: noise, and so much of what each node sends
 //   l NODE NOISE FACTOR...                        what a recorder beside it hears
@@ -15,11 +15,11 @@
 //   k NODE TICKS, g NODE TICKS                    its timekeeper's time, of the next sample, or of that with the next pulse
 //   q NODE COMES                                  whether it gets the pulses that come to all nodes each PULSE_S; at first it does not
 //
-// Lines of its own: `f NODE TICKS HEX` is a packet of its MAC with its time, or - for none, `c NODE COUNT` so many samples of the other
-// user have gone out, `x NODE FIRST COUNT` told behind a transmission: the samples in which its front end was switched to sending; `k NODE
-// TICKS SAMPLE` its time was set, `z NODE TICKS SAMPLE` that was its time at a pulse; `n SAMPLES` how far all are, `t SAMPLES SECONDS` the
-// same each second. It ends with its input. What a node sends is heard one sample later. Noise and factors are amplitudes: of 1, root mean
-// square, and of the converter's steps.
+// Lines of its own: `f NODE TICKS ENDS HEX` is a packet of the stream from its MAC with its time, or - for none, `c NODE COUNT` so many
+// samples of the other user have gone out, `x NODE FIRST COUNT` told behind a transmission: the samples in which its front end was switched
+// to sending; `k NODE TICKS SAMPLE` its time was set, `z NODE TICKS SAMPLE` that was its time at a pulse; `n SAMPLES` how far all are, `t
+// SAMPLES SECONDS` the same each second. It ends with its input. What a node sends is heard one sample later. Noise and factors are
+// amplitudes: of 1, root mean square, and of the converter's steps.
 #include <poll.h>
 #include <unistd.h>
 
@@ -219,9 +219,9 @@ private:
       if (const std::uint64_t count = std::exchange(places_[node].gone_out, 0); count != 0) {
         std::printf("c %zu %llu\n", node, static_cast<unsigned long long>(count));
       }
-      for (const auto& [words, ticks] : places_[node].shell.take_packets()) {
+      for (const auto& [words, ends_burst, ticks] : places_[node].shell.take_packets()) {
         const std::string time = ticks ? std::to_string(*ticks) : "-";
-        std::printf("f %zu %s %s\n", node, time.c_str(), hex_of(words.data(), 4 * words.size()).c_str());
+        std::printf("f %zu %s %d %s\n", node, time.c_str(), ends_burst, hex_of(words.data(), 4 * words.size()).c_str());
       }
     }
   }
@@ -254,7 +254,7 @@ private:
       if (what == "r" && words >> wanted.tag >> wanted.address) return here.shell.ask(wanted);
       wanted.write = true;
       if (what == "w" && words >> wanted.tag >> wanted.address >> wanted.word) return here.shell.ask(wanted);
-      if (what == "p" && words >> hex) return here.shell.give(bytes_of(hex));
+      if (bool ends = false; what == "p" && words >> ends >> hex) return here.shell.give(bytes_of(hex), ends);
       if (int takes = 0; what == "m" && words >> takes) return here.shell.let_host_take(takes != 0);
       if (std::uint64_t ticks = 0; what == "k" && words >> ticks) return set_time(node, ticks);
       if (std::uint64_t ticks = 0; what == "g" && words >> ticks) {

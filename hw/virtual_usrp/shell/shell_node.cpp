@@ -114,7 +114,7 @@ void shell_node::host_edge() {
   // What both sides agree on in the rising edge is what they show before it.
   const bool taken = top.s_packet_tvalid && top.s_packet_tready;
   const bool given = top.m_packet_tvalid && top.m_packet_tready;
-  const bool last = top.m_packet_tlast;
+  const bool last = top.m_packet_tlast, ends_burst = top.m_packet_tends;
   const std::uint32_t word = top.m_packet_tdata;
   const std::optional<std::uint64_t> ticks = top.m_packet_thas_time ? std::optional<std::uint64_t>(top.m_packet_ttimestamp) : std::nullopt;
   rise(host);
@@ -124,7 +124,7 @@ void shell_node::host_edge() {
   }
   if (given) {
     coming_.push_back(word);
-    if (last) come_.push_back({.words = std::exchange(coming_, {}), .ticks = ticks});
+    if (last) come_.push_back({.words = std::exchange(coming_, {}), .ends_burst = ends_burst, .ticks = ticks});
   }
   if (asked_ && top.s_ctrlport_resp_ack) {
     answers_.push_back({accesses_.front().tag, top.s_ctrlport_resp_status, top.s_ctrlport_resp_data});
@@ -153,13 +153,14 @@ void shell_node::drive_host() {
   if (!to_mac_.empty()) {
     top.s_packet_tdata = to_mac_.front().words[at_];
     top.s_packet_tlast = at_ + 1 == to_mac_.front().words.size();
+    top.s_packet_tends = to_mac_.front().ends_burst;
     top.s_packet_tlength = to_mac_.front().bytes;
   }
 }
 
-void shell_node::give(const std::vector<std::uint8_t>& packet) {
+void shell_node::give(const std::vector<std::uint8_t>& packet, bool ends_burst) {
   if (packet.empty()) return;
-  given next{std::vector<std::uint32_t>((packet.size() + 3) / 4), static_cast<std::uint16_t>(packet.size())};
+  given next{std::vector<std::uint32_t>((packet.size() + 3) / 4), static_cast<std::uint16_t>(packet.size()), ends_burst};
   std::memcpy(next.words.data(), packet.data(), packet.size());
   to_mac_.push_back(std::move(next));
 }

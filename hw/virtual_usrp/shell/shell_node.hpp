@@ -49,13 +49,14 @@ public:
   /// One access after the other; each takes about a microsecond.
   void ask(access wanted) { accesses_.push_back(wanted); }
   /// A packet for the MAC; it waits here while the MAC has no room.
-  void give(const std::vector<std::uint8_t>& packet);
+  void give(const std::vector<std::uint8_t>& packet, bool ends_burst);
   /// Whether the host takes what the MAC has for it; what it does not take waits in the FPGA.
   void let_host_take(bool takes) { host_takes_ = takes; }
 
-  /// A packet of the MAC for its host.
+  /// A packet of the stream to the host.
   struct to_host {
     std::vector<std::uint32_t> words;
+    bool ends_burst;                     ///< the MAC's packet ends with it
     std::optional<std::uint64_t> ticks;  ///< the time beside it
   };
   /// Answers and packets of the MAC since the last call.
@@ -66,6 +67,7 @@ private:
   struct given {
     std::vector<std::uint32_t> words;
     std::uint16_t bytes;
+    bool ends_burst;
   };
   struct model;
 

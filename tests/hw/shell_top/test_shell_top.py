@@ -30,6 +30,7 @@ BROADCAST = 0xFFFF_FFFF_FFFF
 PROFILE = PROFILES["dsss_long"]
 # Beside the sample that a frame's begin and end are rounded to: the clock of the MAC into which a sample comes.
 SIFS_TOLERANCE_US = 0.1
+LONG_FRAME_US = 9000
 
 
 def sifs_after(heard: OnAir, response: OnAir) -> float:
@@ -142,6 +143,35 @@ async def a_packet_of_the_host_crosses_and_its_record_comes_back(dut):
 
 
 @cocotb.test()
+async def what_is_longer_than_a_packet_of_the_stream_goes_in_pieces_both_ways(dut):
+    """A full IP packet behind its headers, of which Ethernet carries no whole one in a datagram of UHD's."""
+    station = await ShellStation.start(dut)
+    msdu = station.random.bytes(1536)
+    await station.give(msdu, BROADCAST, RATE_2MBPS, tag=5)
+    assert mpdu.read((data := await station.next_sent(within_us=LONG_FRAME_US)).psdu, len(data.psdu)).msdu == msdu
+    assert (await station.streams.next()).record["tag"] == 5
+    station.streams.piece_words.clear()
+    heard = station.random.bytes(1536)
+    station.hear(data_for_us(heard), RATE_2MBPS)
+    await station.next_sent(within_us=LONG_FRAME_US)
+    assert (await station.streams.next()).msdu == heard
+    assert station.streams.piece_words == [364, 12 + 384 + 1 - 364]
+
+
+@cocotb.test()
+async def a_burst_that_lacks_a_piece_is_refused_and_the_next_goes_out(dut):
+    station = await ShellStation.start(dut)
+    whole = HostSend(msdu_bytes=100, tag=1, receiver_address=BROADCAST, rate=RATE_2MBPS).encode() + bytes(100)
+    await station.streams.send_piece(whole[:60], ends=False)
+    await station.streams.send_piece(whole[100:], ends=True)
+    msdu = station.random.bytes(100)
+    await station.give(msdu, BROADCAST, RATE_2MBPS, tag=2)
+    assert mpdu.read((data := await station.next_sent()).psdu, len(data.psdu)).msdu == msdu
+    counters = await station.shell(lambda shell: shell.read_counters())
+    assert (counters["stat_packets_refused"], counters["stat_packets"]) == (1, 1)
+
+
+@cocotb.test()
 async def a_host_that_does_not_take_loses_nothing_that_the_rings_hold(dut):
     """Records and frames wait behind back-pressure, then all come, in order, and whole."""
     station = await ShellStation.start(dut)
@@ -182,7 +212,7 @@ async def packets_that_are_none_are_dropped_and_the_next_goes_out(dut):
     }
     for number, (name, packet) in enumerate(wrong.items(), 1):
         await station.streams.send(packet)
-        await Timer(2, "us")
+        await Timer(12, "us")
         counters = await station.shell(lambda shell: shell.read_counters())
         assert (counters["stat_packets_refused"], counters["stat_packets"]) == (number, 0), name
     msdu = station.random.bytes(33)
@@ -363,7 +393,11 @@ async def samples_that_are_lost_are_counted_and_sifs_is_as_before(dut, trouble: 
 
 NAMES = cocotb_tests(globals())
 # One of a kind; `make hw-check` runs them all.
-QUICK = [name for name in NAMES if "register" in name or "phase_ps=5000" in name or "that_are_none" in name]
+QUICK = [
+    name
+    for name in NAMES
+    if "register" in name or "phase_ps=5000" in name or "that_are_none" in name or "piece" in name
+]
 
 
 @pytest.mark.parametrize("name", QUICK)

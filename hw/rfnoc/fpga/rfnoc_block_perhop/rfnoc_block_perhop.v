@@ -73,7 +73,8 @@ module rfnoc_block_perhop #(
   wire [1:0]  ctrlport_resp_status;
   wire [31:0] packets_tdata, frames_tdata;
   wire [15:0] packets_tlength;
-  wire        packets_tlast, packets_tvalid, packets_tready, frames_tlast, frames_tvalid, frames_tready, frames_thas_time;
+  wire        packets_tlast, packets_teob, packets_tvalid, packets_tready;
+  wire        frames_tlast, frames_teob, frames_tvalid, frames_tready, frames_thas_time;
   wire [63:0] frames_ttimestamp;
   wire        rx_stb, rx_running, tx_stb, tx_running, owned, tap_rst;
   wire [31:0] rx_data, tx_data, channel_tx_data;
@@ -108,10 +109,12 @@ module rfnoc_block_perhop #(
     .axis_data_clk(axis_data_clk), .axis_data_rst(axis_data_rst),
     .m_packets_axis_tdata(packets_tdata), .m_packets_axis_tkeep(), .m_packets_axis_tlast(packets_tlast),
     .m_packets_axis_tvalid(packets_tvalid), .m_packets_axis_tready(packets_tready), .m_packets_axis_ttimestamp(),
-    .m_packets_axis_thas_time(), .m_packets_axis_tlength(packets_tlength), .m_packets_axis_teov(), .m_packets_axis_teob(),
+    .m_packets_axis_thas_time(), .m_packets_axis_tlength(packets_tlength), .m_packets_axis_teov(),
+    .m_packets_axis_teob(packets_teob),
     .s_frames_axis_tdata(frames_tdata), .s_frames_axis_tkeep(1'b1), .s_frames_axis_tlast(frames_tlast),
     .s_frames_axis_tvalid(frames_tvalid), .s_frames_axis_tready(frames_tready), .s_frames_axis_ttimestamp(frames_ttimestamp),
-    .s_frames_axis_thas_time(frames_thas_time), .s_frames_axis_tlength(16'd0), .s_frames_axis_teov(1'b0), .s_frames_axis_teob(1'b1)
+    .s_frames_axis_thas_time(frames_thas_time), .s_frames_axis_tlength(16'd0), .s_frames_axis_teov(1'b0),
+    .s_frames_axis_teob(frames_teob)
   );
 
   cdc_reset u_tap_reset (.clk(radio_clk), .foreign_rst(ctrlport_rst), .rst(tap_rst));
@@ -135,9 +138,9 @@ module rfnoc_block_perhop #(
     .s_ctrlport_req_wr(ctrlport_req_wr), .s_ctrlport_req_rd(ctrlport_req_rd), .s_ctrlport_req_addr(ctrlport_req_addr),
     .s_ctrlport_req_data(ctrlport_req_data), .s_ctrlport_resp_ack(ctrlport_resp_ack),
     .s_ctrlport_resp_status(ctrlport_resp_status), .s_ctrlport_resp_data(ctrlport_resp_data),
-    .s_packet_tdata(packets_tdata), .s_packet_tlast(packets_tlast), .s_packet_tvalid(packets_tvalid),
+    .s_packet_tdata(packets_tdata), .s_packet_tlast(packets_tlast), .s_packet_tends(packets_teob), .s_packet_tvalid(packets_tvalid),
     .s_packet_tready(packets_tready), .s_packet_tlength(packets_tlength),
-    .m_packet_tdata(frames_tdata), .m_packet_tlast(frames_tlast), .m_packet_tvalid(frames_tvalid),
+    .m_packet_tdata(frames_tdata), .m_packet_tlast(frames_tlast), .m_packet_tends(frames_teob), .m_packet_tvalid(frames_tvalid),
     .m_packet_tready(frames_tready), .m_packet_thas_time(frames_thas_time), .m_packet_ttimestamp(frames_ttimestamp),
     .mac_clk(mac_clk), .mac_clk_stands(mac_clk_stands), .rx_gain_below_db(),
     .radio_clk(radio_clk), .radio_rx_stb(rx_stb), .radio_rx_data(rx_data), .radio_rx_running(rx_running),

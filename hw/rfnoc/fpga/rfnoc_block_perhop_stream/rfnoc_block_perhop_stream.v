@@ -50,7 +50,8 @@ module rfnoc_block_perhop_stream #(
   wire [1:0]  ctrlport_resp_status;
   wire [31:0] packets_tdata, frames_tdata;
   wire [15:0] packets_tlength;
-  wire        packets_tlast, packets_tvalid, packets_tready, frames_tlast, frames_tvalid, frames_tready;
+  wire        packets_tlast, packets_teob, packets_tvalid, packets_tready;
+  wire        frames_tlast, frames_teob, frames_tvalid, frames_tready;
   wire [31:0] samples_in_tdata, samples_out_tdata, rx_data, tx_data;
   wire        samples_in_tvalid, samples_in_tready, samples_out_tvalid, samples_out_tready, samples_out_tlast;
   wire        rx_stb, unused_rx_running, unused_tx_running, unused_owned;
@@ -84,7 +85,8 @@ module rfnoc_block_perhop_stream #(
     .axis_data_clk(axis_data_clk), .axis_data_rst(axis_data_rst),
     .m_packets_axis_tdata(packets_tdata), .m_packets_axis_tkeep(), .m_packets_axis_tlast(packets_tlast),
     .m_packets_axis_tvalid(packets_tvalid), .m_packets_axis_tready(packets_tready), .m_packets_axis_ttimestamp(),
-    .m_packets_axis_thas_time(), .m_packets_axis_tlength(packets_tlength), .m_packets_axis_teov(), .m_packets_axis_teob(),
+    .m_packets_axis_thas_time(), .m_packets_axis_tlength(packets_tlength), .m_packets_axis_teov(),
+    .m_packets_axis_teob(packets_teob),
     .m_samples_axis_tdata(samples_in_tdata), .m_samples_axis_tkeep(), .m_samples_axis_tlast(),
     .m_samples_axis_tvalid(samples_in_tvalid), .m_samples_axis_tready(samples_in_tready), .m_samples_axis_ttimestamp(),
     .m_samples_axis_thas_time(), .m_samples_axis_tlength(), .m_samples_axis_teov(), .m_samples_axis_teob(),
@@ -94,7 +96,8 @@ module rfnoc_block_perhop_stream #(
     .s_samples_axis_teov(1'b0), .s_samples_axis_teob(1'b0),
     .s_frames_axis_tdata(frames_tdata), .s_frames_axis_tkeep(1'b1), .s_frames_axis_tlast(frames_tlast),
     .s_frames_axis_tvalid(frames_tvalid), .s_frames_axis_tready(frames_tready), .s_frames_axis_ttimestamp(64'd0),
-    .s_frames_axis_thas_time(1'b0), .s_frames_axis_tlength(16'd0), .s_frames_axis_teov(1'b0), .s_frames_axis_teob(1'b1)
+    .s_frames_axis_thas_time(1'b0), .s_frames_axis_tlength(16'd0), .s_frames_axis_teov(1'b0),
+    .s_frames_axis_teob(frames_teob)
   );
 
   // 7 clocks of 187.5 or 200 MHz: faster than 25 million samples a second, slower than the 30 that the modem takes at 60 MHz.
@@ -112,9 +115,9 @@ module rfnoc_block_perhop_stream #(
     .s_ctrlport_req_wr(ctrlport_req_wr), .s_ctrlport_req_rd(ctrlport_req_rd), .s_ctrlport_req_addr(ctrlport_req_addr),
     .s_ctrlport_req_data(ctrlport_req_data), .s_ctrlport_resp_ack(ctrlport_resp_ack),
     .s_ctrlport_resp_status(ctrlport_resp_status), .s_ctrlport_resp_data(ctrlport_resp_data),
-    .s_packet_tdata(packets_tdata), .s_packet_tlast(packets_tlast), .s_packet_tvalid(packets_tvalid),
+    .s_packet_tdata(packets_tdata), .s_packet_tlast(packets_tlast), .s_packet_tends(packets_teob), .s_packet_tvalid(packets_tvalid),
     .s_packet_tready(packets_tready), .s_packet_tlength(packets_tlength),
-    .m_packet_tdata(frames_tdata), .m_packet_tlast(frames_tlast), .m_packet_tvalid(frames_tvalid),
+    .m_packet_tdata(frames_tdata), .m_packet_tlast(frames_tlast), .m_packet_tends(frames_teob), .m_packet_tvalid(frames_tvalid),
     .m_packet_tready(frames_tready), .m_packet_thas_time(), .m_packet_ttimestamp(),
     .mac_clk(mac_clk), .mac_clk_stands(mac_clk_stands), .rx_gain_below_db(),
     .radio_clk(rfnoc_chdr_clk), .radio_rx_stb(rx_stb), .radio_rx_data(rx_data), .radio_rx_running(unused_rx_running),
