@@ -14,6 +14,7 @@ module queue_environment
   input wire logic [23:0] tick_n,
   input wire logic [31:0] tsf_us,
   input wire phy_events_s heard,
+  input wire medium_summary_s summary,
   input wire logic        wants,
   input wire logic        granted,
   input wire logic        collided,
@@ -54,6 +55,9 @@ module queue_environment
     end
     if (started_q) assume (tsf_us == tsf_us_q + 32'(tick_n_q));
   end
+
+  // Whatever is heard is told at its time; summary_top shows that it makes no difference.
+  always_comb assume (summary == '0);
 
   // phy_events: what a frame is is known when it ends, and it is one of them.
   always_comb assume ((heard.rx_end || (!heard.rx_cts_for_us && !heard.rx_mac_ack_for_us)) && !(heard.rx_cts_for_us && heard.rx_mac_ack_for_us));

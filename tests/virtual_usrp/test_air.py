@@ -149,15 +149,16 @@ def test_what_the_host_does_not_take_waits_in_the_fpga(air):
     node = air._nodes[0]
     node._send = lambda port, payload, ends, time, then: taken.append(then)
     for _ in range(2):
-        node.come("f", ["-", "00112233"])
+        node.come("f", ["-", "1", "00112233"])
     assert air.lines == [("m", 0, 0)] and len(taken) == 2
     taken[0]()
     assert air.lines == [("m", 0, 0)]
     taken[1]()
     assert air.lines == [("m", 0, 0), ("m", 0, 1)]
-    node._send = lambda port, payload, ends, time, then: (times.append(time), then())
-    node.come("f", ["4711", "00112233"])
-    assert times == [4711]
+    node._send = lambda port, payload, ends, time, then: (times.append((ends, time)), then())
+    node.come("f", ["-", "0", "00112233"])
+    node.come("f", ["4711", "1", "00112233"])
+    assert times == [(False, None), (True, 4711)]
     assert len(air.lines) == 2, "a host that takes it at once holds nothing up"
 
 

@@ -51,8 +51,8 @@ class Host:
         self.device.datagram(chdr.Packet(chdr.Kind.CONTROL, CONTROL_EPID, 0, asked.encode()).encode(), HOST)
         return chdr.Control.decode(self.came[-1].payload)
 
-    def stream(self, kind: chdr.Kind, payload: bytes, sequence: int = 0) -> None:
-        self.device.datagram(chdr.Packet(kind, PERHOP_EPID, sequence, payload).encode(), HOST)
+    def stream(self, kind: chdr.Kind, payload: bytes, sequence: int = 0, ends: bool = True) -> None:
+        self.device.datagram(chdr.Packet(kind, PERHOP_EPID, sequence, payload, ends).encode(), HOST)
 
     def start_output(self, capacity_bytes: int) -> None:
         """A stream from perhop to the host, which has so much room."""
@@ -135,6 +135,15 @@ def test_what_comes_back_and_what_is_read_have_the_time_of_the_radio(host):
     high, tsf_low = (host.access(3, chdr.Access.READ, address).words[0] for address in (time + 4, tsf))
     assert low | high << 32 == 6_600_000_000
     assert host.access(3, chdr.Access.READ, tsf).words[0] == tsf_low
+
+
+def test_of_a_burst_in_pieces_the_last_one_alone_has_a_time_and_ends_it(host):
+    host.start_output(capacity_bytes=1000)
+    for number, ends in enumerate((False, True)):
+        host.stream(chdr.Kind.DATA, bytes(20), number, ends)
+    kinds = (chdr.Kind.DATA, chdr.Kind.TIMED_DATA)
+    echoed = [packet for packet in host.came if packet.kind in kinds]
+    assert [(each.kind, each.end_of_burst) for each in echoed] == list(zip(kinds, (False, True), strict=True))
 
 
 def test_the_codec_loops_the_idle_value_back_only_when_told(host):
