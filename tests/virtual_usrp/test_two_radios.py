@@ -28,7 +28,11 @@ def test_two_radios_measure_sifs_and_turnaround_as_the_guide_prints_it(start_gat
     one, two = start_gateware(["e320_perhop_22", "e310_perhop_22"])
     hears = ["--rx-gain", "40"]
     command = step_command("station", "--args", args(two), *ON_AIR, *hears, "--address", "02:00:00:00:00:02", *DELAYS)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as station:
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as station,
+        ExitStack() as undo,
+    ):
+        undo.callback(station.kill)  # else whatever goes wrong below waits for it for ever
         assert station.stdout and "answers" in station.stdout.readline()
         iq = tmp_path / "recording.iq"
         done = done_step("calibrate", "--args", args(one), *ON_AIR, *hears, *DELAYS, *SHORT, "--save-iq", iq)
