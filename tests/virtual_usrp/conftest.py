@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Virtual devices for a test, ended behind it. What needs UHD is skipped, loudly, where there is none."""
 
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,6 +12,10 @@ from .devices import VirtualDevice, VirtualDevices, missing, own_address, shell
 
 Start = Callable[..., VirtualDevice]
 StartAll = Callable[..., list[VirtualDevice]]
+
+
+# A shell has what it starts in the background ignore this, and so would the programs that the tests end by it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
