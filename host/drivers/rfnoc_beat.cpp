@@ -15,12 +15,12 @@ constexpr unsigned beats_between_looks = 4;
 
 }  // namespace
 
-rfnoc_driver::trouble rfnoc_driver::troubles_of(radio_link& link) {
+rfnoc_driver::trouble rfnoc_driver::troubles_of(radio_link& link, std::uint64_t session) {
   return {.link = link.counts(),
-          .rx_samples_lost = link.read(registers::shell::stat_rx_samples_lost::address),
-          .tx_samples_late = link.read(registers::shell::stat_tx_samples_late::address),
-          .frames_lost = link.read(registers::stat_rx_overflow::address),
-          .records_lost = link.read(registers::stat_done_overflow::address)};
+          .rx_samples_lost = look(link, session, registers::shell::stat_rx_samples_lost::address),
+          .tx_samples_late = look(link, session, registers::shell::stat_tx_samples_late::address),
+          .frames_lost = look(link, session, registers::stat_rx_overflow::address),
+          .records_lost = look(link, session, registers::stat_done_overflow::address)};
 }
 
 /// Tells the shell that this host is there, and hears what went wrong since the last time.
@@ -28,17 +28,17 @@ rfnoc_driver::trouble rfnoc_driver::troubles_of(radio_link& link) {
 void rfnoc_driver::beat(radio_link& link, std::uint64_t session, seen& known) {
   namespace shell = registers::shell;
   link.write(shell::heartbeat::address, config_.setup.heartbeat_limit_ms);
-  if (shell::route::own_converter.get(link.read(shell::route::address)) == 0) {
+  if (shell::route::own_converter.get(look(link, session, shell::route::address)) == 0) {
     throw link_error("the radio heard nothing of this host for " + std::to_string(config_.setup.heartbeat_limit_ms) +
                      " ms and has stopped sending; it is set up anew");
   }
-  mac_clock_us_ = link.read(registers::tsf::address);
+  mac_clock_us_ = look(link, session, registers::tsf::address);
   tell_troubles(link, session, known.troubles);
   check_time(link, session, known);
 }
 
 void rfnoc_driver::tell_troubles(radio_link& link, std::uint64_t session, trouble& known) {
-  const trouble now = troubles_of(link);
+  const trouble now = troubles_of(link, session);
   if (now == known) return;
   const trouble grown{.link = {.overflows = now.link.overflows - known.link.overflows,
                                .late = now.link.late - known.link.late,
@@ -55,7 +55,7 @@ void rfnoc_driver::tell_troubles(radio_link& link, std::uint64_t session, troubl
 
 /// @throws link_error the radio's time is none: its converter stands, or its reference is gone
 void rfnoc_driver::check_time(radio_link& link, std::uint64_t session, seen& known) {
-  const std::uint32_t samples = link.read(registers::shell::stat_samples::address);
+  const std::uint32_t samples = look(link, session, registers::shell::stat_samples::address);
   std::string why;
   if (samples == known.samples) {
     why = "the radio's converter has given no sample since the last beat: its clock stands";
@@ -63,7 +63,7 @@ void rfnoc_driver::check_time(radio_link& link, std::uint64_t session, seen& kno
     why = link.time_trouble();
     if (const auto time = link.time(); why.empty() && time) tell({session, *time});
   }
-  if (why.empty()) why = look_at_time(link);
+  if (why.empty()) why = look_at_time(link, session);
   known.samples = samples;
   if (why.empty()) return;
   tell({session, trouble{.times_lost = 1}});

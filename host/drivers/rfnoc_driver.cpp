@@ -107,7 +107,7 @@ void rfnoc_driver::work() {
       const std::unique_ptr<radio_link> link = make_link_();
       set_up(*link, config_.setup);
       begin_time(*link, session);
-      const seen known{.troubles = troubles_of(*link), .samples = link->read(registers::shell::stat_samples::address)};
+      const seen known{.troubles = troubles_of(*link, session), .samples = link->read(registers::shell::stat_samples::address)};
       {
         const std::lock_guard lock(mutex_);
         problem_.clear();
@@ -131,36 +131,27 @@ void rfnoc_driver::serve(radio_link& link, std::uint64_t session, seen known) {
   // set_up() has just set the limit, which is a beat.
   auto next_beat = std::chrono::steady_clock::now() + std::chrono::milliseconds(config_.beat_ms);
   for (;;) {
-    command next{};  // of session 0, which there is not
     {
       std::unique_lock lock(mutex_);
-      const bool has_one = changed_.wait_until(lock, next_beat, [this] { return ends_ || failed_ || !commands_.empty(); });
+      changed_.wait_until(lock, next_beat, [this] { return ends_ || failed_ || !commands_.empty(); });
       if (ends_ || failed_) {
         failed_ = true;
         break;
       }
-      if (has_one) {
-        next = std::move(commands_.front());
-        commands_.pop_front();
-      }
     }
     try {
+      obey_all(link, session);
       if (const auto now = std::chrono::steady_clock::now(); now >= next_beat) {
         next_beat = now + std::chrono::milliseconds(config_.beat_ms);
         beat(link, session, known);
       }
-      if (next.session != session) continue;
-      if (const auto* bytes = std::get_if<packet>(&next.what)) {
-        link.send(*bytes);
-      } else {
-        const auto& list = std::get<access_list>(next.what);
-        answers told{.cookie = list.cookie, .values = {}};
-        for (const register_access& each : list.accesses) told.values.push_back(access(link, each));
-        tell({session, std::move(told)});
-      }
     } catch (const link_error& error) {
       give_up(error.what());
     }
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    commands_.clear();
   }
   // Nobody owns the converter any more; if even that fails, the radio is gone.
   try {
@@ -169,6 +160,35 @@ void rfnoc_driver::serve(radio_link& link, std::uint64_t session, seen known) {
     // What made it fail may be among these, and came behind the last beat.
     tell_troubles(link, session, known.troubles);
   } catch (const link_error&) {}
+}
+
+/// All commands that wait. @throws link_error
+void rfnoc_driver::obey_all(radio_link& link, std::uint64_t session) {
+  for (;;) {
+    command next{};
+    {
+      const std::lock_guard lock(mutex_);
+      if (commands_.empty()) return;
+      next = std::move(commands_.front());
+      commands_.pop_front();
+    }
+    if (next.session != session) continue;
+    if (const auto* bytes = std::get_if<packet>(&next.what)) {
+      link.send(*bytes);
+    } else {
+      const auto& list = std::get<access_list>(next.what);
+      answers told{.cookie = list.cookie, .values = {}};
+      for (const register_access& each : list.accesses) told.values.push_back(access(link, each));
+      tell({session, std::move(told)});
+    }
+  }
+}
+
+/// A register, for a beat. Packets go first: a dozen registers take a real radio a millisecond, and a virtual one some tenths of a second.
+/// @throws link_error
+std::uint32_t rfnoc_driver::look(radio_link& link, std::uint64_t session, std::uint32_t address) {
+  obey_all(link, session);
+  return link.read(address);
 }
 
 void rfnoc_driver::listen(radio_link& link, std::uint64_t session) {

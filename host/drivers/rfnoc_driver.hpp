@@ -103,13 +103,15 @@ private:
   void beat(radio_link& link, std::uint64_t session, seen& known);
   void tell_troubles(radio_link& link, std::uint64_t session, trouble& known);
   void check_time(radio_link& link, std::uint64_t session, seen& known);
-  static trouble troubles_of(radio_link& link);
+  trouble troubles_of(radio_link& link, std::uint64_t session);
   void note(const trouble& grown);
+  void obey_all(radio_link& link, std::uint64_t session);
+  std::uint32_t look(radio_link& link, std::uint64_t session, std::uint32_t address);
   void listen(radio_link& link, std::uint64_t session);
   register_answer access(radio_link& link, const register_access& wanted) const;
   void tell(event happened);
   void begin_time(radio_link& link, std::uint64_t session);
-  std::string look_at_time(radio_link& link);
+  std::string look_at_time(radio_link& link, std::uint64_t session);
   std::optional<std::uint64_t> device_us_of(std::optional<std::uint64_t> ticks);
   void tell_in_device_time(completion_record& record);
   void on_packet(driver_listener& listener, const heard_packet& heard);

@@ -50,11 +50,12 @@ void rfnoc_driver::begin_time(radio_link& link, std::uint64_t session) {
 }
 
 /// @return what is wrong with the radio's time against the TSF; empty: nothing
-std::string rfnoc_driver::look_at_time(radio_link& link) {
+std::string rfnoc_driver::look_at_time(radio_link& link, std::uint64_t session) {
   {
     const std::lock_guard lock(mutex_);
     if (!line_) return {};
   }
+  obey_all(link, session);
   const time_look now = look_at(link);
   const std::lock_guard lock(mutex_);
   const double jump_s = line_->look(now);

@@ -18,13 +18,23 @@ struct link_says {
   std::atomic<std::uint64_t> overflows = 0, late = 0, sequence_errors = 0;
   std::atomic<bool> has_lost_reference = false;
   std::atomic<std::uint64_t> ticks_per_s = 0, packet_ticks = 0;  ///< 0: the radio has no time; the packet has none
+  // A read of this register is held, and how many packets had gone when the next read of `looked_at` came.
+  static constexpr std::uint32_t held_at = registers::shell::stat_rx_samples_lost::address,
+                                 looked_at = registers::stat_done_overflow::address;
+  std::atomic<bool> holds = false, is_held = false;
+  std::atomic<int> packets = 0, packets_then = -1;
 };
 
 class model_link : public radio_link {
 public:
-  model_link(radio_model& model, const link_says& says) : model_(model), says_(says) {}
+  model_link(radio_model& model, link_says& says) : model_(model), says_(says) {}
   std::uint32_t read(std::uint32_t address) override {
     expect_present();
+    if (address == link_says::held_at && says_.holds) {
+      says_.is_held = true;
+      says_.holds.wait(true);
+    }
+    if (address == link_says::looked_at && says_.is_held.exchange(false)) says_.packets_then = says_.packets.load();
     return model_.read(address);
   }
   void write(std::uint32_t address, std::uint32_t word) override {
@@ -33,6 +43,7 @@ public:
   }
   void send(std::span<const std::uint8_t> packet) override {
     if (!model_.take(packet)) throw link_error("gone");
+    ++says_.packets;
   }
   std::size_t receive(std::span<std::uint8_t> packet) override {
     bytes come;
@@ -59,7 +70,7 @@ private:
     if (!model_.present()) throw link_error("gone");
   }
   radio_model& model_;
-  const link_says& says_;
+  link_says& says_;
 };
 
 class rfnoc_bench {
@@ -139,6 +150,17 @@ TEST_F(rfnoc, beats_for_as_long_as_it_is_up_and_not_beyond) {
   // While the driver waits to begin anew, nobody beats; then set_up() sets the limit, which counts as one.
   ASSERT_TRUE(until([&] { return heard.ups == 2; }));
   EXPECT_LE(beats(), at_the_end + 3);
+}
+
+TEST_F(rfnoc, a_packet_waits_for_one_register_of_a_beat_and_not_for_all) {
+  come_up();
+  bench.link().holds = true;
+  ASSERT_TRUE(until([&] { return bench.link().is_held.load(); }));
+  send(1, bytes(20, 1));
+  bench.link().holds = false;
+  bench.link().holds.notify_all();
+  ASSERT_TRUE(until([&] { return bench.link().packets_then >= 0; }));
+  EXPECT_EQ(bench.link().packets_then, 1);
 }
 
 TEST_F(rfnoc, tells_its_macs_clock_as_of_the_last_beat_and_none_while_it_is_down) {
@@ -375,7 +397,7 @@ TEST_F(rfnoc, gives_the_converter_back_when_it_ends) {
   come_up();
   radio_model& model = bench.model();
   {
-    const link_says nothing;
+    link_says nothing;
     rfnoc_config config;
     config.setup.profile = find_profile("dsss_long");
     config.retry_ms = 10;
