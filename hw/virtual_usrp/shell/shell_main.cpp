@@ -48,8 +48,9 @@ using clock_type = std::chrono::steady_clock;
 constexpr double samples_per_us = PERHOP_SHELL_MSPS;
 constexpr std::uint64_t slice_samples = 220;
 constexpr std::size_t line_samples = 360;
-/// Of a burst that has not come to its end: what the host sends meanwhile must be enough for it to go on.
-constexpr std::size_t burst_begins_samples = 8192;
+/// Of a burst that has not come to its end: what the host sends meanwhile must be enough for it to go on. UHD holds its host back behind 22
+/// packets of 364 samples that have not gone out, so that as many as that would never come.
+constexpr std::size_t burst_begins_samples = 4096;
 constexpr std::uint64_t seed = 1;
 constexpr std::chrono::milliseconds between_words{5};
 constexpr const char* digits = "0123456789abcdef";
