@@ -244,7 +244,7 @@ def test_a_condition_is_run_with_rivals_at_their_best_and_not_twice(tmp_path, mo
     }
     assert seeds == {"tuning": {21}, "combined": {101, 102}, "rivals": {101, 102}, "rivals-1": {101, 102}}
     # The same again makes no run, and a bound that is too low is exceeded.
-    monkeypatch.setattr(runners.runs, "bound_bps", lambda config, packets: 100e3)
+    monkeypatch.setattr(runners.runs, "answer", lambda question: 100e3)
     before = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("result.json")}
     again = make.judged(condition)
     assert {file: file.stat().st_mtime_ns for file in tmp_path.rglob("result.json")} == before
