@@ -41,6 +41,20 @@ def test_every_packet_of_the_grid_counts_with_its_hops(monkeypatch, tmp_path):
     assert run.rss_mb > 5
 
 
+def test_each_bound_that_does_not_hold_is_named():
+    holds = {"ours_us": 1.0, "ns2_static_us": 3.1, "ns3_us": 31.0}
+    assert (
+        bench_sim.judge({"3": {"1": holds, "8": holds, "15": holds, "4": {"ours_us": 9.0, "ns2_static_us": 1.0}}}) == []
+    )
+    assert bench_sim.judge({"44": {"8": {**holds, "ns2_static_us": 2.5}}}) == [
+        "8 hops, window 44: 0.40 of what ns-2 static takes, not 0.33"
+    ]
+    assert bench_sim.judge({"3": {"1": {**holds, "ns2_static_us": 1.25}, "8": {**holds, "ns3_us": 20.0}}}) == [
+        "1 hops, window 3: 0.80 of what ns-2 static takes, not 0.60",
+        "8 hops, window 3: 0.05 of what ns-3 Wi-Fi takes, not 0.03",
+    ]
+
+
 def planted_ns3(folder: Path, without: str = "") -> Path:
     """The folder `build` of an ns-3 that was built for speed, its files empty."""
     names = [f"lib/libns3.44-{module}-optimized.so" for module in builds.MODULES.split()]

@@ -3,7 +3,11 @@
 
 from __future__ import annotations
 
+import json
+from types import SimpleNamespace
+
 import pytest
+from virtual_usrp import call_log, server
 
 from .devices import E3XX, chdr, radio_block
 from .devices import device as device_module
@@ -144,6 +148,18 @@ def test_of_a_burst_in_pieces_the_last_one_alone_has_a_time_and_ends_it(host):
     kinds = (chdr.Kind.DATA, chdr.Kind.TIMED_DATA)
     echoed = [packet for packet in host.came if packet.kind in kinds]
     assert [(each.kind, each.end_of_burst) for each in echoed] == list(zip(kinds, (False, True), strict=True))
+
+
+def test_a_datagram_that_an_ethernet_does_not_carry_is_dropped_and_told(tmp_path):
+    log, went = call_log.CallLog(tmp_path / "log"), []
+    image = reader.parse(E3XX["e320_perhop_22"], "e320_perhop_22")
+    usrp = server.VirtualUsrp(image, "127.0.0.1", "S", 22e6, log)
+    usrp._chdr = SimpleNamespace(sendto=lambda raw, host: went.append(len(raw)))
+    for size in (1472, 1473, 8):
+        usrp._send(bytes(size), HOST)
+    log.close()
+    told = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert went == [1472, 8] and [(each["kind"], each["bytes"]) for each in told] == [("too_long", 1473)]
 
 
 def test_the_codec_loops_the_idle_value_back_only_when_told(host):

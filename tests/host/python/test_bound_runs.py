@@ -217,7 +217,7 @@ def test_a_bound_that_is_far_above_what_is_asked_is_not_sought_to_its_end():
     question = runs.measure(CONFIG, result(1e5)).question
     whole_bps = runs.answer(question)
     part_bps = runs.answer(question, enough_bps=whole_bps / 4)
-    assert whole_bps / 4 <= part_bps < whole_bps
+    assert whole_bps / 4 <= part_bps < 0.9 * whole_bps
     assert runs.answer(question, enough_bps=whole_bps * 1.01) == whole_bps
 
 
