@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +41,7 @@ class Heard:
     frames: int
 
 
-def count(points: list[Heard], root: Path) -> list[dict[str, int]]:
+def count(points: Sequence[Heard], root: Path) -> list[dict[str, int]]:
     """Of each point, how many frames were delivered, of how many, and how far below its most the gain was at the most.
 
     Raises RuntimeError where the program fails.
