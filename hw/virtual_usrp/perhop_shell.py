@@ -9,6 +9,7 @@ not heard, gains scale.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,7 @@ from .ad9361 import Ad9361
 from .air_links import AirLinks
 from .chdr import Access, Control
 from .image_core import Block
+from .pace import PaceWatch
 from .registers import COMMAND_ERROR
 from .sample_source import ENDLESS, SAMPLE_BYTES, Deliver, SendOut, Taken, silence
 from .timekeeper import PULSE_S, SampleTimekeeper
@@ -61,8 +63,9 @@ class ShellAir:
                 *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=LONGEST_LINE
             )
         except OSError as error:
-            raise PerhopError(f"--shell {self._program}: {error}", "`make virtual-usrp` builds it") from error
+            raise PerhopError(f"--shell {self._program}: {error.strerror}", "`make virtual-usrp` builds it") from error
         assert self._process.stdout
+        watch = PaceWatch(self._slow_down)
         self.front_ends_changed()
         try:
             while line := await self._process.stdout.readline():
@@ -70,7 +73,10 @@ class ShellAir:
                 if kind == "n":
                     self.samples = int(rest[0])
                 elif kind == "t":
-                    self._tell("pace", samples=int(rest[0]), seconds=float(rest[1]))
+                    samples, air_s, seconds = int(rest[0]), float(rest[1]), float(rest[2])
+                    self._tell("pace", samples=samples, air_s=air_s, seconds=seconds)
+                    if warning := watch.word(air_s, seconds):
+                        print(f"virtual_usrp: {warning}", file=sys.stderr, flush=True)
                 elif kind == "x":
                     self._tell("sent", node=int(rest[0]), first_sample=int(rest[1]), samples=int(rest[2]))
                 else:

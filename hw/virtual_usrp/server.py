@@ -14,7 +14,7 @@ from pathlib import Path
 
 from perhop.errors import PerhopError
 
-from . import air_links, discovery, rpc, troubles
+from . import air_links, discovery, pace, rpc, troubles
 from .ad9361 import Ad9361
 from .call_log import CallLog
 from .device import Device, PerhopModel
@@ -156,6 +156,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         "--slow-down", type=float, default=0.0, help="how many times slower than radios; 0: as fast as it can"
     )
     parser.add_argument(
+        "--pace", action="store_true", help="measure which slow-down this machine keeps with these devices, and end"
+    )
+    parser.add_argument(
         "--pulse-s", type=float, default=PULSE_S,
         help="of the air's time, between pulses of the time sources external and gpsdo (%(default)g)",
     )  # fmt: skip
@@ -169,6 +172,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     found = parser.parse_args(arguments)
     if found.pulse_s <= 0:
         parser.error("--pulse-s: give more than 0")
+    if found.pace and not found.shell:
+        parser.error("--pace measures gateware: give --shell, too")
     found.address = found.address or [f"127.0.0.{number}" for number in range(2, 2 + len(found.images))]
     if len(found.address) != len(found.images):
         parser.error(f"--address: there are {len(found.images)} devices and {len(found.address)} addresses")
@@ -212,6 +217,15 @@ def tell_ready(usrp: VirtualUsrp, image: ImageCore) -> None:
     print(f"virtual {image.device} with {image.name} at {usrp.address}", flush=True)
 
 
+def tell_pace(program: Path, devices: int) -> None:
+    """What the machine keeps, and what to state."""
+    kept = pace.kept(program, devices)
+    many = "1 device" if devices == 1 else f"{devices} devices"
+    print(
+        f"{many}: 1/{kept:.0f} of real time beside this machine's other work; state --slow-down {pace.to_state(kept)}"
+    )
+
+
 def log_paths(path: Path | None, count: int) -> list[Path | None]:
     """One log for each device: calls.jsonl, calls-2.jsonl, ..."""
     if path is None:
@@ -226,6 +240,9 @@ def main(arguments: list[str]) -> int:
     with contextlib.ExitStack() as logs:
         try:
             images = [load(path) for path in options.images]
+            if options.pace:
+                tell_pace(options.shell, len(images))
+                return 0
             paths = log_paths(options.log, len(images))
             asyncio.run(run(options, images, [logs.enter_context(contextlib.closing(CallLog(path))) for path in paths]))
         except* PerhopError as problems:

@@ -24,6 +24,7 @@ from virtual_usrp import (  # noqa: E402
     discovery,
     image_core,
     mpm,
+    pace,
     perhop_shell,
     radio_block,
     rpc,
@@ -38,6 +39,7 @@ from waiting import wait_until  # noqa: E402
 
 __all__ = ["air_links", "chdr", "client_zero", "device", "discovery", "image_core", "mpm"]
 __all__ += [
+    "pace",
     "perhop_shell",
     "radio_block",
     "rpc",

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from pathlib import Path
 from typing import Any
 
@@ -19,22 +18,20 @@ from perhop.live import namespaces
 from perhop.live.plan import make_node
 
 from .bench_steps import RX_DELAY_CLOCKS, TX_DELAY_CLOCKS
-from .devices import VirtualDevice, VirtualDevices, shell
+from .devices import VirtualDevice, VirtualDevices, pace, shell
 
 IMAGE = "e320_perhop_22"
-SLOWER = float(os.environ.get("PERHOP_SLOWER", "1"))
-"""On a machine that has other work: so many times slower than these tests ask for on a core of their own; 2 at most."""
 LOSS_AT_FIRST_HOP_DB = 24.0
 # Of two hops, by the two-ray ground model of the simulator's chains: four times the logarithm of the distance.
 LOSS_OF_TWO_HOPS_DB = LOSS_AT_FIRST_HOP_DB + 40 * math.log10(2)
 
 
 class RadioHosts(Hosts):
-    """Use as a context manager. `slow_down` is stated to devices and hosts alike."""
+    """Use as a context manager. `slow_down`, what this machine keeps, is stated to devices and hosts alike."""
 
-    def __init__(self, experiment: Path, slow_down: int, *settings: str) -> None:
+    def __init__(self, experiment: Path, *settings: str) -> None:
         super().__init__(experiment, *settings)
-        self.slow_down = slow_down
+        self.slow_down = pace.to_state(pace.kept(shell(IMAGE), self.count))
         self.usrps: VirtualDevices | None = None
 
     def device_address(self, index: int) -> str:

@@ -16,13 +16,12 @@ from perhop.live.plan import INTERFACE
 from waiting import wait_until
 
 from .devices import ROOT
-from .radio_hosts import SLOWER, RadioHosts
+from .radio_hosts import RadioHosts
 
 why = missing()
 pytestmark = [pytest.mark.long, pytest.mark.uhd, pytest.mark.skipif(bool(why), reason=f"no hosts here: {why}")]
 
 EXPERIMENT = ROOT / "sim/experiments/live_chain"
-SLOW_DOWN = int(200 * SLOWER)
 SETTINGS = ("policies=[none]", "seeds=[1]", "duration_s=20", "warmup_s=0.25", "topology.hops=1")
 # Long packets, so that few of them fill what the FPGA has for a host that takes none.
 FLOWS = "flows=[{kind: cbr, src: first, dst: last, payload_bytes: 1000, rate_bps: 320000}]"
@@ -39,7 +38,7 @@ class Run:
         words = hosts.run_words(folder / "out", hosts.inventory())
         self.process = hosts.start_perhop(*words, "--set", FLOWS)
         wait_until(lambda: self.arrived() > 3 or self.process.poll() is not None, 240, "packets", poll_s=POLL_S)
-        assert self.process.poll() is None, self.process.communicate()
+        assert self.process.poll() is None, "".join(self.process.communicate())
 
     def log(self, index: int) -> str:
         """What a host's daemon has said."""
@@ -70,7 +69,7 @@ class Run:
 
 @pytest.fixture(scope="module")
 def hosts() -> Iterator[RadioHosts]:
-    with RadioHosts(EXPERIMENT, SLOW_DOWN, *SETTINGS) as made:
+    with RadioHosts(EXPERIMENT, *SETTINGS) as made:
         yield made
 
 

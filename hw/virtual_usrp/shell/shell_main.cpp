@@ -18,8 +18,8 @@
 // Lines of its own: `f NODE TICKS ENDS HEX` is a packet of the stream from its MAC with its time, or - for none, `c NODE COUNT` so many
 // samples of the other user have gone out, `x NODE FIRST COUNT` told behind a transmission: the samples in which its front end was switched
 // to sending; `k NODE TICKS SAMPLE` its time was set, `z NODE TICKS SAMPLE` that was its time at a pulse; `n SAMPLES` how far all are, `t
-// SAMPLES SECONDS` the same each second. It ends with its input. What a node sends is heard one sample later. Noise and factors are
-// amplitudes: of 1, root mean square, and of the converter's steps.
+// SAMPLES AIR_S SECONDS` the same each second, beside the seconds it took. It ends with its input. What a node sends is heard one sample
+// later. Noise and factors are amplitudes: of 1, root mean square, and of the converter's steps.
 #include <poll.h>
 #include <unistd.h>
 
@@ -154,13 +154,16 @@ public:
       }
       if (clock_type::now() - told > std::chrono::seconds(1)) {
         told = clock_type::now();
-        std::printf("t %llu %.3f\n", static_cast<unsigned long long>(samples_), seconds(told - began));
+        std::printf("t %llu %.6f %.3f\n", static_cast<unsigned long long>(samples_), air_s(), seconds(told - began));
       }
       std::fflush(stdout);
     }
   }
 
 private:
+  /// How much of the radios' own time has passed.
+  double air_s() const { return static_cast<double>(samples_) / (samples_per_us * 1e6); }
+
   static double seconds(clock_type::duration of) { return std::chrono::duration<double>(of).count(); }
 
   void step() {
@@ -230,7 +233,7 @@ private:
   /// Whether there is more to come. Waits while the nodes are ahead of their pace.
   bool read_lines(clock_type::time_point began) {
     for (;;) {
-      const double ahead_s = slow_down_ * static_cast<double>(samples_) / (samples_per_us * 1e6) - seconds(clock_type::now() - began);
+      const double ahead_s = slow_down_ * air_s() - seconds(clock_type::now() - began);
       pollfd input{STDIN_FILENO, POLLIN, 0};
       if (poll(&input, 1, slow_down_ > 0 && ahead_s > 0 ? static_cast<int>(std::ceil(1e3 * ahead_s)) : 0) <= 0) return true;
       char chunk[1 << 16];
