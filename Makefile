@@ -121,7 +121,13 @@ out/setup/uhd.stamp: hw/apt-packages.txt setup.sh out/setup/apt.stamp
 hw-check: setup out/setup/uhd.stamp ## Hardware without a radio: image cores, crossings, constraints, rates, area, controller and driver on UHD's mock, the shell's bench; planted faults (long)
 	@$(PYTHON) hw/check.py --jobs $(JOBS)
 
-virtual-usrp: setup out/setup/uhd.stamp out/setup/ota.stamp out/build/build.ninja ## The real UHD opens virtual E310s and E320s of our image cores, Verilated gateware behind them: graph, codec chains, driver, daemon, bench (some minutes)
+# A later UHD, in a Debian 13 of its own; where it cannot be had, its tests say so.
+out/setup/later-uhd.stamp: tests/virtual_usrp/later_uhd.py out/setup/container.stamp
+	@mkdir -p $(@D)
+	@$(PYTHON) tests/virtual_usrp/later_uhd.py
+	@touch $@
+
+virtual-usrp: setup out/setup/uhd.stamp out/setup/ota.stamp out/setup/later-uhd.stamp out/build/build.ninja ## The real UHD opens virtual E310s and E320s of our image cores, Verilated gateware behind them: graph, codec chains, driver, daemon, bench (some minutes)
 	@JOBS=$(JOBS) ./setup.sh build perhop_uhd_module perhop_uhd_open perhop-node perhop-virtual-shell-22 perhop-virtual-shell-44
 	@$(PYTHON) tests/virtual_usrp/virtual_usrp.py
 

@@ -285,8 +285,9 @@ private:
 
 /// Prints what the MAC says of itself, or why it does not. @return exit status
 int check_driver(const node::node_config& config) {
-  // A MAC may be held for a while by a program that has just ended; a radio that is there may take longer to be set up.
-  constexpr time_us patience_us = 5'000'000, set_up_us = 30'000'000;
+  // A MAC may be held for a while by a program that has just ended, a USRP for 5 s by one that was killed; a radio that is there may take
+  // longer to be set up.
+  constexpr time_us patience_us = 8'000'000, set_up_us = 30'000'000;
   const std::unique_ptr<drivers::driver> driver = node::make_driver(config.driver);
   first_word word;
   const time_us begun = monotonic_us();

@@ -27,6 +27,8 @@ FAULTS = ("frequency", "bandwidth", "lo", "reference", "clock", "time", "pulse")
 # As 4.3's MPM has them: an E310 has no input for a reference.
 CLOCK_SOURCES = {"e310": ("internal",), "e320": SOURCES}
 OFF_HZ = 1e6
+LO_SENSORS = ("lo_lock", "lo_locked")
+TEMPERATURE = "ad9361_temperature"
 
 
 class CallError(Exception):
@@ -156,6 +158,8 @@ class Mpm:
             "get_mb_sensor": lambda name: self._lock(name, "reference"),
             "get_gpio_banks": lambda: ["FP0"],
             "get_gpio_srcs": lambda _bank: ["PS", "RADIOA", "RADIOB"],
+            # Of later versions: it has nothing for the host to do.
+            "pop_host_tasks": lambda _task: [],
         }
 
     def _lock(self, name: str, fault: str) -> dict[str, str]:
@@ -256,6 +260,14 @@ class Mpm:
             codec.clock_rate_hz = rate_hz
             return rate_hz
 
+        def sensor(_direction: str, name: str, _channel: int) -> dict[str, str]:
+            # UHD 4.8 asks for it without having found it among those that there are.
+            if name == TEMPERATURE:
+                return {"name": name, "type": "INTEGER", "unit": "C", "value": "32"}
+            if name not in LO_SENSORS:
+                raise ValueError(f"there is no sensor {name}; it has {', '.join(LO_SENSORS)}")
+            return self._lock(name, "lo")
+
         calls = {
             "get_master_clock_rate": lambda: codec.clock_rate_hz,
             "set_catalina_clock_rate": set_clock_rate,
@@ -268,8 +280,8 @@ class Mpm:
             "set_dc_offset_auto": keep(codec.dc_offset_auto),
             "set_iq_balance_auto": keep(codec.iq_balance_auto),
             "set_agc": keep(codec.gain_control),
-            "get_sensors": lambda _direction: ["lo_lock", "lo_locked"],
-            "get_sensor": lambda _direction, name, _channel: self._lock(name, "lo"),
+            "get_sensors": lambda _direction: list(LO_SENSORS),
+            "get_sensor": sensor,
         }
         return {
             "set_channel_mode": keep_as("channel_mode"),

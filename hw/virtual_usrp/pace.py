@@ -9,17 +9,28 @@ from pathlib import Path
 
 from perhop.errors import PerhopError
 
-MARGIN = 1.6
+MARGIN = 1.3
 """What is stated leaves this much for daemons, UHD and the machine's other work."""
 STEP = 50
+MOST = 600
+"""That inventories take."""
 BEHIND_TOLD_S = 0.05
 """Of the air's time: what is behind for a while is made up for."""
 MEASURED_WORDS = 4
 
 
 def to_state(kept: float) -> int:
-    """The slow-down to state where a machine that does nothing else keeps `kept`."""
-    return STEP * math.ceil(MARGIN * kept / STEP)
+    """The slow-down to state where a machine that does nothing else keeps `kept`.
+
+    Raises PerhopError where that is more than can be stated.
+    """
+    stated = STEP * math.ceil(MARGIN * kept / STEP)
+    if stated > MOST:
+        raise PerhopError(
+            f"so many devices run {kept:.0f} times slower than radios here, and at most {MOST} can be stated",
+            "take fewer, or a machine that is faster or has less other work",
+        )
+    return stated
 
 
 def kept(program: Path, devices: int) -> float:

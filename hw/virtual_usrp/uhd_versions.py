@@ -2,8 +2,9 @@
 """What differs between versions of UHD, of what a device says and has: numbers by which host and device know each
 other, and registers of UHD's radio block.
 
-UHD 4.3 is what Debian has, and what opens these devices in the tests. The others are as UHD's source has them; none of
-them has opened a virtual device. From 4.11 on MPM's calls go by gRPC, which this device does not speak.
+UHD 4.3 is what Debian 12 has, and what opens these devices in the tests; that of Debian 13, 4.8, opens them, too. The
+others are as UHD's source has them; none of them has opened a virtual device. From 4.11 on MPM's calls go by gRPC,
+which this device does not speak.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ VERSIONS = {
     each.name: each
     for each in (
         UhdVersion("4.3", (4, 2), 0x0100, (0, 1), SMALL, tells_clocks=False),
+        UhdVersion("4.8", (5, 3), 0x0100, (0, 1), SMALL, tells_clocks=True),
         UhdVersion("4.9", (5, 3), 0x0100, (0, 1), SMALL, tells_clocks=True),
         UhdVersion("4.10", (6, 1), 0x0100, (1, 0), GROUPED, tells_clocks=True, tells_rpc=True),
         UhdVersion("4.11", (7, 0), 0x0200, (1, 0), GROUPED, tells_clocks=True, rpc=GRPC, tells_rpc=True),

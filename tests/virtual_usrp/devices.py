@@ -148,7 +148,7 @@ class VirtualDevices:
         )
 
     def __enter__(self) -> VirtualDevices:
-        wait_until(lambda: self.said().count("virtual") == len(self.devices) or self._process.poll() is not None, 20)
+        wait_until(lambda: self.said().count("virtual e3") == len(self.devices) or self._process.poll() is not None, 20)
         assert self._process.poll() is None, self.said()
         return self
 

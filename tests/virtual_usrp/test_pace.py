@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from perhop.errors import PerhopError
+from perhop.radio.inventory import Inventory
 from waiting import wait_until
 
 from .devices import ROOT, VirtualDevices, own_address, pace
@@ -34,9 +35,16 @@ def program(tmp_path):
 
 
 def test_what_is_stated_leaves_room_for_others():
-    assert pace.to_state(366) == 600
-    assert pace.to_state(100) == 200
-    assert all(pace.MARGIN * kept <= pace.to_state(kept) < pace.MARGIN * kept + pace.STEP for kept in range(1, 900))
+    assert pace.to_state(366) == 500
+    assert pace.to_state(100) == 150
+    assert all(pace.MARGIN * kept <= pace.to_state(kept) < pace.MARGIN * kept + pace.STEP for kept in range(1, 460))
+
+
+def test_no_slow_down_is_proposed_that_an_inventory_does_not_take():
+    (most,) = (each.le for each in Inventory.model_fields["slow_down"].metadata if hasattr(each, "le"))
+    assert most == pace.MOST == pace.to_state(461)
+    with pytest.raises(PerhopError, match="at most 600 can be stated"):
+        pace.to_state(462)
 
 
 def test_the_pace_that_is_kept_is_that_behind_the_reset(program):
@@ -59,7 +67,7 @@ def test_the_command_says_what_to_state(program, tmp_path):
     command = [sys.executable, ROOT / "hw/virtual_usrp", image, image, "--pace"]
     done = subprocess.run([*command, "--shell", program(STEADY)], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "2 devices: 1/300 of real time beside this machine's other work; state --slow-down 500\n"
+    assert done.stdout == "2 devices: 1/300 of real time beside this machine's other work; state --slow-down 400\n"
     done = subprocess.run([*command, "--shell", tmp_path / "nothing"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and "make virtual-usrp" in done.stderr
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)

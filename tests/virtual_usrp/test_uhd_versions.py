@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What a device says and has for each version of UHD: by the numbers of UHD's source, written down here once more.
 
-4.3 is the version that opens devices in the tests beside; no other has opened one.
+4.3 opens devices in the tests beside, and 4.8 in those of test_later_uhd.py; no other has opened one.
 """
 
 import pytest
@@ -13,6 +13,7 @@ from .test_mpm import Keeper
 # Compatibility of MPM, RFNoC's protocol, compatibility of the radio block, and what discovery says of the calls.
 SAID = {
     "4.3": ([4, 2], 0x0100, 0x0000_0001, ""),
+    "4.8": ([5, 3], 0x0100, 0x0000_0001, ""),
     "4.9": ([5, 3], 0x0100, 0x0000_0001, ""),
     "4.10": ([6, 1], 0x0100, 0x0001_0000, "rpc_version=1;"),
     "4.11": ([7, 0], 0x0200, 0x0001_0000, "rpc_version=2;"),
@@ -62,7 +63,9 @@ class Converter:
         deliver(bytes(4 * count))
 
 
-@pytest.mark.parametrize(("name", "layout"), [("4.3", "0.1"), ("4.9", "0.1"), ("4.10", "1.0"), ("4.11", "1.0")])
+@pytest.mark.parametrize(
+    ("name", "layout"), [("4.3", "0.1"), ("4.8", "0.1"), ("4.9", "0.1"), ("4.10", "1.0"), ("4.11", "1.0")]
+)
 def test_the_radio_blocks_registers_are_where_that_version_writes_them(name, layout):
     words, idle, back = BURST[layout]
     sent, converter, codec = [], Converter(), Ad9361(22e6)

@@ -20,6 +20,7 @@ ROOT = HERE.parents[1]
 OUT = ROOT / "out" / "virtual-usrp"
 sys.path[:0] = [str(HERE.parent), str(ROOT / "hw" / "images")]
 
+import later_uhd  # noqa: E402
 from image_cores import image_cores  # noqa: E402
 from perhop.report.result_line import print_result  # noqa: E402
 
@@ -82,6 +83,13 @@ def verdicts(junit: Path) -> tuple[dict[str, str], dict[str, str], list[dict]]:
     return bringup, faults, chains
 
 
+def of_later_uhd(tests: dict[str, dict[str, int]]) -> dict[str, str]:
+    """What became of its tests, by its version."""
+    if why := later_uhd.missing():
+        return {f"of Debian 13: {why}": "skipped"}
+    return {later_uhd.version(): "pass" if set(tests.get("later_uhd", {})) == {"passed"} else "fail"}
+
+
 def main() -> int:
     OUT.mkdir(parents=True, exist_ok=True)
     junit, began_s = OUT / "tests.xml", time.monotonic()
@@ -97,7 +105,7 @@ def main() -> int:
         "virtual-usrp",
         {
             "pass": bool(passed),
-            "uhd": {uhd_version(): "pass" if passed else "fail"},
+            "uhd": {uhd_version(): "pass" if passed else "fail", **of_later_uhd(tests)},
             "images": [name for name, core in image_cores().items() if core["device"] in ("e310", "e320")],
             "bringup": bringup,
             "chain": max(chains, key=lambda chain: chain["hops"], default={}),

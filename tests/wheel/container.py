@@ -11,8 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -22,31 +20,14 @@ from perhop.report.result_line import print_result
 from wheel import hashes
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from bare_systems import StepError, bare_system, call  # noqa: E402
+
 OUT = ROOT / "out" / "container"
 CONTAINERFILE = ROOT / "host/wheel/Containerfile"
 RELEASES = {"bookworm": "docker.io/library/debian:bookworm-slim", "trixie": "docker.io/library/debian:trixie-slim"}
-# Authorities that this machine trusts besides Debian's, such as that of a proxy.
-AUTHORITIES = Path("/usr/local/share/ca-certificates")
 COMPILERS = "gcc g++ cc c++ clang cmake make verilator"
 NO_COMPILER = f"for name in {COMPILERS}; do ! command -v $name || exit 1; done"
-
-
-class StepError(Exception):
-    """A command that should have gone well; the end of what it said."""
-
-
-def call(log: Path, *command: str | Path, **variables: str) -> str:
-    """Its standard output; all that it says is added to the log. Raises StepError."""
-    words = [str(word) for word in command]
-    done = subprocess.run(
-        words, env={**os.environ, **variables}, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
-    with log.open("a", encoding="utf-8") as sink:
-        sink.write(f"$ {' '.join(words)}\n{done.stdout}{done.stderr}")
-    if done.returncode != 0:
-        end = "\n".join((done.stdout + done.stderr).splitlines()[-5:])
-        raise StepError(f"{' '.join(words[:4])} ... ends with {done.returncode}, see {log.relative_to(ROOT)}:\n{end}")
-    return done.stdout
 
 
 class Store:
@@ -64,18 +45,6 @@ class Store:
         self("rmi", "--all", "--force")
 
 
-def bare_system(release: str, log: Path) -> Path:
-    """A Debian system with nothing but its required packages; it is made once."""
-    root = OUT / release
-    if not (root / "etc/debian_version").is_file() or not (OUT / f"{release}.done").is_file():
-        shutil.rmtree(root, ignore_errors=True)
-        call(log, "debootstrap", "--variant=minbase", release, root)
-        if AUTHORITIES.is_dir():
-            shutil.copytree(AUTHORITIES, root / AUTHORITIES.relative_to("/"), dirs_exist_ok=True)
-        (OUT / f"{release}.done").touch()
-    return root
-
-
 def of_checkout(jobs: int) -> dict[str, str]:
     """What the checkout's own program gives; finished runs of it are kept."""
     out = OUT / "checkout"
@@ -88,7 +57,7 @@ def try_release(release: str, image: str, jobs: int) -> dict[str, Any]:
     """Builds the container and runs perhop in it: seconds, size, version of Python, hashes. Raises StepError."""
     log = OUT / f"{release}.log"
     log.unlink(missing_ok=True)
-    root, store = bare_system(release, log), Store(log)
+    root, store = bare_system(OUT, release, log), Store(log)
     store.remove()
     base = store("from", "scratch")
     store("add", "-q", base, root, "/")
