@@ -10,7 +10,9 @@ from pathlib import Path
 from perhop.errors import PerhopError
 
 MARGIN = 1.3
-"""What is stated leaves this much for daemons, UHD and the machine's other work."""
+"""What is stated leaves this much for the machine's other work."""
+CORE_OF_HOST = 1 / 8
+"""That the host of each device takes while it waits: a thread of UHD 4.3 looks for answers 4,000 times a second."""
 STEP = 50
 MOST = 600
 """That inventories take."""
@@ -19,12 +21,12 @@ BEHIND_TOLD_S = 0.05
 MEASURED_WORDS = 4
 
 
-def to_state(kept: float) -> int:
-    """The slow-down to state where a machine that does nothing else keeps `kept`.
+def to_state(kept: float, devices: int) -> int:
+    """The slow-down to state where a machine that does nothing else keeps `kept` with so many devices.
 
     Raises PerhopError where that is more than can be stated.
     """
-    stated = STEP * math.ceil(MARGIN * kept / STEP)
+    stated = STEP * math.ceil(MARGIN * (1 + devices * CORE_OF_HOST) * kept / STEP)
     if stated > MOST:
         raise PerhopError(
             f"so many devices run {kept:.0f} times slower than radios here, and at most {MOST} can be stated",

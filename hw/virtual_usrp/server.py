@@ -221,9 +221,8 @@ def tell_pace(program: Path, devices: int) -> None:
     """What the machine keeps, and what to state."""
     kept = pace.kept(program, devices)
     many = "1 device" if devices == 1 else f"{devices} devices"
-    print(
-        f"{many}: 1/{kept:.0f} of real time beside this machine's other work; state --slow-down {pace.to_state(kept)}"
-    )
+    told = f"1/{kept:.0f} of real time beside this machine's other work"
+    print(f"{many}: {told}; state --slow-down {pace.to_state(kept, devices)}")
 
 
 def log_paths(path: Path | None, count: int) -> list[Path | None]:

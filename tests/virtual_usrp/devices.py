@@ -204,6 +204,11 @@ class Held:
                 return json.loads(line)
         return {"error": self._process.stderr.read()}
 
+    def kill(self) -> None:
+        """It has no time to give the device back."""
+        self._process.kill()
+        self._process.wait()
+
     def go_on(self) -> None:
         assert self._process.stdin
         self._process.stdin.write("\n")

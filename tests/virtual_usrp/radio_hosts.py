@@ -31,7 +31,7 @@ class RadioHosts(Hosts):
 
     def __init__(self, experiment: Path, *settings: str) -> None:
         super().__init__(experiment, *settings)
-        self.slow_down = pace.to_state(pace.kept(shell(IMAGE), self.count))
+        self.slow_down = pace.to_state(pace.kept(shell(IMAGE), self.count), self.count)
         self.usrps: VirtualDevices | None = None
 
     def device_address(self, index: int) -> str:

@@ -76,21 +76,37 @@ def test_a_pulse_that_ceases_is_told_of_and_the_time_is_set_again_when_it_is_bac
             assert abs(link.told()["time"]["host_ahead_s"]) < CALL_S
 
 
-@pytest.mark.parametrize("source", ["internal", "external"])
-def test_the_doctors_question_for_a_radio_is_answered_with_its_time(start, tmp_path, source):
-    """By the daemon's driver, as `perhop doctor --inventory` asks on each host."""
+def checked(device, folder, source="internal"):
+    """What the daemon's driver says of a radio, as `perhop doctor --inventory` asks on each host."""
     driver = {
-        "kind": "rfnoc", "args": args(start(IMAGE)), "mac": "02:00:00:00:00:01", "frequency_hz": 2.412e9,
+        "kind": "rfnoc", "args": args(device), "mac": "02:00:00:00:00:01", "frequency_hz": 2.412e9,
         "tx_delay_clocks": 67, "rx_delay_clocks": 30, "time_source": source,
     }  # fmt: skip
-    config = tmp_path / "node.json"
+    config = folder / "node.json"
     config.write_text(json.dumps({"driver": driver}))
-    done = subprocess.run([NODE, "--check-driver", config], capture_output=True, text=True, timeout=60)
+    return subprocess.run([NODE, "--check-driver", config], capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize("source", ["internal", "external"])
+def test_the_doctors_question_for_a_radio_is_answered_with_its_time(start, tmp_path, source):
+    done = checked(start(IMAGE), tmp_path, source)
     assert done.returncode == 0, done.stderr
     mac, radio_time = done.stdout.splitlines()[-2:]
     assert mac.startswith("02:00:00:00:00:01 dsss_long 2000000 b/s RTS")
     told = json.loads(radio_time)
     assert told["by_pulses"] == (source == "external") and abs(told["host_ahead_s"]) < CALL_S
+
+
+def test_a_radio_whose_user_was_killed_a_moment_ago_answers_the_doctors_question(start, tmp_path):
+    """Its claim lapses by itself: nobody has to wait, and to ask again."""
+    device = start(IMAGE)
+    with opened_link(args(device)) as link:
+        link.told()
+        link.kill()
+        done = checked(device, tmp_path)
+    assert done.returncode == 0, done.stderr
+    refused = [each for each in device.events("call") if each["method"] == "claim" and each["error"]]
+    assert refused, "it was claimed when it was asked first"
 
 
 def test_with_the_internal_source_a_radio_has_its_hosts_time(start):
