@@ -135,6 +135,19 @@ def test_an_e310_has_no_input_for_a_reference_and_both_have_one_for_pulses():
         e310.call("set_clock_source", [e310.call("claim", ["UHD"]), "external"])
 
 
+def test_the_codec_has_a_temperature_and_no_sensor_that_it_does_not_name():
+    """UHD 4.8 reads a whole number of degrees at the start, and takes no lock for one."""
+    of, _ = made()
+    token = of.call("claim", ["UHD"])
+    read = of.call("db_0_get_sensor", [token, "TX", "ad9361_temperature", 0])
+    assert read["type"] == "INTEGER" and -40 < int(read["value"]) < 125
+    assert of.call("pop_host_tasks", [token, "mpm_reboot"]) == []
+    for name in of.call("db_0_get_sensors", [token, "RX"]):
+        assert of.call("db_0_get_sensor", [token, "RX", name, 0])["name"] == name
+    with pytest.raises(mpm.CallError, match="there is no sensor rssi"):
+        of.call("db_0_get_sensor", [token, "RX", "rssi", 0])
+
+
 def test_what_mpm_does_not_know_is_an_error_and_no_end():
     of, _ = made()
     server = rpc.RpcServer(of.call, lambda kind, **what: None)

@@ -20,8 +20,9 @@ MODELS = [ROOT / "host/python/perhop/phy", ROOT / "host/phy", ROOT / "host/bindi
 
 
 def identity(work: object) -> str:
-    """Of a piece of work and of the sources that do it: those of the models, and of what lies beside this file."""
-    every = [path for folder in MODELS for path in folder.rglob("*.*")] + list(Path(__file__).parent.glob("*.py"))
+    """Of a piece of work and of the sources that do it: those of the models, and what measures with them."""
+    beside = [path for path in Path(__file__).parent.glob("*.py") if path.name != "document.py"]
+    every = [path for folder in MODELS for path in folder.rglob("*.*")] + beside
     sources = sorted(path for path in every if path.suffix in (".py", ".cpp", ".hpp"))
     parts = [repr(work).encode(), *(path.read_bytes() for path in sources)]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:20]
@@ -74,6 +75,10 @@ class Bench:
     def by_name(self, works: dict[Any, Any]) -> dict[Any, Any]:
         """The same by the keys of `works`."""
         return dict(zip(works, self.all(list(works.values())), strict=True))
+
+    def per(self, works: dict[Any, Any]) -> dict[Any, float]:
+        """The frame error rate of each, by the keys of `works`."""
+        return {name: found["per"] for name, found in self.by_name(works).items()}
 
     def heard(self, points: Sequence[gain_control.Heard]) -> list[dict[str, int]]:
         """What the gateware hears of frames behind a gain; all of them are one piece of work."""

@@ -30,7 +30,7 @@ class Echoes(Section):
         """Frame error rate by rate, power of the echo in dB, its delay in microseconds."""
 
     def measure(self, bench: Bench) -> None:
-        found = bench.by_name(
+        self._per = bench.per(
             {
                 (rate, echo_db, echo_us): Point(rate, ECHO_ES_N0_DB, self._frames, True, echo_us, echo_db)
                 for rate in RATE_NAMES
@@ -38,7 +38,6 @@ class Echoes(Section):
                 for echo_us in ECHO_US
             }
         )
-        self._per = {key: each["per"] for key, each in found.items()}
 
     def lines(self) -> list[str]:
         return [
@@ -76,14 +75,13 @@ class Levels(Section):
         self._per: dict[tuple[int, str], float] = {}
 
     def measure(self, bench: Bench) -> None:
-        found = bench.by_name(
+        self._per = bench.per(
             {
                 (rate, name): Point(rate, bound_db(rate), self._frames, level=level)
                 for rate in RATE_NAMES
                 for name, level in LEVELS.items()
             }
         )
-        self._per = {key: each["per"] for key, each in found.items()}
 
     def lines(self) -> list[str]:
         return [f"{RATE_NAMES[rate]}, level {name}: frame errors {per:.3f}" for (rate, name), per in self._per.items()]
@@ -113,15 +111,12 @@ class DcAndImbalance(Section):
         """By rate, and decibels and degrees of I against Q."""
 
     def measure(self, bench: Bench) -> None:
-        def measured(by_name: dict[Any, Any]) -> dict[Any, float]:
-            return {key: each["per"] for key, each in bench.by_name(by_name).items()}
-
         clean = {rate: Point(rate, bound_db(rate), self._frames) for rate in RATE_NAMES}
-        self.clean = measured(clean)
-        self.dc = measured(
+        self.clean = bench.per(clean)
+        self.dc = bench.per(
             {(rate, dc_db): Point(rate, bound_db(rate), self._frames, dc_db=dc_db) for rate in clean for dc_db in DC_DB}
         )
-        self.imbalanced = measured(
+        self.imbalanced = bench.per(
             {
                 (rate, imbalance): Point(rate, bound_db(rate), self._frames, imbalance=imbalance)
                 for rate in clean

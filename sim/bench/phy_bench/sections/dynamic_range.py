@@ -39,7 +39,7 @@ class OneGain(Section):
                 es_n0_db = bound_db(rate) + above_db
                 level = frame_errors.level_over(NOISE, es_n0_db)
                 works[rate, above_db] = Point(rate, es_n0_db, self._frames, level=level, step=STEP)
-        self._per = {key: each["per"] for key, each in bench.by_name(works).items()}
+        self._per = bench.per(works)
 
     def lines(self) -> list[str]:
         return [

@@ -27,7 +27,7 @@ class NextChannel(Section):
         """Frame error rate by rate, front end, and by how many decibels the next channel is the stronger."""
 
     def measure(self, bench: Bench) -> None:
-        found = bench.by_name(
+        self.per = bench.per(
             {
                 (rate, front_end, db): Beside(rate, front_end, db, self._frames, LOSS_DB[rate])
                 for rate in RATE_NAMES
@@ -35,7 +35,6 @@ class NextChannel(Section):
                 for db in NEIGHBOUR_DB
             }
         )
-        self.per = {key: each["per"] for key, each in found.items()}
 
     def lines(self) -> list[str]:
         return [
