@@ -212,6 +212,7 @@ json status(time_us now, const node_config& config, const packet_path& path, con
                 {"data_segments", c.data_segments},
                 {"former_peers", c.former_peers},
                 {"bare_tcp_acks", c.bare_tcp_acks},
+                {"early_syns", c.early_syns},
                 {"plain", c.plain},
                 {"window_untold", c.window_untold},
                 {"fragmented", c.fragmented},

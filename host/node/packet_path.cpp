@@ -18,7 +18,7 @@ constexpr std::uint64_t settled_segments = 40;
 }  // namespace
 
 packet_path::packet_path(const packet_path_config& config, kernel& kernel, drivers::driver& driver)
-    : config_(config), kernel_(kernel), driver_(driver), path_(*this, config.queue_packets) {
+    : config_(config), kernel_(kernel), driver_(driver), path_(*this, config.queue_packets), syns_(config.slow_down > 1) {
   if (config.exact) exact_.emplace(config.exact_flows);
   if (config.swan) path_.slow_best_effort(*config.swan);
 }
@@ -200,6 +200,10 @@ void packet_path::on_ip(time_us now, std::span<const std::uint8_t> bytes) {
   }
   bytes = bytes.first(packet->view.ip_bytes);
   const bool own = kernel_.find_route(packet->view.flow.source, false).kind == route_kind::local;
+  if (own && syns_.is_early(now_, packet->view)) {
+    ++counters_.early_syns;
+    return;
+  }
   const bool waits_for_rate = own && exact_ && exact_->paces(*packet);
   const bool tells_rate = own && exact_ && config_.policy.paces_by_exact() && packet->view.tcp.payload_bytes != 0;
   const std::size_t most_bytes = most_ip_bytes - (waits_for_rate || tells_rate ? wire::exact_data::size_bytes : 0);
@@ -228,12 +232,6 @@ void packet_path::on_ip(time_us now, std::span<const std::uint8_t> bytes) {
     }
   }
   path_.send(now_, std::move(sent));
-}
-
-packet_path::packet packet_path::packet_of(std::span<const std::uint8_t> bytes, const shim::ip_packet& read, bool own) const {
-  return {.view = read.view,
-          .from = own ? hop::origin::here : hop::origin::elsewhere,
-          .content = {.bytes = std::vector<std::uint8_t>(bytes.begin(), bytes.end()), .read = read}};
 }
 
 /// A packet of IP that no frame takes.

@@ -33,6 +33,7 @@
 #include "host/node/exact_flows.hpp"
 #include "host/node/kernel.hpp"
 #include "host/node/neighbours.hpp"
+#include "host/node/syn_pace.hpp"
 #include "host/node/too_big.hpp"
 
 namespace perhop::node {
@@ -48,6 +49,7 @@ struct packet_path_config {
   /// EXACT in this node; nothing: rates and reports of EXACT flows pass as they are. What the MAC tells is filled in.
   std::optional<policy::exact_router_config> exact{};
   exact_flows_config exact_flows{};
+  std::uint32_t slow_down = 1;                  ///< how many times faster the kernel's clock is than the time that is told here
   std::optional<policy::swan_settings> swan{};  ///< best effort is slowed as SWAN does; nothing: it goes when the MAC has room
   /// Holds this host's TCP senders to their limits; null: the windows that they receive are lowered. Must outlive the path.
   bpf::window_limiter* limiter = nullptr;
@@ -76,6 +78,7 @@ struct path_counters {
   std::uint64_t former_peers = 0;         ///< completions of packets to one whose slot has been given to another since
   std::uint64_t bare_tcp_acks = 0;        ///< TCP ACKs without payload that this node originated and queued
   std::uint64_t window_untold = 0;        ///< data segments of this host that had no room for the window option
+  std::uint64_t early_syns = 0;           ///< copies of SYNs that the kernel sent too early for a slower radio
   std::uint64_t plain = 0;                ///< of `forwarded`: without a path header, for which the frame has no room
   std::uint64_t fragmented = 0;           ///< IP packets that no frame takes and that were cut
   std::uint64_t too_big = 0;              ///< IP packets that no frame takes and that may not be cut
@@ -269,6 +272,7 @@ private:
   std::string stall_;  ///< the last one, in words
   rate_bound answers_;
   flow_table flows_;
+  syn_pace syns_;
   std::optional<time_us> limits_due_;  ///< when the limiter is to look for open connections
   time_us limits_applied_ = -limits_interval_us;
   time_us idle_looked_for_ = 0;

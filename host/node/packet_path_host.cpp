@@ -9,6 +9,12 @@
 
 namespace perhop::node {
 
+packet_path::packet packet_path::packet_of(std::span<const std::uint8_t> bytes, const shim::ip_packet& read, bool own) const {
+  return {.view = read.view,
+          .from = own ? hop::origin::here : hop::origin::elsewhere,
+          .content = {.bytes = std::vector<std::uint8_t>(bytes.begin(), bytes.end()), .read = read}};
+}
+
 std::optional<std::uint64_t> packet_path::receiver_of(packet& what) {
   std::optional<route>& to = what.content.to;
   if (!to) to = what.content.read.group ? route{.kind = route_kind::group} : kernel_.find_route(what.view.flow.destination, true);

@@ -81,6 +81,7 @@ public:
                .tell_window = config.tell_window,
                .exact = config.exact,
                .exact_flows = config.exact_flows,
+               .slow_down = config.slow_down,
                .swan = config.swan,
                .limiter = clamp_.get()},
               kernel_, *driver_) {

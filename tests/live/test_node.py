@@ -278,6 +278,25 @@ def test_a_kernels_tcp_takes_data_that_tells_the_senders_window(pair, told):
     assert maximum_segment == (1440 if told == "option" else 1448), "less timestamps, and less the option"
 
 
+def test_syns_that_the_kernel_repeats_too_early_for_a_slower_radio_are_held(pair):
+    """Linux sends a SYN anew after a second of its own clock, which is 2 ms of such a radio's."""
+    processes = {number: pair.start(number, write_config(pair.folder, number, slow_down=600)) for number in (1, 2)}
+    for number, process in processes.items():
+        wait_until(lambda n=number, p=process: "up" in pair.log(n) or p.poll() is not None, 20)
+        assert process.poll() is None, pair.log(number)
+    wait_until(lambda: pair.run(1, "ping", "-n", "-c", "1", "-W", "1", "10.70.0.2").returncode == 0, 20)
+    # The other end hears the SYN and has no way back: nothing ends the attempt.
+    assert pair.run(2, "ip", "route", "add", "blackhole", "10.70.0.1/32").returncode == 0
+    connect = "import socket; socket.create_connection(('10.70.0.2', 5201), 60)"
+    inside = ["ip", "netns", "exec", pair.namespace(1), sys.executable, "-c", connect]
+    with subprocess.Popen(inside, stderr=subprocess.DEVNULL) as attempt:
+        wait_until(lambda: pair.status(1)["packets"]["early_syns"] >= 2, 20)
+        attempt.kill()
+    counted = pair.run(2, "cat", "/proc/net/snmp").stdout.splitlines()
+    names, values = (line.split() for line in counted if line.startswith("Tcp:"))
+    assert dict(zip(names, values, strict=True))["InSegs"] == "1"
+
+
 # --- the file -------------------------------------------------------------------------------------------------------
 
 LEAST = "driver: {kind: air, socket: /run/air.sock, node: 0}\n"

@@ -380,6 +380,23 @@ TEST_F(packet_path_test, answers_to_long_packets_are_bounded) {
   EXPECT_LE(kernel.delivered.size(), 21U) << "ten at once, ten a second";
 }
 
+TEST_F(packet_path_test, a_syn_that_the_kernel_repeats_by_a_faster_clock_is_held) {
+  constexpr std::uint8_t syn = 0x02;
+  packet_path slow{{.queue_packets = 3, .policy = {.cwl = {.kind = policy::cwl_kind::none}}, .slow_down = 600}, kernel, driver};
+  slow.known_neighbours().add(shim::ip_address::from_ipv4(third), 13);
+  slow.known_neighbours().add(shim::ip_address::from_ipv4(first), 11);
+  slow.on_up(mac);
+  slow.on_ip(1, tcp(second, third, syn, 0));
+  slow.on_ip(1'667, tcp(second, third, syn, 0));
+  slow.on_ip(1'668, tcp(first, third, syn, 0));
+  slow.on_ip(1'669, tcp(first, third, syn, 0));
+  EXPECT_EQ(driver.sent.size(), 3U) << "another host's clock is its own";
+  EXPECT_EQ(slow.counters().early_syns, 1U);
+  path.on_ip(1, tcp(second, third, syn, 0));
+  path.on_ip(1'667, tcp(second, third, syn, 0));
+  EXPECT_EQ(path.counters().early_syns, 0U) << "one clock";
+}
+
 TEST_F(packet_path_test, a_long_packet_that_may_be_cut_is_cut) {
   driver.credits = 1000;
   path.on_ip(++now, long_udp(second, third, 5000));

@@ -12,6 +12,7 @@ from perhop.agent import loop
 from perhop.errors import ExperimentError
 from perhop.experiment import resolve
 from perhop.experiment.load import load
+from perhop.live import namespaces
 from perhop.live.plan import node_config, plan_run
 from perhop.radio.backend import Radio
 from perhop.realtime import captures, flows
@@ -40,6 +41,8 @@ def test_daemons_and_routes_know_of_it_only_where_there_is_something_to_know():
     assert node_config(slow, slow.nodes[0], Path("/x"))["slow_down"] == 300
     assert "slow_down" not in node_config(usual, usual.nodes[0], Path("/x"))
     assert slow.route_metrics == [*usual.route_metrics, "rto_min", "60000ms"]
+    more = namespaces.settings(slow).items() - namespaces.settings(usual).items()
+    assert {name for name, _ in more} == {"net/ipv4/tcp_syn_retries", "net/ipv4/tcp_synack_retries"}
 
 
 def test_what_was_counted_is_told_in_the_networks_time():

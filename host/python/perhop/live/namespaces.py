@@ -17,6 +17,8 @@ from perhop.live.plan import INTERFACE, MTU_BYTES, LivePlan, Node
 from perhop.privileges import check_capabilities, check_tun
 
 NAMESPACES = Path("/run/netns")
+SLOW_SYN_RETRIES = 8
+"""Linux' own are 6, and 5 of a SYN's answer."""
 
 
 def check_host() -> None:
@@ -64,6 +66,10 @@ def settings(plan: LivePlan) -> dict[str, int]:
         found["net/ipv4/tcp_early_retrans"] = 0
     if plan.policy_json.get("ecn", "none") != "none":
         found["net/ipv4/tcp_ecn"] = 1
+    if plan.slow_down > 1:
+        # A SYN that is lost goes out again when the daemon lets a copy pass, after 200 ms of the radio's time
+        # (host/node/syn_pace.hpp): two minutes and more of the kernel's, which gives up before by default.
+        found["net/ipv4/tcp_syn_retries"] = found["net/ipv4/tcp_synack_retries"] = SLOW_SYN_RETRIES
     if plan.sack is not None:
         found["net/ipv4/tcp_sack"] = int(plan.sack)
     return found
