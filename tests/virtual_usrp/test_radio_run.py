@@ -33,7 +33,7 @@ EXPERIMENT = ROOT / "sim/experiments/live_chain"
 SETTINGS = ("policies=[delay]", "seeds=[1]", "duration_s=1.25", "warmup_s=0.45", "outputs.interval_s=0.25")
 HOPS = (1, 3)
 SAMPLES_PER_US = 22
-RTS_BYTES = 20
+RTS_BYTES, CTS_BYTES = 20, 14
 GOODPUT_SHARE = 0.1
 MOST_BEHIND_S = 0.05
 """Of the measured 0.8 s: what is behind for a while is made up for."""
@@ -42,15 +42,18 @@ MOST_BEHIND_S = 0.05
 def response_gaps_us(device: VirtualDevice) -> list[float]:
     """From the last chip of each RTS to the first one of its CTS, by when front ends began to send.
 
-    Both lead by the same time, and an RTS is known by how long it was on the air.
+    Both lead by the same time, and are known by how long they were on the air. Two RTS of one slot answer nobody.
     """
-    rts_us = airtime_us(PROFILES["dsss_long"], 0, RTS_BYTES)
+    rts_us, cts_us = (airtime_us(PROFILES["dsss_long"], 0, length) for length in (RTS_BYTES, CTS_BYTES))
+
+    def lasts(each: dict, airtime: float) -> bool:
+        return 0 < each["samples"] / SAMPLES_PER_US - airtime < 2
+
     sent = sorted(device.events("sent"), key=lambda each: each["first_sample"])
     gaps_us = []
     for one, other in itertools.pairwise(sent):
-        lasts_us = one["samples"] / SAMPLES_PER_US - rts_us
         gap_us = (other["first_sample"] - one["first_sample"]) / SAMPLES_PER_US - rts_us
-        if 0 < lasts_us < 2 and other["node"] != one["node"] and gap_us < 20:
+        if lasts(one, rts_us) and lasts(other, cts_us) and other["node"] != one["node"] and gap_us < 20:
             gaps_us.append(gap_us)
     return gaps_us
 
@@ -58,6 +61,24 @@ def response_gaps_us(device: VirtualDevice) -> list[float]:
 def most_behind_s(device: VirtualDevice, slow_down: int) -> float:
     """By how much of their own time the radios were ever behind the pace that was stated."""
     return max(each["seconds"] / slow_down - each["air_s"] for each in device.events("pace"))
+
+
+def test_gaps_are_of_responses_and_not_of_stations_that_began_in_one_slot():
+    us = SAMPLES_PER_US
+    sent = [
+        {"node": 0, "first_sample": 0, "samples": 353 * us},
+        {"node": 1, "first_sample": 362 * us, "samples": 305 * us},
+        {"node": 0, "first_sample": 2000 * us, "samples": 353 * us},
+        {"node": 2, "first_sample": 2000 * us + 9, "samples": 353 * us},
+        {"node": 0, "first_sample": 3000 * us, "samples": 353 * us},
+        {"node": 1, "first_sample": 3355 * us, "samples": 305 * us},
+    ]
+
+    class Told:
+        def events(self, _: str) -> list[dict]:
+            return sent
+
+    assert response_gaps_us(Told()) == [10, 3], "a response that comes too early is one"
 
 
 @pytest.fixture(params=HOPS, ids=lambda hops: f"{hops} hops")
