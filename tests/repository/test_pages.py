@@ -4,7 +4,6 @@
 import re
 from pathlib import Path
 
-import pytest
 import yaml
 from perhop.reproduce import reproduction
 from perhop.reproduce.check_versions import stale_rows
@@ -55,14 +54,25 @@ def test_the_page_of_the_papers_says_from_what_it_was_written(root):
     assert re.search(r"^- version: \S+ [0-9a-f]{7,}$", head, re.MULTILINE), "a version, without changes of its own"
 
 
-@pytest.mark.parametrize("page", ["README.md"])
-def test_figures_of_area_are_those_of_the_report(root, page):
+def area(root: Path, top: str) -> tuple[int, float]:
+    """LUT4 and MHz of a top on the ECP5, by the report."""
     cells = next(
         line.split("|")[4:]
         for line in (root / "hw/reports/synth.md").read_text().splitlines()
-        if line.startswith("| mac_top |")
+        if line.startswith(f"| {top} |")
     )
-    lut4, fmax_mhz = int(cells[0]), float(cells[-2])
-    told = re.search(r"takes ([\d,]+) LUT4 and routes at (\d+) MHz", (root / page).read_text())
-    assert told, f"{page} tells the area of mac_top in other words"
+    return int(cells[0]), float(cells[-2])
+
+
+def test_figures_of_area_are_those_of_the_report(root):
+    told = re.search(r"takes ([\d,]+) LUT4 and routes at (\d+) MHz", (root / "README.md").read_text())
+    assert told, "README.md tells the area of mac_top in other words"
+    lut4, fmax_mhz = area(root, "mac_top")
     assert (int(told[1].replace(",", "")), int(told[2])) == (lut4, round(fmax_mhz))
+    # Of the modem alone, and of the radio.
+    words = " ".join((root / "docs/radio/README.md").read_text().split())
+    told = re.findall(r"takes ([\d,]+) (?:of 24,288 )?LUT4[^;.]*? and routes at ([\d.]+) MHz", words)
+    assert [(int(lut4.replace(",", "")), float(mhz)) for lut4, mhz in told] == [
+        area(root, "dsss_phy"),
+        area(root, "radio_top"),
+    ]
