@@ -126,7 +126,7 @@ out/setup/later-uhd.stamp: tests/virtual_usrp/later_uhd.py out/setup/container.s
 	@mkdir -p $(@D)
 	@if $(PYTHON) tests/virtual_usrp/later_uhd.py; then touch $@; fi
 
-virtual-usrp: setup out/setup/uhd.stamp out/setup/ota.stamp out/setup/later-uhd.stamp out/build/build.ninja ## The real UHD opens virtual E310s and E320s of our image cores, Verilated gateware behind them: graph, codec chains, driver, daemon, bench; needs root (half an hour)
+virtual-usrp: setup out/setup/uhd.stamp out/setup/gnuradio.stamp out/setup/ota.stamp out/setup/later-uhd.stamp out/build/build.ninja ## The real UHD opens virtual E310s and E320s of our image cores, Verilated gateware behind them: graph, codec chains, driver, daemon, bench; needs root (half an hour)
 	@JOBS=$(JOBS) ./setup.sh build perhop_uhd_module perhop_uhd_open perhop-node perhop-virtual-shell-22 perhop-virtual-shell-44
 	@$(PYTHON) tests/virtual_usrp/virtual_usrp.py
 

@@ -51,6 +51,7 @@ __all__ += [
 ]
 
 BENCH_PYTHON = ROOT / ".venv-bench" / "bin" / "python"
+GNURADIO_PYTHON = ROOT / ".venv-gnuradio" / "bin" / "python"
 MODULE = ROOT / "out" / "build" / "host" / "node" / "perhop_uhd_module.so"
 OPEN_LINK = ROOT / "out" / "build" / "host" / "node" / "tests" / "uhd" / "perhop_uhd_open"
 BRINGUP = ROOT / "hw" / "bringup" / "bringup.py"

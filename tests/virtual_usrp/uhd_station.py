@@ -17,7 +17,6 @@ sys.path[:0] = [str(ROOT / "hw" / "bringup"), str(ROOT / "host" / "python")]
 
 import numpy as np  # noqa: E402
 import recording  # noqa: E402
-import uhd  # noqa: E402
 from perhop.phy.plcp import RATE_2MBPS, Frame  # noqa: E402
 from perhop.phy.transmitter import transmitted  # noqa: E402
 
@@ -46,6 +45,8 @@ class Receiver(threading.Thread):
         self.grew, self.stopping = threading.Condition(), False
 
     def run(self) -> None:
+        import uhd
+
         metadata = uhd.types.RXMetadata()
         buffer = np.zeros((1, 1 << 14), dtype=np.int32)
         while not self.stopping:
@@ -63,7 +64,24 @@ class Receiver(threading.Thread):
                 raise RuntimeError(f"only {self.count} samples have come, and {count} were waited for")
 
 
+def tell(pieces: list[np.ndarray], errors: int = 0) -> None:
+    """Prints what samples, I and Q of 16 bits each, hold."""
+    heard = recording.frames(np.concatenate(pieces))
+    answers = [each for each in heard if each.kind == "MAC ACK" and each.psdu[4:10] == OWN]
+    gaps_us = [each.us for each in recording.response_gaps(heard)]
+    print(
+        json.dumps(
+            {
+                "own": sum(each.kind == "DATA" for each in heard), "answers": len(answers),
+                "sifs_us": sum(gaps_us) / len(gaps_us) if gaps_us else None, "errors": errors,
+            }
+        )
+    )  # fmt: skip
+
+
 def main(args: str, frames: int) -> None:
+    import uhd  # not above: GNU Radio's station takes from here, and has types of the same names
+
     graph = uhd.rfnoc.RfnocGraph(args)
     samples = uhd.usrp.StreamArgs("sc16", "sc16")
     tx, rx = graph.create_tx_streamer(1, samples), graph.create_rx_streamer(1, samples)
@@ -91,17 +109,7 @@ def main(args: str, frames: int) -> None:
     receiver.stopping = True
     receiver.join()
     rx.issue_stream_cmd(uhd.types.StreamCMD(uhd.types.StreamMode.stop_cont))
-    heard = recording.frames(np.concatenate(receiver.pieces))
-    answers = [each for each in heard if each.kind == "MAC ACK" and each.psdu[4:10] == OWN]
-    gaps_us = [each.us for each in recording.response_gaps(heard)]
-    print(
-        json.dumps(
-            {
-                "own": sum(each.kind == "DATA" for each in heard), "answers": len(answers),
-                "sifs_us": sum(gaps_us) / len(gaps_us) if gaps_us else None, "errors": receiver.errors,
-            }
-        )
-    )  # fmt: skip
+    tell(receiver.pieces, receiver.errors)
 
 
 if __name__ == "__main__":
