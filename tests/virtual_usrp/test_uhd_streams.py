@@ -15,8 +15,6 @@ from .devices import BENCH_PYTHON, CLIENT, GNURADIO_PYTHON, args, plain_environm
 pytestmark = [pytest.mark.long, pytest.mark.uhd]
 
 FRAMES = 100
-
-
 STATIONS = {"uhd": (BENCH_PYTHON, "uhd_station.py"), "gnuradio": (GNURADIO_PYTHON, "gnuradio_station.py")}
 NO_GNU_RADIO = "NO GNU RADIO HERE: `make virtual-usrp` installs it"
 

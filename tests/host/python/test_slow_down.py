@@ -3,6 +3,7 @@
 
 import dataclasses
 import json
+import re
 import struct
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from perhop.errors import ExperimentError
 from perhop.experiment import resolve
 from perhop.experiment.load import load
 from perhop.live import namespaces
-from perhop.live.plan import node_config, plan_run
+from perhop.live.plan import LEAST_RTO_MS, node_config, plan_run
 from perhop.radio.backend import Radio
 from perhop.realtime import captures, flows
 from perhop.realtime.flows import Counted
@@ -43,6 +44,11 @@ def test_daemons_and_routes_know_of_it_only_where_there_is_something_to_know():
     assert slow.route_metrics == [*usual.route_metrics, "rto_min", "60000ms"]
     more = namespaces.settings(slow).items() - namespaces.settings(usual).items()
     assert {name for name, _ in more} == {"net/ipv4/tcp_syn_retries", "net/ipv4/tcp_synack_retries"}
+
+
+def test_a_daemon_holds_syns_as_long_as_a_route_holds_data():
+    told = re.search(r"least_us = ([\d']+);", (ROOT / "host/node/syn_pace.hpp").read_text())
+    assert told and int(told[1].replace("'", "")) == 1000 * LEAST_RTO_MS
 
 
 def test_what_was_counted_is_told_in_the_networks_time():
